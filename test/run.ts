@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import type { Report } from './support/harness.ts'
+
+/**
+ * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, and ends with the line
+ * `N passed, N failed`. Arguments narrow the files to those whose path contains one of them.
+ */
+const FILE_LIMIT_MS = 180_000
+const root = import.meta.dirname
+const words = process.argv.slice(2)
+
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter(path => path.endsWith('.test.ts'))
+  .filter(path => words.length === 0 || words.some(word => path.includes(word)))
+  .sort()
+const folder = mkdtempSync(join(tmpdir(), 'imago-test-'))
+const reports: Report[] = []
+const queue = [...files]
+
+await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, worker))
+rmSync(folder, { recursive: true, force: true })
+conclude()
+
+async function worker() {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) reports.push(await runFile(file))
+}
+
+/** One file's report. No report, an empty one, or a bad exit with a clean report counts as one failure. */
+async function runFile(file: string): Promise<Report> {
+  const path = join(folder, `${file.replaceAll('/', '-')}.json`)
+  const { text, code, timedOut } = await runProcess(join(root, file), path)
+  const report = readReport(path)
+  const tests = report.passed + report.failed.length + report.skipped.length
+  if (timedOut) report.failed.push(`${file}: still running after ${FILE_LIMIT_MS} ms, killed`)
+  else if (tests === 0) report.failed.push(`${file}: reported no test (exit ${code})`)
+  else if (code !== 0 && report.failed.length === 0) report.failed.push(`${file}: exit ${code}`)
+  const mark = report.failed.length > 0 ? 'FAIL' : 'ok'
+  process.stdout.write(`${mark.padEnd(5)}${relative(process.cwd(), join(root, file))}  ${report.passed}\n`)
+  if (report.failed.length > 0) process.stdout.write(`${text}\n`)
+  return report
+}
+
+function runProcess(path: string, reportPath: string) {
+  return new Promise<{ text: string; code: number | null; timedOut: boolean }>(resolve => {
+    const child = spawn(process.execPath, [...process.execArgv, path], {
+      env: { ...process.env, IMAGO_TEST_REPORT: reportPath },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let text = ''
+    let timedOut = false
+    const keep = (data: Buffer) => {
+      text = (text + data.toString()).slice(-200_000)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    const timer = setTimeout(() => {
+      timedOut = true
+      child.kill('SIGKILL')
+    }, FILE_LIMIT_MS)
+    child.on('exit', code => {
+      clearTimeout(timer)
+      // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
+      setImmediate(() => resolve({ text, code, timedOut }))
+    })
+  })
+}
+
+function readReport(path: string): Report {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Report
+  } catch {
+    return { passed: 0, failed: [], skipped: [] }
+  }
+}
+
+function conclude() {
+  const passed = reports.reduce((sum, report) => sum + report.passed, 0)
+  const failed = reports.flatMap(report => report.failed)
+  const skipped = reports.flatMap(report => report.skipped)
+  for (const name of skipped) console.log(`skipped: ${name}`)
+  for (const name of failed) console.log(`failed: ${name}`)
+  console.log(
+    `${passed} passed, ${failed.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`,
+  )
+  process.exitCode = failed.length > 0 || passed === 0 ? 1 : 0
+}
