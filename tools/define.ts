@@ -1,17 +1,57 @@
 import type { z } from 'zod'
 import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kernel.ts'
+import { checkDefinition } from './invariants.ts'
 import type { Outcome } from './outcome.ts'
+import { LEVELS, type Level, type Profile } from './words.ts'
 
-/** What a call can do, never how it is meant (design section 3). */
-export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
-export type Level = (typeof LEVELS)[number]
+export {
+  DefinitionError,
+  INVARIANTS,
+  type Invariant,
+  LEVELS,
+  type Level,
+  PROFILES,
+  type Profile,
+  RESERVED,
+} from './words.ts'
 
-/** The named sets of tools; each contains the ones before it. */
-export const PROFILES = ['core', 'live', 'full'] as const
-export type Profile = (typeof PROFILES)[number]
+/**
+ * Checks a definition and makes a tool of it. The definition is data and one handler; schemas, listings, usage
+ * and documentation all come from it. Throws `DefinitionError`, naming the invariant that is broken.
+ */
+export function defineTool<const Shape extends z.ZodRawShape, const Needs extends readonly Ability[]>(
+  definition: ToolDefinition<Shape, Needs>,
+): Tool {
+  const parameters = checkDefinition({ aliases: undefined, level: undefined, ...definition })
+  const { name, level = 'dangerous', raise, preview, show, finalizeDocumentation, withoutKernel } = definition
+  type Checked = z.output<z.ZodObject<Shape>>
+  type Context = Parameters<typeof definition.handler>[1]
 
-/** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
-export const RESERVED = ['kernel', 'patience'] as const
+  return Object.freeze({
+    name,
+    aliases: Object.freeze([...(definition.aliases ?? [])]),
+    description: definition.description,
+    parameters,
+    level,
+    profile: definition.profile,
+    categories: Object.freeze([...definition.categories]),
+    needs: Object.freeze([...definition.needs]),
+    examples: Object.freeze([...definition.examples]),
+    raise: args => stricter(level, raise?.(args as Checked) ?? level),
+    preview: args => preview?.(args as Checked) ?? { title: name, body: indented(args) },
+    withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
+    handler: async (args, context) => definition.handler(args as Checked, context as Context),
+    show: result => show?.(result) ?? indented(result),
+    finalizeDocumentation: (documentation, facts) =>
+      finalizeDocumentation?.(documentation, facts) ?? documentation,
+  } satisfies Tool)
+}
+
+/** A call may raise its own level, never lower it. */
+const stricter = (one: Level, other: Level): Level =>
+  LEVELS.indexOf(one) < LEVELS.indexOf(other) ? other : one
+
+const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'
 
 /** What any handler is given. */
 export interface ToolContext {
@@ -122,6 +162,14 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
   preview?(args: z.output<z.ZodObject<Shape>>): Preview
+  /**
+   * Asked before a kernel is found or started for the call. An outcome is the answer, and `undefined` means that
+   * a kernel is needed: a text kept by the daemon can be read after the kernel that printed it is gone.
+   */
+  withoutKernel?(
+    args: z.output<z.ZodObject<Shape>>,
+    context: ToolContext,
+  ): Outcome | undefined | Promise<Outcome | undefined>
   /** Must not throw for what a model can act on; a throw is reported as a fault of the tool. */
   handler(
     args: z.output<z.ZodObject<Shape>>,
@@ -147,18 +195,8 @@ export interface Tool {
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
+  withoutKernel(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome | undefined>
   handler(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome>
   show(result: unknown): string
   finalizeDocumentation(documentation: string, facts: Readonly<Record<string, string>>): string
-}
-
-/** A definition that breaks an invariant of the tool protocol contract (seed 3); `invariant` names which. */
-export class DefinitionError extends Error {
-  override readonly name = 'DefinitionError'
-  readonly invariant: string
-
-  constructor(tool: string, invariant: string, message: string) {
-    super(`${tool}: ${message}`)
-    this.invariant = invariant
-  }
 }
