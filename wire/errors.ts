@@ -21,6 +21,7 @@ export const WIRE_ERRORS = {
   KERNEL_NOT_FOUND: 'No interpreter for that language was found.',
   CRASH_LOOP: 'The kernel ended too often in a short time and is not started again by itself.',
   UNRESPONSIVE: 'The kernel did not answer its control channel in time.',
+  BUSY: 'Too many evaluations wait for this kernel already; nothing was run.',
 } as const
 
 export type WireErrorCode = keyof typeof WIRE_ERRORS
