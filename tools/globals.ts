@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { GlobalsPage } from '../wire/kernel.ts'
+import { defineTool } from './define.ts'
+import { unfound } from './looked.ts'
+import { ok } from './outcome.ts'
+import { oneLine } from './wording.ts'
+
+export const listGlobals = defineTool({
+  name: 'list_globals',
+  description:
+    'List the names at the top level of the live image and the type of each, sorted, a page at a time. ' +
+    'Runs no code. Use it to discover what exists when you do not know a name; ' +
+    'when you know it, go straight to inspect.',
+  parameters: {
+    filter: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Only names that contain this text, in upper or lower case.'),
+    after: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('Only names after this one: the `next` of the page before.'),
+    modules: z.boolean().default(false).describe('Also list names that stand for modules or packages.'),
+    limit: z.int().min(1).max(1_000).default(100).describe('How many names a page has at most.'),
+  },
+  level: 'safe',
+  profile: 'core',
+  categories: ['introspection'],
+  needs: ['globals'],
+  examples: [
+    { args: {}, shows: 'the first hundred names' },
+    { args: { filter: 'config', modules: true }, shows: 'names that contain “config”, modules included' },
+  ],
+
+  async handler({ filter, after, modules, limit }, { kernel, lookMs, signal, jobs }) {
+    const looked = await kernel.globals(
+      { modules, limit, ...(filter !== undefined && { filter }), ...(after !== undefined && { after }) },
+      { deadlineMs: lookMs, signal },
+    )
+    return looked.type === 'found' ? ok(looked.value) : unfound(looked, jobs)
+  },
+
+  show: result => showGlobals(result as GlobalsPage),
+})
+
+function showGlobals({ globals, total, next }: GlobalsPage): string {
+  if (total === 0) return 'no names'
+  const count = total === 1 ? '1 name' : `${total} names`
+  const page = globals.length === total ? count : `${globals.length} of ${count}`
+  const more = next === undefined ? '' : `; for more: after ${JSON.stringify(next)}`
+  return [`${page}${more}`, ...globals.map(one => `${oneLine(one.name)}: ${oneLine(one.type_name)}`)].join(
+    '\n',
+  )
+}

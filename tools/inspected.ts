@@ -1,0 +1,84 @@
+import type { Callable, ExceptionFacts, Inspected, Members, Sample, Section, Text } from '../wire/kernel.ts'
+import { indent, oneLine, typeWord } from './wording.ts'
+
+/** A value in sections as text: what it is first, then what it holds, then what is said about it. */
+export function showInspected(value: Inspected): string {
+  return [
+    headline(value),
+    ...section('repr', value.repr, textLines),
+    ...section('exception', value.exception, exceptionLines),
+    ...section('callable', value.callable, callableLines),
+    ...section('sample', value.sample, sampleLines),
+    ...section('members', value.members, memberLines),
+    ...section('doc', value.doc, textLines),
+  ].join('\n')
+}
+
+/** `list · sequence · len 10000000 · @ab12.3` */
+function headline({ type, kind, size, handle, read }: Inspected): string {
+  const words = [typeWord(type), kind]
+  if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
+  else if (size !== undefined) {
+    if (size.len !== undefined) words.push(`len ${size.len}`)
+    if (size.shape !== undefined) words.push(`shape (${size.shape.join(', ')})`)
+  }
+  if (handle !== undefined) words.push(handle)
+  if (read === 'evaluated') words.push('code was run to see this')
+  return words.join(' · ')
+}
+
+function section<Contents extends object>(
+  title: string,
+  contents: Section<Contents> | undefined,
+  lines: (title: string, contents: Contents) => string[],
+): string[] {
+  if (contents === undefined) return []
+  // A text may carry an `error` beside what it says; only a section that is nothing else has failed.
+  if ('error' in contents && Object.keys(contents).length === 1)
+    return [`${title}: failed: ${String(contents.error)}`]
+  return lines(title, contents as Contents)
+}
+
+function textLines(title: string, { text, truncated, original_len, handle, error }: Text): string[] {
+  const cut = truncated
+    ? ` (cut at ${text.length} of ${original_len ?? 'more'} characters${rest(handle)})`
+    : ''
+  const plain = error === undefined ? '' : ` (its own printer was not used: ${oneLine(error)})`
+  const short = !text.includes('\n')
+  return short ? [`${title}${cut}${plain}: ${text}`] : [`${title}${cut}${plain}:`, indent(text)]
+}
+
+function exceptionLines(title: string, { exc_type, message, traceback }: ExceptionFacts): string[] {
+  const said = message === null || message === '' ? exc_type : `${exc_type}: ${message}`
+  return traceback === null ? [`${title}: ${said}`] : [`${title}: ${said}`, indent(traceback.trimEnd())]
+}
+
+function callableLines(title: string, facts: Callable): string[] {
+  const { module, signature, file, line, doc, source_preview, source_truncated } = facts
+  const place = file === null ? '' : `, ${file}${line === null ? '' : `:${line}`}`
+  const lines = [
+    `${title}: ${signature ?? 'no signature known'}${module === null ? '' : `, in ${module}`}${place}`,
+  ]
+  if (doc !== null && doc !== '') lines.push('doc:', indent(doc.trimEnd()))
+  if (source_preview === null) lines.push('source: not available')
+  else lines.push(source_truncated ? 'source (cut):' : 'source:', source_preview.trimEnd())
+  return lines
+}
+
+function sampleLines(title: string, { items, shown, total, truncated, handle }: Sample): string[] {
+  const count = truncated
+    ? ` (first ${shown} of ${total ?? 'unknown many'}${rest(handle)})`
+    : ` (all ${shown})`
+  return [`${title}${count}:`, ...items.map(item => indent(item))]
+}
+
+function memberLines(title: string, { data, callables, dunder_count, truncated }: Members): string[] {
+  const cut = truncated ? ' (cut)' : ''
+  const lines = [`${title}${cut}: ${dunder_count} special`]
+  if (data.length > 0) lines.push(`  data: ${data.map(oneLine).join(', ')}`)
+  if (callables.length > 0) lines.push(`  callables: ${callables.map(oneLine).join(', ')}`)
+  return lines
+}
+
+const rest = (handle: string | undefined): string =>
+  handle === undefined ? '' : `; more: read_more ${handle}`

@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import type { InterruptReport } from '../wire/kernel.ts'
+import { defineTool, type Job, type Jobs, type Tool } from './define.ts'
+import { evalExpr } from './evaluate.ts'
+import { inspect } from './inspect.ts'
+import { failed, type Outcome, ok } from './outcome.ts'
+import { type Printed, printed, showPrinted } from './output.ts'
+import { isRunning, running, showRunning } from './running.ts'
+
+/** How long an interrupted job may take to hand over its last output, in milliseconds. */
+const LAST_WORDS_MS = 1_000
+
+/** What was seen of an interrupt. */
+export interface Interrupted extends Printed {
+  readonly status: InterruptReport['outcome']
+  readonly job: string
+  readonly message: string
+  readonly elapsed_ms: number
+  readonly next?: string
+}
+
+export const job = defineTool({
+  name: 'job',
+  description:
+    'Follow a call that takes long: an answer with `status: running` names its job. `status` tells how far it is ' +
+    'and what it has printed, `wait` waits for its end, `interrupt` asks the image to stop it and reports what was ' +
+    'seen. Once it has ended, `status` and `wait` give the result of the call itself. ' +
+    'Waiting costs nothing and stops nothing: prefer `wait` over asking again and again.',
+  parameters: {
+    job: z.string().min(1).max(100).describe('The name of the job, from the answer that said it runs.'),
+    action: z.enum(['status', 'wait', 'interrupt']).default('status').describe('What to do.'),
+    seconds: z
+      .number()
+      .min(0)
+      .max(3_600)
+      .default(30)
+      .describe('How long `wait` waits at most; the job goes on afterwards.'),
+  },
+  level: 'cautious',
+  profile: 'live',
+  categories: ['execution'],
+  needs: [],
+  examples: [
+    { args: { job: 'job-1' }, shows: 'how far it is' },
+    {
+      args: { job: 'job-1', action: 'wait', seconds: 50 },
+      shows: 'its result, or how far it is after that time',
+    },
+    { args: { job: 'job-1', action: 'interrupt' }, shows: 'an end to it' },
+  ],
+
+  preview: ({ job, action }) => ({ title: `Job ${job}: ${action}`, body: `${action} ${job}` }),
+
+  async handler({ job: name, action, seconds }, { jobs, signal }) {
+    const found = jobs.find(name)
+    if (found === undefined) return unknownJob(name, jobs)
+    switch (action) {
+      case 'status':
+        return soFar(found)
+      case 'wait':
+        await found.wait({ ms: seconds * 1_000, signal })
+        return soFar(found)
+      case 'interrupt':
+        return interrupt(found, signal)
+      default:
+        return action satisfies never
+    }
+  },
+
+  show: showJob,
+})
+
+/** Where a job stands: how far it is, or what its own tool answered. */
+function soFar(found: Job): Outcome {
+  const { outcome, name, tool } = found
+  if (outcome === undefined) return ok(running(found))
+  if (outcome.type !== 'ok') return outcome
+  return ok(
+    isRecord(outcome.result) ? { ...outcome.result, status: 'done', job: name, tool } : outcome.result,
+  )
+}
+
+async function interrupt(found: Job, signal: AbortSignal): Promise<Outcome<Interrupted>> {
+  const { name, call, kernel, kernelName, outcome } = found
+  if (outcome !== undefined)
+    return ok(reported(found, { outcome: 'not_running', message: 'It had ended by itself.' }))
+  if (!kernel.identity.abilities.has('interrupt'))
+    return failed('not_available', {
+      message: `The kernel ${kernelName} cannot interrupt what runs in it; job ${name} goes on.`,
+      details: { job: name, kernel: kernelName },
+      next: `A person can end it with: imago stop ${kernelName}`,
+    })
+  const report = await kernel.interrupt(call)
+  if (report.outcome !== 'still_running') await found.wait({ ms: LAST_WORDS_MS, signal })
+  return ok(reported(found, report))
+}
+
+function reported(found: Job, { outcome, message }: InterruptReport): Interrupted {
+  const { name, kernelName, elapsedMs } = found
+  const next = NEXT[outcome]({ job: name, kernel: kernelName })
+  return {
+    status: outcome,
+    job: name,
+    message,
+    elapsed_ms: elapsedMs,
+    ...printed(found.output.soFar()),
+    ...(next !== undefined && { next }),
+  }
+}
+
+const NEXT: Record<
+  InterruptReport['outcome'],
+  (names: { job: string; kernel: string }) => string | undefined
+> = {
+  stopped: () => undefined,
+  withdrawn: () => undefined,
+  not_running: ({ job }) => `job ${JSON.stringify({ job })} gives its result.`,
+  still_running: ({ kernel }) =>
+    `Interrupt it again, wait for it, or have a person end it: imago stop ${kernel}`,
+}
+
+function unknownJob(name: string, jobs: Jobs): Outcome<never> {
+  const known = jobs.names()
+  return failed('unknown_job', {
+    message: `There is no job ${JSON.stringify(name)}. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,
+    details: { job: name, known },
+    next: known.length === 0 ? 'Make the call again.' : 'Use the name of a known job.',
+  })
+}
+
+/** The tools whose calls run long; the result of any other is shown as data. */
+const LONG: readonly Tool[] = [evalExpr, inspect]
+
+function showJob(result: unknown): string {
+  if (isRunning(result)) return showRunning(result)
+  if (isRecord(result) && result.status === 'done')
+    return LONG.find(tool => tool.name === result.tool)?.show(result) ?? JSON.stringify(result, null, 2)
+  if (!isRecord(result) || !('message' in result)) return JSON.stringify(result, null, 2)
+  return showInterrupted(result as unknown as Interrupted)
+}
+
+function showInterrupted(result: Interrupted): string {
+  const { status, job, message, next } = result
+  const said = [`${status}: job ${job}. ${message}`]
+  if (next !== undefined) said.push(`next: ${next}`)
+  return [...said, ...showPrinted(result)].join('\n')
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import type { Piece } from '../wire/kernel.ts'
+import { defineTool } from './define.ts'
+import { stale, unfound } from './looked.ts'
+import { ok } from './outcome.ts'
+
+export const readMore = defineTool({
+  name: 'read_more',
+  description:
+    'Read on in something that was cut: pass the handle that came with it. Texts are counted in characters, ' +
+    'samples in items, both from 0; `next` of the answer is the `from` of the next call. Runs no code. ' +
+    'For a closer look at a value itself, pass its handle to inspect instead.',
+  parameters: {
+    handle: z
+      .string()
+      .max(64)
+      .regex(/^@[0-9a-z]+\.[0-9]+$/)
+      .describe('A handle from an earlier answer, such as `@ab12.3` or `@out.7`.'),
+    from: z.int().min(0).default(0).describe('Where to begin.'),
+    count: z.int().min(1).max(100_000).default(4_000).describe('How much to read at most.'),
+  },
+  level: 'safe',
+  profile: 'live',
+  categories: ['introspection'],
+  needs: ['more'],
+  examples: [
+    { args: { handle: '@out.7', from: 4_000 }, shows: 'the second part of a long output' },
+    { args: { handle: '@ab12.4', from: 16, count: 100 }, shows: 'the next hundred items of a sample' },
+  ],
+
+  // Output outlives the kernel that printed it, and is then most wanted.
+  withoutKernel({ handle, from, count }, { texts }) {
+    if (!texts.owns(handle)) return undefined
+    const part = texts.read({ handle, from, count })
+    if (part === undefined) return stale(handle, 'that text has made room for newer ones')
+    const { text, total, next } = part
+    return ok<Piece>({ type: 'text', text, from, total, next })
+  },
+
+  async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
+    const looked = await kernel.more({ handle, from, count }, { deadlineMs: lookMs, signal })
+    return looked.type === 'found' ? ok(looked.value) : unfound(looked, jobs)
+  },
+
+  show: result => showPiece(result as Piece),
+})
+
+function showPiece(piece: Piece): string {
+  const { from, total, next } = piece
+  const unit = piece.type === 'text' ? 'characters' : 'items'
+  const length = piece.type === 'text' ? piece.text.length : piece.items.length
+  const of = total === null ? '' : ` of ${total}`
+  const more = next === null ? 'the end' : `for more: from ${next}`
+  const heading = `${unit} ${from} to ${from + length}${of}; ${more}`
+  return [heading, ...(piece.type === 'text' ? [piece.text] : piece.items)].join('\n')
+}

@@ -1,0 +1,50 @@
+import type { Raised } from '../wire/kernel.ts'
+import type { Tool } from './define.ts'
+import type { Envelope, ToolError } from './outcome.ts'
+import { type Printed, showPrinted } from './output.ts'
+import { isRunning, showRunning } from './running.ts'
+import { frameLine, indent, oneLine } from './wording.ts'
+
+/** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
+export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
+  if (!envelope.ok) return showError(envelope.error)
+  const { result } = envelope
+  if (isRunning(result)) return showRunning(result)
+  return tool?.show(result) ?? JSON.stringify(result, null, 2)
+}
+
+/** Code, message and next step first; then the report, what the failure knows besides, and what was printed. */
+export function showError({ code, message, next, details }: ToolError): string {
+  const {
+    exception,
+    stdout = '',
+    stderr = '',
+    output = '',
+    truncated,
+    dropped,
+    output_handle,
+    ...rest
+  } = details
+  const { elapsed_ms: _, ...facts } = rest
+  const lines = [`${code}: ${message}`]
+  if (next !== null) lines.push(`next: ${next}`)
+  if (isRaised(exception)) lines.push(...showRaised(exception))
+  if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
+  const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed
+  return [...lines, ...showPrinted(text)].join('\n')
+}
+
+function showRaised({ traceback, frames }: Raised): string[] {
+  const lines = traceback === '' ? [] : [traceback.trimEnd()]
+  const at = frames.at(-1)
+  if (at !== undefined && at.locals.length > 0) {
+    lines.push(`locals of ${frameLine(at)}:`)
+    lines.push(...at.locals.map(local => indent(`${oneLine(local.name)} = ${oneLine(local.repr)}`)))
+    if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
+  }
+  return lines
+}
+
+function isRaised(value: unknown): value is Raised {
+  return typeof value === 'object' && value !== null && 'traceback' in value && 'frames' in value
+}

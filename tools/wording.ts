@@ -1,0 +1,44 @@
+import type { Frame, Raised, TypeName } from '../wire/kernel.ts'
+
+/** How things are put in one line, wherever a model or a person reads them. */
+
+/** `int`, `numpy.ndarray`: the module is left out where everybody knows it. */
+export function typeWord({ name, module, qualified }: TypeName): string {
+  return module === null || module === 'builtins' ? name : qualified
+}
+
+/** `840 ms`, `2.5 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** `ZeroDivisionError: division by zero`, as a language prints the last line of its report. */
+export function exceptionLine({ type, message }: Raised): string {
+  return message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`
+}
+
+/** `load, app.py:12`, or as much of it as is known. */
+export function frameLine({ function: name, file, line }: Frame): string {
+  if (file === null) return name
+  return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
+}
+
+/** Characters that would break a line are written as escapes, so that one name stays one line. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, mark =>
+    JSON.stringify(mark)
+      .slice(1, -1)
+      .replace(/[^\x20-\x7e]/, escaped),
+  )
+}
+
+const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** Each line set in, so that a long text reads as part of what is above it. */
+export function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ')
+}
