@@ -13,8 +13,8 @@ export const inspect = defineTool({
     'signature, place and source; for an exception its message and traceback. Prefer it over eval_expr for ' +
     'understanding a value, a function or a class: one inspect replaces many probes. ' +
     'Takes a name, a path such as `orders[0].customer.name`, a literal, or a handle such as `@ab12.3` from an ' +
-    'earlier answer; these are read from stored fields and run no code. Any other expression has to be ' +
-    'evaluated, and is then treated like eval_expr. Iterators are never advanced.',
+    'earlier answer; these are read from stored fields and run no code. Any other expression would have ' +
+    'to be run: it is then treated like eval_expr, or you are told to use that. Iterators are never advanced.',
   parameters: {
     expr: z
       .string()

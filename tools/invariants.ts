@@ -32,6 +32,11 @@ export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   return parameters
 }
 
+/** The rules of a description, for one that was filled in later; throws `DefinitionError`. */
+export function checkDescription(tool: string, description: unknown): void {
+  checkText('description', description, DESCRIPTION_LENGTH, refuser(tool))
+}
+
 type Refuse = (invariant: Invariant, message: string) => never
 
 function refuser(name: unknown): Refuse {

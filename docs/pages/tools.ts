@@ -1,0 +1,47 @@
+import { describeTool } from '../../src/core/describe.ts'
+import { annotations, type Described } from '../../src/core/forms.ts'
+import { openRegistry } from '../../src/core/registry.ts'
+import { parameters } from '../../src/core/usage.ts'
+import { PROFILES } from '../../tools/define.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { GENERATED, table } from './markdown.ts'
+
+/** `docs/tools.md`: every tool, from its definition. */
+export function toolsPage(): string {
+  const registry = openRegistry(TOOLS)
+  const sections = TOOLS.map(tool => section(describeTool({ registry, tool })))
+  const profiles = PROFILES.map(profile => [
+    profile,
+    `${registry
+      .list(profile)
+      .map(tool => `\`${tool.name}\``)
+      .join(', ')}`,
+  ])
+  return `${[
+    '# Tools',
+    GENERATED,
+    'What a model, or a person with `imago call`, can ask for. `imago tools NAME` shows the same in a terminal, and ' +
+      '`imago tools --format openai` (or `anthropic`, `gemini`, `mcp`, `json`) the schemas.',
+    'A *safe* tool runs no code of the program and no code of its libraries, printers included. A *cautious* one can ' +
+      'run code; it runs without asking and is journalled. A *dangerous* one asks first.',
+    table(['Profile', 'Shows'], profiles),
+    ...sections,
+  ].join('\n\n')}\n`
+}
+
+function section({ tool, description, schema }: Described): string {
+  const { name, aliases, level, profile, categories, examples } = tool
+  const also =
+    aliases.length === 0 ? '' : ` Also accepted as ${aliases.map(alias => `\`${alias}\``).join(', ')}.`
+  const hints = Object.entries(annotations(level)).map(([hint, value]) => `${hint} ${value}`)
+  return [
+    `## \`${name}\``,
+    description,
+    `Level *${level}*, profile \`${profile}\`, categories ${categories.join(', ')}.${also} MCP: ${hints.join(', ')}.`,
+    table(
+      ['Argument', 'Type', 'Meaning'],
+      parameters(schema).map(one => [one.name, one.type, one.description]),
+    ),
+    ...examples.map(({ args, shows }) => `${shows}:\n\n\`\`\`json\n${JSON.stringify(args)}\n\`\`\``),
+  ].join('\n\n')
+}
