@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Envelope } from '../tools/outcome.ts'
+import { openClient } from '../wire/link/handshake.ts'
+import type { Link } from '../wire/link/link.ts'
+import { connect } from '../wire/link/transport.ts'
+
+const main = join(import.meta.dirname, '../dist/src/main.js')
+
+/** A compiled daemon in a folder of its own, as a user would run it, and a client of it. */
+export interface BenchDaemon {
+  readonly pid: number
+  readonly folder: string
+  readonly env: Readonly<Record<string, string>>
+  readonly link: Link
+  connect(): Promise<Link>
+  /** Calls a tool and throws unless it succeeded. */
+  call(tool: string, args: Readonly<Record<string, unknown>>): Promise<unknown>
+  /** Runs code on the default kernel and returns its pid. */
+  kernelPid(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Starts a daemon; the compiled program must be up to date (`npm run build`). */
+export async function benchDaemon(): Promise<BenchDaemon> {
+  if (!existsSync(main)) throw new Error('dist is missing: run `npm run build` first')
+  const folder = mkdtempSync(join(tmpdir(), 'imago-bench-'))
+  const env = {
+    ...(process.env as Record<string, string>),
+    IMAGO_RUNTIME_DIR: join(folder, 'run'),
+    IMAGO_STATE_DIR: join(folder, 'state'),
+    IMAGO_CONFIG_DIR: join(folder, 'config'),
+  }
+  const child = spawn(process.execPath, [main, 'serve'], { env, cwd: folder, stdio: 'ignore' })
+  const path = join(folder, 'run', 'daemon.sock')
+  for (let tries = 0; !existsSync(path); tries++) {
+    if (tries > 200) throw new Error('the daemon did not start within 10 s')
+    await pause(50)
+  }
+  const open = () => client(path, folder)
+  const link = await open()
+  const call = async (tool: string, args: Readonly<Record<string, unknown>>) => {
+    const envelope = (await link.call('call', { tool, args })) as Envelope
+    if (!envelope.ok) throw new Error(`${tool}: ${envelope.error.code}: ${envelope.error.message}`)
+    return envelope.result
+  }
+  return {
+    pid: child.pid ?? 0,
+    folder,
+    env,
+    link,
+    connect: open,
+    call,
+    async kernelPid() {
+      const result = (await call('eval_expr', { expr: '__import__("os").getpid()' })) as {
+        value_repr: string
+      }
+      return Number(result.value_repr)
+    },
+    close: () => end(child, folder),
+  }
+}
+
+async function client(path: string, root: string): Promise<Link> {
+  const transport = await connect(`unix:${path}`)
+  const hello = {
+    role: 'client' as const,
+    protocol: 1,
+    name: 'bench',
+    version: packageVersion,
+    root,
+    env: { PATH: process.env.PATH ?? '' },
+    encodings: ['msgpack' as const, 'json' as const],
+  }
+  const { link } = await openClient({ transport, hello })
+  return link
+}
+
+const packageVersion = (
+  JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as { version: string }
+).version
+
+async function end(child: ChildProcess, folder: string): Promise<void> {
+  const gone = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Resident memory of a process in bytes, now. Linux only, as the bench is. */
+export function residentBytes(pid: number): number {
+  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number(line?.[1] ?? Number.NaN) * 1024
+}
+
+export const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

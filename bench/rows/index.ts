@@ -1,0 +1,19 @@
+import type { Row } from '../row.ts'
+import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
+import { floodLatency, floodMemory } from './flood.ts'
+import { globalsMany, inspectSize } from './looking.ts'
+import { clientMemory, idleMemory, mcpStart } from './processes.ts'
+
+/** Every row of the table, in the order of the design's section 8. */
+export const ROWS: readonly Row[] = [
+  evaluateAgainstHop,
+  evaluateAgainstJupyter,
+  pipelined,
+  inspectSize,
+  globalsMany,
+  floodMemory,
+  floodLatency,
+  mcpStart,
+  idleMemory,
+  clientMemory,
+]

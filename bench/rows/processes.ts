@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { Link } from '../../wire/link/link.ts'
+import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
+import { interleaved, median, type Row, ratio } from '../row.ts'
+
+const main = join(import.meta.dirname, '../../dist/src/main.js')
+const INITIALIZE = `${JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+})}\n`
+
+let daemon: BenchDaemon
+
+export const mcpStart: Row = {
+  what: '`imago mcp` to its first answer, daemon running',
+  how: 'from spawn to the first byte of the answer to `initialize`, against `node -e 0` from spawn to exit, 12 times each in turn',
+  bar: { relation: '≤', limit: 1.8, unit: '×' },
+  async setUp() {
+    daemon = await benchDaemon()
+  },
+  async measure() {
+    const [ours = [], bare = []] = await interleaved({ blocks: 12, each: 1 }, firstAnswer, bareNode)
+    const [ours_ms, node_ms] = [median(ours) / 1000, median(bare) / 1000]
+    return ratio(ours_ms, node_ms, { ours_ms, node_ms })
+  },
+}
+
+function firstAnswer(): Promise<void> {
+  const child = spawn(process.execPath, [main, 'mcp'], { env: daemon.env, cwd: daemon.folder })
+  child.stdin.write(INITIALIZE)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', code => reject(new Error(`imago mcp ended with ${code}`)))
+    child.stdout.once('data', () => {
+      child.removeAllListeners('exit')
+      child.kill('SIGKILL')
+      resolve()
+    })
+  })
+}
+
+function bareNode(): Promise<void> {
+  const child = spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' })
+  return new Promise(resolve => child.once('exit', () => resolve()))
+}
+
+export const idleMemory: Row = {
+  what: 'idle daemon, resident',
+  how: 'a daemon that has answered one client and has no kernel, one second later',
+  bar: { relation: '≤', limit: 90, unit: 'MB' },
+  async measure() {
+    const fresh = await benchDaemon()
+    await fresh.link.call('status', {})
+    await pause(1_000)
+    const resident_mb = residentBytes(fresh.pid) / 1e6
+    await fresh.close()
+    return { figure: resident_mb, parts: { resident_mb } }
+  },
+}
+
+export const clientMemory: Row = {
+  what: 'a connected client, up to 1,000 of them: resident memory each',
+  how: '1,000 clients connect to a fresh daemon and each asks for its status; growth divided by 1,000',
+  bar: { relation: '≤', limit: 40, unit: 'kB' },
+  async measure() {
+    const fresh = await benchDaemon()
+    await fresh.link.call('status', {})
+    const before = residentBytes(fresh.pid)
+    const links: Link[] = []
+    for (let count = 0; count < 1_000; count++) {
+      const link = await fresh.connect()
+      await link.call('status', {})
+      links.push(link)
+    }
+    await pause(500)
+    const each_kb = (residentBytes(fresh.pid) - before) / 1_000 / 1_000
+    await Promise.all(links.map(link => link.close()))
+    await fresh.close()
+    return { figure: each_kb, parts: { each_kb } }
+  },
+  async tearDown() {
+    await daemon?.close()
+  },
+}

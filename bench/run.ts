@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs'
+import { arch, cpus, platform, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { median, type Round, type Row } from './row.ts'
+import { ROWS } from './rows/index.ts'
+
+/**
+ * `npm run bench [WORD…]`: five rounds of every row whose text contains one of the words, interleaved, each beside its
+ * reference in the same round. Prints the table and, when all rows ran, writes `bench/results.json`.
+ */
+const ROUNDS = 5
+const words = process.argv.slice(2)
+const rows = ROWS.filter(row => words.length === 0 || words.some(word => row.what.includes(word)))
+const rounds = new Map<Row, Round[]>(rows.map(row => [row, []]))
+
+for (const row of rows) await row.setUp?.()
+try {
+  for (let round = 1; round <= ROUNDS; round++)
+    for (const [row, done] of rounds) {
+      done.push(await row.measure())
+      process.stderr.write(
+        `round ${round} of ${ROUNDS}: ${row.what}: ${done.at(-1)?.figure.toPrecision(3)}\n`,
+      )
+    }
+} finally {
+  for (const row of rows) await row.tearDown?.()
+}
+
+const results = rows.map(row => summary(row, rounds.get(row) ?? []))
+for (const { what, figure, unit, bar, met } of results)
+  console.log(`${met ? 'met ' : 'MISS'}  ${what}: ${figure} ${unit} (bar ${bar})`)
+if (words.length === 0) {
+  const machine = { node: process.version, cores: cpus().length, memory_gb: Math.round(totalmem() / 2 ** 30) }
+  const file = {
+    taken: new Date().toISOString().slice(0, 10),
+    ...machine,
+    system: `${platform()} ${arch()}`,
+    rows: results,
+  }
+  writeFileSync(join(import.meta.dirname, 'results.json'), `${JSON.stringify(file, null, 2)}\n`)
+}
+process.exit(0)
+
+function summary(row: Row, done: readonly Round[]) {
+  const figures = done.map(round => round.figure)
+  const { relation, limit, unit } = row.bar
+  const figure = Number(median(figures).toPrecision(3))
+  return {
+    what: row.what,
+    how: row.how,
+    figure,
+    unit,
+    bar: `${relation} ${limit}`,
+    met: relation === '≤' ? figure <= limit : figure >= limit,
+    lowest: Number(Math.min(...figures).toPrecision(3)),
+    highest: Number(Math.max(...figures).toPrecision(3)),
+    parts: medians(done),
+  }
+}
+
+function medians(done: readonly Round[]): Record<string, number> {
+  const names = Object.keys(done[0]?.parts ?? {})
+  return Object.fromEntries(
+    names.map(name => [
+      name,
+      Number(median(done.map(round => round.parts[name] ?? Number.NaN)).toPrecision(3)),
+    ]),
+  )
+}
