@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Installs what the tests need beyond Node into `.test-runtimes/`, or says in one line what is missing and exits 1.
+ * Does nothing, and needs no network, when all is there already: a stamp holds the list that was installed.
+ * test/support/runtimes.ts knows where things are. Run by `npm test`; by hand: node test/setup.mjs
+ */
+const PYTHON_PACKAGES = [
+  'ipykernel==7.4.0',
+  'jupyter_client==8.10.0',
+  'mcp==2.3.0',
+  'msgpack==1.2.4',
+  'numpy==2.4.6; python_version >= "3.11"',
+  'numpy==2.2.6; python_version < "3.11"',
+]
+// Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
+const PYTHON_VERSION = [3, 10]
+
+const folder = join(import.meta.dirname, '../.test-runtimes')
+const venv = join(folder, 'python')
+const venvPython = join(venv, 'bin', 'python')
+const stamp = join(folder, 'python.json')
+
+try {
+  if (!isInstalled()) install()
+} catch (error) {
+  console.error(`test set-up: ${error.message}`)
+  process.exitCode = 1
+}
+
+/** The list is the one that was installed, and the interpreter under it still runs. */
+function isInstalled() {
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== JSON.stringify(PYTHON_PACKAGES)) return false
+  return run(venvPython, ['-c', '']).ok
+}
+
+function install() {
+  const python = findPython()
+  console.log('test set-up: installing Python packages into .test-runtimes/python')
+  rmSync(stamp, { force: true })
+  mkdirSync(folder, { recursive: true })
+  makeVenv(python)
+  const options = [
+    '--quiet',
+    '--no-input',
+    '--disable-pip-version-check',
+    '--retries',
+    '2',
+    '--timeout',
+    '30',
+  ]
+  const installed = run(venvPython, ['-m', 'pip', 'install', ...options, ...PYTHON_PACKAGES])
+  if (!installed.ok) throw new Error(`pip could not install the Python packages: ${installed.lastLine}`)
+  writeFileSync(stamp, JSON.stringify(PYTHON_PACKAGES))
+}
+
+function findPython() {
+  if (!run('python3', ['--version']).ok) installDebian('python3', 'there is no python3 on the PATH')
+  const [major, minor] = PYTHON_VERSION
+  const recent = run('python3', ['-c', `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`])
+  if (!recent.ok) throw new Error(`the tests need a python3 of ${major}.${minor} or newer on the PATH`)
+  return 'python3'
+}
+
+/** Debian has `venv` in a package of its own. */
+function makeVenv(python) {
+  const make = () => run(python, ['-m', 'venv', '--clear', venv])
+  if (make().ok) return
+  installDebian('python3-venv', 'python3 cannot make a virtual environment')
+  const made = make()
+  if (!made.ok) throw new Error(`python3 -m venv failed: ${made.lastLine}`)
+}
+
+/** Only as root, where nobody has to be asked; everybody else is told the command. */
+function installDebian(name, problem) {
+  const command = `apt-get install -y --no-install-recommends ${name}`
+  if (process.getuid?.() !== 0 || !run('apt-get', ['--version']).ok)
+    throw new Error(`${problem}; on Debian or Ubuntu, install it with: sudo ${command}`)
+  console.log(`test set-up: ${command}`)
+  const get = () => run('apt-get', command.split(' ').slice(1))
+  if (get().ok) return
+  run('apt-get', ['update'])
+  const got = get()
+  if (!got.ok) throw new Error(`${problem}, and ${command} failed: ${got.lastLine}`)
+}
+
+function run(command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, HOME: process.env.HOME || folder, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  const text = `${stdout ?? ''}${stderr ?? ''}`.trim()
+  return { ok: status === 0, lastLine: error?.message ?? text.split('\n').at(-1) ?? '' }
+}
