@@ -1,0 +1,317 @@
+import type { Duplex } from 'node:stream'
+import type { z } from 'zod'
+import type { Limits } from '../codec/messages.ts'
+import { WireError } from '../errors.ts'
+import {
+  ABILITIES,
+  type CallId,
+  type Epoch,
+  type Evaluated,
+  type Evaluation,
+  type GlobalsPage,
+  type GlobalsQuery,
+  type Health,
+  type Inspected,
+  type InspectQuery,
+  type InterruptReport,
+  type Kernel,
+  type KernelEnd,
+  type KernelIdentity,
+  type KernelStatus,
+  type Look,
+  type Looked,
+  type MoreQuery,
+  type Piece,
+  type Stream,
+  type Watcher,
+} from '../kernel.ts'
+import type { KernelHello } from '../link/handshake.ts'
+import { type Link, Refusal } from '../link/link.ts'
+import { Evaluations, type Pending } from './evaluations.ts'
+import { Line } from './line.ts'
+import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
+import * as shapes from './shapes.ts'
+
+/** Evaluations that may wait in one kernel, the running one included. One more is `BUSY`. */
+export const QUEUE = 64
+
+/** How long an image may take to report on an interrupt, in ms. */
+const INTERRUPT_MS = 5_000
+
+export interface FramedOptions {
+  /** For messages: `python`, `myproject`. */
+  readonly name: string
+  /** The peer's end of the line; it proves that it knows `secret` before anything else. */
+  readonly transport: Duplex
+  readonly secret: string
+  /** How long a peer whose link broke may take to come back, in ms; 0, or left out, where it cannot. */
+  readonly rejoinMs?: number
+  /** The process's own descriptors are read by us: see `FramedKernel.hear`. */
+  readonly piped?: boolean
+  /** Output that belongs to no evaluation. */
+  background?(stream: Stream, text: string): void
+  /** Lets go of the image, before the link is closed. Left out: closing the link is all there is to do. */
+  release?(): Promise<void>
+  readonly pulse?: PulseTimes
+  readonly limits?: Partial<Limits>
+}
+
+/**
+ * A kernel over a framed link, in any language. Waits for the handshake, and throws what `acceptKernel` throws.
+ *
+ * An answer is parsed once and may then be trusted; one that is not of the agreed form is `MESSAGE_INVALID`. When
+ * the link breaks and the peer comes back in time, evaluations under way are asked for again by name (`recall`) and
+ * never sent twice; when it does not, they are `LINK_CLOSED`.
+ */
+export async function framedKernel(options: FramedOptions): Promise<FramedKernel> {
+  const evaluations = new Evaluations(options.name)
+  const line = await Line.open({
+    ...options,
+    serve: async (method, params) => {
+      if (method === 'ask') return evaluations.ask(params)
+      throw new Refusal('unknown_method', `A kernel cannot ask for ${method}.`)
+    },
+    note: (name, params) => {
+      const note = name === 'output' ? shapes.outputNote.safeParse(params) : undefined
+      if (note?.success) options.background?.(note.data.stream, note.data.text)
+    },
+  })
+  return new FramedKernel({ options, evaluations, line })
+}
+
+export class FramedKernel implements Kernel {
+  readonly identity: KernelIdentity
+  readonly ended: Promise<KernelEnd>
+  readonly #options: FramedOptions
+  readonly #evaluations: Evaluations
+  readonly #line: Line
+  readonly #pulse: Pulse
+  readonly #listeners = new Set<(health: Health) => void>()
+  #closing: Promise<void> | undefined
+
+  constructor(parts: { options: FramedOptions; evaluations: Evaluations; line: Line }) {
+    this.#options = parts.options
+    this.#evaluations = parts.evaluations
+    this.#line = parts.line
+    this.identity = identityOf(parts.line.hello)
+    this.ended = parts.line.ended
+    this.#pulse = new Pulse({
+      link: () => this.#line.link,
+      changed: health => {
+        for (const listener of this.#listeners) listener(health)
+      },
+      times: parts.options.pulse ?? PULSE,
+    })
+    void this.ended.then(() => this.#pulse.stop())
+  }
+
+  get health(): Health {
+    return this.#pulse.health
+  }
+
+  watchHealth(listener: (health: Health) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async evaluate({ call, source, place }: Evaluation, watcher: Watcher): Promise<Evaluated> {
+    this.#refuse()
+    if (watcher.signal?.aborted) return { type: 'withdrawn' }
+    const pending = this.#evaluations.add(call, watcher)
+    this.#pulse.begin()
+    try {
+      return await this.#carryThrough(pending, { call, source, ...place })
+    } finally {
+      this.#pulse.end()
+      this.#evaluations.remove(pending)
+    }
+  }
+
+  globals(query: GlobalsQuery, look: Look): Promise<Looked<GlobalsPage>> {
+    return this.#look({ method: 'globals', query, shape: shapes.lookedGlobals }, look)
+  }
+
+  inspect(query: InspectQuery, look: Look): Promise<Looked<Inspected>> {
+    return this.#look({ method: 'inspect', query, shape: shapes.lookedInspected }, look)
+  }
+
+  more(query: MoreQuery, look: Look): Promise<Looked<Piece>> {
+    return this.#look({ method: 'more', query, shape: shapes.lookedPiece }, look)
+  }
+
+  status(look: Look): Promise<KernelStatus> {
+    return this.#ask({ method: 'status', query: {}, shape: shapes.kernelStatus }, look)
+  }
+
+  interrupt(call: CallId): Promise<InterruptReport> {
+    const asking = { method: 'interrupt', query: { call }, shape: shapes.interruptReport }
+    return this.#ask(asking, { deadlineMs: INTERRUPT_MS })
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#letGo()
+    await this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** Text from the process's own descriptors: output of the evaluation that runs, or of none. */
+  hear(stream: Stream, text: string): void {
+    if (!this.#evaluations.hearOutput(stream, text)) this.#options.background?.(stream, text)
+  }
+
+  /** The peer came back over a new transport; see `Line.rejoin`. */
+  rejoin(transport: Duplex): Promise<void> {
+    return this.#line.rejoin(transport)
+  }
+
+  /** Asks an owned image to end its process in order; resolves once it has agreed, or can no longer be asked. */
+  async askToEnd(deadlineMs: number): Promise<void> {
+    this.#line.expectEnd()
+    await this.#line.link.call('stop', {}, { deadlineMs }).catch(() => {})
+  }
+
+  /** Resolves once the present link has ended: what the peer had sent before has then been read. */
+  async disconnected(): Promise<void> {
+    await this.#line.link.closed
+  }
+
+  /** The image is gone: settles everything that is pending, and `ended`. Later ends change nothing. */
+  lose(end: KernelEnd): void {
+    this.#line.lose(end)
+  }
+
+  async #letGo(): Promise<void> {
+    this.#line.expectEnd()
+    await this.#options.release?.()
+    this.#line.lose({ reason: 'closed', message: `${this.#options.name} was let go of.` })
+    await this.#line.link.closed
+  }
+
+  /** Turns an evaluation away before anything is sent. */
+  #refuse(): void {
+    const { name } = this.#options
+    if (this.health === 'ended') throw this.#line.gone()
+    if (this.health === 'unresponsive') {
+      throw new WireError(
+        'UNRESPONSIVE',
+        `${name} does not answer: its interpreter is held by code in C, or the process is frozen. Nothing was sent; ` +
+          'try again later, or restart it.',
+      )
+    }
+    if (this.#evaluations.size >= QUEUE) throw busy(name)
+  }
+
+  /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
+  async #carryThrough(pending: Pending, params: object): Promise<Evaluated> {
+    const { name, piped } = this.#options
+    let link = await this.#line.present()
+    if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
+    let asking = this.#send(link, { method: 'evaluate', params, pending })
+    for (;;) {
+      try {
+        const answer = await asking
+        // What children wrote to the process's own descriptors before the answer is in our pipes by now: read it.
+        if (piped) await new Promise(resolve => setImmediate(resolve))
+        if (pending.fault) throw pending.fault
+        return shapes.parseAnswer(shapes.evaluated, answer, `What ${name} made of an evaluation`)
+      } catch (error) {
+        if (!(error instanceof WireError)) throw error
+        if (error.remote?.code === 'cancelled') return { type: 'withdrawn' }
+        if (error.code !== 'LINK_CLOSED') throw this.#explained(error)
+        const offence = offenceOf(await link.closed)
+        if (offence) throw outcomeUnknown(name, offence)
+        link = await this.#line.present()
+        asking = this.#send(link, { method: 'recall', params: { call: pending.call }, pending })
+      }
+    }
+  }
+
+  /** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
+  #send(link: Link, sending: { method: string; params: object; pending: Pending }): Promise<unknown> {
+    const { method, params, pending } = sending
+    const { signal } = pending.watcher
+    if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
+    const late = new AbortController()
+    const asking = link.call(method, params, { on: pending.hear, signal: late.signal })
+    late.abort()
+    return asking
+  }
+
+  async #look<Found>(asking: Asking<Looked<Found>>, look: Look): Promise<Looked<Found>> {
+    // The peer keeps a slightly shorter deadline, so that it can still say that it ran out of time.
+    const deadline_ms = Math.round(look.deadlineMs - Math.min(100, look.deadlineMs / 5))
+    const found = await this.#ask({ ...asking, query: { ...asking.query, deadline_ms } }, look)
+    return found.type === 'timed_out' ? { type: 'timed_out', deadline_ms: look.deadlineMs } : found
+  }
+
+  async #ask<Answer>({ method, query, shape }: Asking<Answer>, look: Look): Promise<Answer> {
+    const { deadlineMs, signal } = look
+    const asked = performance.now()
+    this.#pulse.begin()
+    try {
+      const link = await this.#line.present(deadlineMs)
+      const left = deadlineMs - (performance.now() - asked)
+      const answer = await link.call(method, query, { deadlineMs: left, ...(signal && { signal }) })
+      return shapes.parseAnswer(shape, answer, `What ${this.#options.name} answered to ${method}`)
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      throw error instanceof WireError ? this.#explained(error) : error
+    } finally {
+      this.#pulse.end()
+    }
+  }
+
+  /** The peer's own failures, as the faults of this layer that they are. */
+  #explained(error: WireError): WireError {
+    const { name } = this.#options
+    switch (error.remote?.code) {
+      case 'busy':
+        return busy(name)
+      case 'unknown_call':
+        return outcomeUnknown(name, error)
+      default:
+        return error.code === 'LINK_CLOSED' && this.health === 'ended' ? this.#line.gone() : error
+    }
+  }
+}
+
+interface Asking<Answer> {
+  readonly method: string
+  readonly query: object
+  readonly shape: z.ZodType<Answer>
+}
+
+function identityOf(hello: KernelHello): KernelIdentity {
+  return {
+    language: hello.language,
+    implementation: hello.implementation,
+    pid: hello.pid,
+    epoch: hello.epoch as Epoch,
+    abilities: new Set(ABILITIES.filter(ability => hello.abilities.includes(ability))),
+  }
+}
+
+/** What the peer did against the protocol, if that is why the link ended. Such a peer is not asked again. */
+function offenceOf(fault: WireError | undefined): WireError | undefined {
+  return fault === undefined || fault.code === 'LINK_CLOSED' || fault.code === 'FRAME_TRUNCATED'
+    ? undefined
+    : fault
+}
+
+function busy(name: string): WireError {
+  return new WireError(
+    'BUSY',
+    `${QUEUE} evaluations wait for ${name} already. Nothing was run; try again later.`,
+  )
+}
+
+function outcomeUnknown(name: string, cause: WireError): WireError {
+  return new WireError(
+    'LINK_CLOSED',
+    `The link to ${name} broke, and whether the call ran cannot be known: ${cause.message}`,
+    { cause },
+  )
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { WireError } from '../errors.ts'
+import type { Kernel } from '../kernel.ts'
+import { Door } from './door.ts'
+import { kernelEnvironment } from './environment.ts'
+import { type FramedKernel, type FramedOptions, framedKernel } from './framed.ts'
+import { OwnedProcess } from './process.ts'
+import type { PulseTimes } from './pulse.ts'
+import { findPython, peerFolder } from './python.ts'
+
+export interface LaunchRequest {
+  readonly language: 'python'
+  readonly name: string
+  /** The project: the process starts there. */
+  readonly root: string
+  /** The caller's environment; `kernelEnvironment` decides what of it the kernel gets. */
+  readonly env: Readonly<Record<string, string>>
+  /** Names that look like secrets and are passed all the same. */
+  readonly pass?: readonly string[]
+  /** The user's program, run first; the kernel lives on in it. */
+  readonly script?: string
+  readonly args?: readonly string[]
+  /** The interpreter to use instead of the one that would be found. */
+  readonly python?: string
+  /** Where the socket is made: private to this user, or made so. */
+  readonly runtimeDir: string
+  /** How it connects to us. Left out: over a Unix socket, or over TCP where the path would be too long for one. */
+  readonly address?: 'unix' | 'tcp'
+  readonly pulse?: PulseTimes
+  readonly limits?: Partial<LaunchLimits>
+}
+
+/** In milliseconds. */
+export interface LaunchLimits {
+  /** From the start of the process to the end of the handshake. */
+  readonly startMs: number
+  /** For ending in order, before it is killed. */
+  readonly stopMs: number
+  /** For coming back after its link broke. */
+  readonly rejoinMs: number
+}
+
+/** How long the link of a process that has ended may still be read, in ms: a forked child can hold it open. */
+const LAST_READ_MS = 250
+
+export const LAUNCH: LaunchLimits = { startMs: 20_000, stopMs: 5_000, rejoinMs: 10_000 }
+
+/** A kernel whose process is ours. When either ends, the other is ended too. */
+export interface Launched {
+  readonly kernel: Kernel
+  readonly pid: number
+  readonly command: readonly string[]
+  /** Ends it in order, or after 5 s by force with all of its children. Resolves once it has ended. */
+  stop(): Promise<void>
+  /** Ends it by force, at once. */
+  kill(): void
+}
+
+/**
+ * Starts an interpreter with our peer in it, and waits until it has said hello.
+ *
+ * It gets the address of a listener made for it alone and a fresh secret, as one line on standard input: nothing of
+ * that stands in its arguments or its environment. Whoever else connects there is turned away. Throws
+ * `KERNEL_NOT_FOUND` or `KERNEL_START_FAILED`; the latter has the last words of the process.
+ */
+export async function launchKernel(request: LaunchRequest): Promise<Launched> {
+  const limits = { ...LAUNCH, ...request.limits }
+  const env = kernelEnvironment(request.env, request.pass)
+  const python = await findPython({ root: request.root, env, python: request.python })
+  const command = [python, join(peerFolder(), 'imago', '__main__.py')] as const
+  const door = await Door.open(request)
+  const secret = randomBytes(32).toString('hex')
+  let child: OwnedProcess | undefined
+  try {
+    child = await OwnedProcess.start({
+      name: request.name,
+      command,
+      cwd: request.root,
+      env,
+      line: JSON.stringify({
+        address: door.address,
+        secret,
+        script: request.script ?? null,
+        args: request.args ?? [],
+      }),
+    })
+    return await admit({ request, limits, door, child, secret, command })
+  } catch (error) {
+    child?.kill()
+    await child?.ended
+    await door.close()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly request: LaunchRequest
+  readonly limits: LaunchLimits
+  readonly door: Door
+  readonly child: OwnedProcess
+  readonly secret: string
+  readonly command: readonly string[]
+}
+
+/** Lets the peer in, and ties its life and that of its process together. */
+async function admit({ request, limits, door, child, secret, command }: Parts): Promise<Launched> {
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
+    return stopping
+  }
+  const kernel = await firstToProve({
+    door,
+    child,
+    startMs: limits.startMs,
+    framing: {
+      name: request.name,
+      secret,
+      rejoinMs: limits.rejoinMs,
+      piped: true,
+      background: (_stream, text) => child.remember(text),
+      release: stop,
+      ...(request.pulse && { pulse: request.pulse }),
+    },
+  })
+  child.hear = (stream, text) => kernel.hear(stream, text)
+  door.answer(transport => kernel.rejoin(transport))
+  void kernel.ended.then(() => child.kill())
+  void child.ended.then(async end => {
+    await Promise.race([kernel.disconnected(), pause(LAST_READ_MS)])
+    kernel.lose(stopping ? { reason: 'closed', message: `${request.name} was stopped.` } : end)
+    await door.close()
+  })
+  return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
+}
+
+interface Proving {
+  readonly door: Door
+  readonly child: OwnedProcess
+  readonly startMs: number
+  readonly framing: Omit<FramedOptions, 'transport'>
+}
+
+/** The first connection that proves itself is the kernel; until then, whoever else knocks is turned away. */
+function firstToProve({ door, child, startMs, framing }: Proving): Promise<FramedKernel> {
+  return new Promise((resolve, reject) => {
+    let turnedAway: unknown
+    const fail = (why: string) => {
+      clearTimeout(limit)
+      reject(new WireError('KERNEL_START_FAILED', why, turnedAway === undefined ? {} : { cause: turnedAway }))
+    }
+    const limit = setTimeout(() => {
+      const last = turnedAway instanceof Error ? ` The last connection failed: ${turnedAway.message}` : ''
+      fail(`${framing.name} did not say hello within ${startMs} ms.${last}${child.lastWords}`)
+    }, startMs)
+    void child.ended.then(end => fail(`${framing.name} was not ready yet. ${end.message}`))
+    door.answer(async transport => {
+      try {
+        resolve(await framedKernel({ ...framing, transport }))
+        clearTimeout(limit)
+      } catch (error) {
+        turnedAway = error
+      }
+    })
+  })
+}
+
+async function endInOrder(parts: {
+  kernel: FramedKernel
+  child: OwnedProcess
+  stopMs: number
+}): Promise<void> {
+  const { kernel, child, stopMs } = parts
+  await Promise.race([kernel.askToEnd(stopMs).then(() => child.ended), pause(stopMs)])
+  child.kill()
+  await child.ended
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())

@@ -1,0 +1,159 @@
+import type { Duplex } from 'node:stream'
+import type { Limits } from '../codec/messages.ts'
+import { WireError } from '../errors.ts'
+import type { KernelEnd } from '../kernel.ts'
+import { acceptKernel, type KernelHello } from '../link/handshake.ts'
+import type { Link } from '../link/link.ts'
+
+export interface LineOptions {
+  /** For messages: the name of the kernel. */
+  readonly name: string
+  readonly transport: Duplex
+  readonly secret: string
+  /** How long a peer whose link broke may take to come back, in ms; 0 where it cannot. */
+  readonly rejoinMs?: number | undefined
+  readonly limits?: Partial<Limits> | undefined
+  serve(method: string, params: unknown): Promise<unknown>
+  note(name: string, params: unknown): void
+}
+
+/**
+ * The line to one image: a link, and after that link broke the next one, for as long as the image lives.
+ *
+ * Whether the other end is the same image is decided by the secret and by the epoch of its hello, never by where the
+ * connection came from.
+ */
+export class Line {
+  readonly hello: KernelHello
+  readonly ended: Promise<KernelEnd>
+  readonly #options: LineOptions
+  #link: Link
+  #end: KernelEnd | undefined
+  #settleEnded: (end: KernelEnd) => void = () => {}
+  #absence: Absence | undefined
+  #finalBreak = false
+
+  /** Waits for the handshake, and throws what `acceptKernel` throws. */
+  static async open(options: LineOptions): Promise<Line> {
+    return new Line(options, await acceptKernel(handshake(options, options.transport)))
+  }
+
+  private constructor(options: LineOptions, { hello, link }: { hello: KernelHello; link: Link }) {
+    this.#options = options
+    this.hello = hello
+    this.ended = new Promise(resolve => {
+      this.#settleEnded = resolve
+    })
+    this.#link = link
+    this.#follow(link)
+  }
+
+  /** The latest link; it may be broken, and its calls then throw `LINK_CLOSED`. */
+  get link(): Link {
+    return this.#link
+  }
+
+  /**
+   * A link that is there, at once or when the peer has come back. Throws `LINK_CLOSED` once it is gone for good, and
+   * `UNRESPONSIVE` if it is not back within `limitMs`.
+   */
+  async present(limitMs?: number): Promise<Link> {
+    if (this.#absence) await this.#absence.wait(limitMs)
+    if (this.#end) throw this.gone(this.#end)
+    if (this.#absence)
+      throw new WireError('UNRESPONSIVE', `${this.#options.name} has lost its link. Try again.`)
+    return this.#link
+  }
+
+  /** Takes back a peer over a new transport. Whoever else comes is turned away, and nothing changes. */
+  async rejoin(transport: Duplex): Promise<void> {
+    const { hello, link } = await acceptKernel(handshake(this.#options, transport))
+    if (this.#end || hello.epoch !== this.hello.epoch) {
+      await link.close({ code: 'other_image', message: 'This line belongs to another image.' })
+      return
+    }
+    const former = this.#link
+    this.#link = link
+    this.#follow(link)
+    this.#absence?.finish()
+    this.#absence = undefined
+    await former.close()
+  }
+
+  /** The next break of the link is its end, because the image is being let go of. */
+  expectEnd(): void {
+    this.#finalBreak = true
+  }
+
+  /** The image is gone: closes the link, and settles `ended`. Later ends change nothing. */
+  lose(end: KernelEnd): void {
+    if (this.#end) return
+    this.#end = end
+    this.#absence?.finish()
+    this.#absence = undefined
+    this.#settleEnded(end)
+    void this.#link.close()
+  }
+
+  /** What calls of an image that is gone throw. */
+  gone(end: KernelEnd | undefined = this.#end): WireError {
+    return new WireError('LINK_CLOSED', end?.message ?? `The link to ${this.#options.name} broke.`)
+  }
+
+  #follow(link: Link): void {
+    void link.closed.then(fault => this.#broken(link, fault))
+  }
+
+  /** The link ended. Where its peer may come back, calls wait for that; else this is the end of the image for us. */
+  #broken(link: Link, fault: WireError | undefined): void {
+    if (link !== this.#link || this.#end) return
+    const { name, rejoinMs = 0 } = this.#options
+    const why = fault?.message ?? 'the other end closed the link'
+    if (this.#finalBreak) this.lose({ reason: 'closed', message: `${name} was let go of.` })
+    else if (rejoinMs === 0) this.lose({ reason: 'lost', message: `${name} was lost: ${why}` })
+    else {
+      const message = `${name} was lost, and did not come back within ${rejoinMs} ms: ${why}`
+      this.#absence = new Absence(rejoinMs, () => this.lose({ reason: 'lost', message }))
+    }
+  }
+}
+
+function handshake(options: LineOptions, transport: Duplex): Parameters<typeof acceptKernel>[0] {
+  return {
+    transport,
+    secret: options.secret,
+    serve: options.serve,
+    note: options.note,
+    ...(options.limits && { limits: options.limits }),
+  }
+}
+
+/** A peer that is away, and may come back. */
+class Absence {
+  readonly #over: Promise<void>
+  #finish: () => void = () => {}
+  readonly #limit: NodeJS.Timeout
+
+  constructor(limitMs: number, expired: () => void) {
+    this.#limit = setTimeout(expired, limitMs)
+    this.#over = new Promise(resolve => {
+      this.#finish = resolve
+    })
+  }
+
+  finish(): void {
+    clearTimeout(this.#limit)
+    this.#finish()
+  }
+
+  /** Resolves when the absence is over, or after `limitMs`. */
+  async wait(limitMs: number | undefined): Promise<void> {
+    if (limitMs === undefined) return this.#over
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    await Promise.race([this.#over, limit])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { WireError } from '../errors.ts'
+
+/** The oldest Python that the peer runs on. */
+export const OLDEST_PYTHON = [3, 9] as const
+
+/** How long an interpreter may take to say its version, in ms. */
+const PROBE_MS = 10_000
+
+export interface PythonSearch {
+  readonly root: string
+  /** The caller's: `VIRTUAL_ENV` and `PATH` are looked at. */
+  readonly env: Readonly<Record<string, string>>
+  /** The interpreter that a person named: a path, or a name to be found in `PATH`. Nothing else is then tried. */
+  readonly python?: string | undefined
+}
+
+/**
+ * The interpreter for a project: the one named, `.venv` in the root, `$VIRTUAL_ENV`, `python3`, `python`.
+ *
+ * Returns the path of the interpreter itself, not of a shim in front of it. Throws `KERNEL_NOT_FOUND`, which lists
+ * every place that was looked at and what was wrong there. An environment that was chosen and does not work is not
+ * silently replaced by another Python.
+ */
+export async function findPython(search: PythonSearch): Promise<string> {
+  const looked: string[] = []
+  for (const place of placesOf(search)) {
+    const found = place.paths.find(isProgram)
+    if (found === undefined) {
+      looked.push(`${place.what}: ${place.paths[0] ?? 'nothing'} is not there`)
+      if (place.chosen) break
+      continue
+    }
+    const probe = await probePython(found, search)
+    if (probe.fit) return probe.executable
+    looked.push(`${place.what}: ${found} ${probe.wrong}`)
+    if (place.chosen) break
+  }
+  throw new WireError(
+    'KERNEL_NOT_FOUND',
+    `No Python ${OLDEST_PYTHON.join('.')} or newer was found for ${search.root}.\n` +
+      `${looked.map(line => `  - ${line}`).join('\n')}\nInstall one, make a .venv in the project, or name one.`,
+  )
+}
+
+/** The folder that holds `wire/peers/python`, seen from the source and from the compiled program alike. */
+export function peerFolder(from = import.meta.dirname): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const peer = join(folder, 'wire', 'peers', 'python')
+    if (existsSync(join(folder, 'package.json')) && existsSync(peer)) return peer
+    if (folder === dirname(folder)) {
+      throw new WireError(
+        'KERNEL_START_FAILED',
+        `wire/peers/python is nowhere above ${from}. Install imago again: its files are not complete.`,
+      )
+    }
+  }
+}
+
+interface Place {
+  readonly what: string
+  readonly paths: readonly string[]
+  /** Meant by a person for this project: if it is unfit, that is said, and nothing else is tried. */
+  readonly chosen: boolean
+}
+
+function* placesOf({ root, env, python }: PythonSearch): Generator<Place> {
+  if (python !== undefined) {
+    const paths =
+      python.includes('/') || python.includes('\\') ? [resolve(root, python)] : inPath(python, env)
+    yield { what: `the interpreter asked for (${python})`, paths, chosen: true }
+    return
+  }
+  const venv = join(root, '.venv')
+  yield { what: 'the .venv of the project', paths: inVenv(venv), chosen: existsSync(venv) }
+  if (env.VIRTUAL_ENV) {
+    yield { what: '$VIRTUAL_ENV', paths: inVenv(env.VIRTUAL_ENV), chosen: existsSync(env.VIRTUAL_ENV) }
+  }
+  for (const name of ['python3', 'python']) {
+    yield { what: `${name} in PATH`, paths: inPath(name, env), chosen: false }
+  }
+}
+
+const inVenv = (folder: string) => [join(folder, 'bin', 'python'), join(folder, 'Scripts', 'python.exe')]
+
+function inPath(name: string, env: Readonly<Record<string, string>>): string[] {
+  const folders = (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
+  return folders.map(folder => join(folder, name))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+type Probe =
+  | { readonly fit: true; readonly executable: string }
+  | { readonly fit: false; readonly wrong: string }
+
+/** Asks an interpreter for its version and its own path, in words that a Python 2 understands too. */
+function probePython(path: string, { root, env }: PythonSearch): Promise<Probe> {
+  const question = 'import sys; print("%d.%d.%d" % sys.version_info[:3]); print(sys.executable or "")'
+  return new Promise(settle => {
+    const options = { cwd: root, env, timeout: PROBE_MS, killSignal: 'SIGKILL' } as const
+    const child = execFile(path, ['-E', '-s', '-S', '-c', question], options, (error, stdout, stderr) => {
+      const [version = '', executable = ''] = stdout.split(/\r?\n/)
+      const [major = 0, minor = 0] = version.split('.').map(Number)
+      if (error && !version) {
+        const lines = stderr.trim().split('\n')
+        settle({ fit: false, wrong: `does not run: ${lines.at(-1) || error.message}` })
+      } else if (major < OLDEST_PYTHON[0] || (major === OLDEST_PYTHON[0] && minor < OLDEST_PYTHON[1])) {
+        settle({ fit: false, wrong: `is Python ${version}, which is too old` })
+      } else {
+        settle({ fit: true, executable: executable || path })
+      }
+    })
+    child.stdin?.end()
+  })
+}
