@@ -1,0 +1,135 @@
+import { assert, suite } from './support/harness.ts'
+import { type Arrow, filesIn, importsOf, textOf } from './support/imports.ts'
+
+/**
+ * Who may import whom. A file belongs to the longest `layer` that its path begins with, may import its own layer,
+ * and besides only what its row names; `node:` alone stands for all of Node that the row does not forbid.
+ */
+interface Row {
+  readonly layer: string
+  readonly may: readonly string[]
+  /** Only with `import()`, so that whoever does not need it never loads it. */
+  readonly lazily?: readonly string[]
+  readonly packages: readonly string[]
+  readonly never?: readonly string[]
+}
+
+const SOCKETS = ['node:net', 'node:tls', 'node:http', 'node:https', 'node:dgram', 'node:child_process']
+const WIRE = ['wire/codec', 'wire/link', 'wire/kernels', 'wire/kernel.ts', 'wire/errors.ts']
+
+const TABLE: readonly Row[] = [
+  { layer: 'wire/errors.ts', may: [], packages: [] },
+  { layer: 'wire/kernel.ts', may: [], packages: [] },
+  { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
+  { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts'], packages: ['node:'] },
+  { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
+  { layer: 'tools', may: ['wire/kernel.ts'], packages: ['zod'] },
+  {
+    layer: 'src/core',
+    may: ['tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: ['zod', 'p-timeout', 'node:'],
+    never: SOCKETS,
+  },
+  // What a process needs before it is a client or the daemon: paths, configuration, the log.
+  {
+    layer: 'src',
+    may: ['src/core', 'tools', 'wire/errors.ts'],
+    packages: ['zod', 'smol-toml', 'pino', 'node:'],
+  },
+  {
+    layer: 'src/front',
+    may: ['src', 'src/core', 'tools', 'wire/link', 'wire/codec', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: ['zod', 'p-timeout', '@modelcontextprotocol/server', 'node:'],
+  },
+  {
+    layer: 'src/daemon',
+    may: ['src', 'src/core', 'src/front', 'tools', ...WIRE],
+    packages: ['zod', 'p-timeout', 'pino', 'node:'],
+  },
+  { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },
+]
+
+const test = suite('layers')
+
+test('no import in wire, tools or src goes against the table', () => {
+  const files = filesIn(['wire', 'tools', 'src'], ['.ts', '.mts', '.js', '.mjs'])
+  assert.ok(files.length > 20)
+  const arrows = files.flatMap(path => importsOf(path, textOf(path)))
+  assert.ok(arrows.length > files.length)
+  assert.equal(arrows.map(fault).filter(Boolean), [])
+})
+
+test('a file belongs to the longest layer that its path begins with', () => {
+  assert.is(rowOf('src/daemon.ts')?.layer, 'src/daemon')
+  assert.is(rowOf('src/paths.ts')?.layer, 'src')
+  assert.is(rowOf('src/core/call.ts')?.layer, 'src/core')
+  assert.is(rowOf('wire/kernels/open.ts')?.layer, 'wire/kernels')
+  assert.is(rowOf('test/run.ts'), undefined)
+})
+
+const PLANTED: readonly (readonly [kind: string, path: string, text: string])[] = [
+  ['a type-only import', 'tools/x.ts', "import type { Link } from '../wire/link/link.ts'"],
+  ['a re-export', 'wire/codec/x.ts', "export { openLink } from '../link/link.ts'"],
+  [
+    'an import over several lines',
+    'src/core/x.ts',
+    "import {\n  launch,\n} from '../../wire/kernels/launch.ts'",
+  ],
+  ['a dynamic import', 'src/front/x.ts', "const daemon = await import('../daemon.ts')"],
+  ['a dynamic import with a template', 'src/front/x.ts', 'await import(`../daemon.ts`)'],
+  ['a type by import()', 'tools/x.ts', "type Link = import('../wire/link/link.ts').Link"],
+  ['an import for its effect', 'tools/x.ts', "import '../src/log.ts'"],
+  ['a require', 'wire/codec/x.ts', "const net = require('node:net')"],
+  ['a computed import', 'src/core/x.ts', 'await import(adapter)'],
+  ['a half-computed import', 'src/core/x.ts', 'await import(`./' + '$' + '{name}.ts`)'],
+  ['a socket in the core', 'src/core/x.ts', "import { connect } from 'node:net'"],
+  ['a package of another layer', 'wire/link/x.ts', "import { z } from 'zod'"],
+  [
+    'a part of a package of another layer',
+    'tools/x.ts',
+    "import { serve } from '@modelcontextprotocol/server/stdio'",
+  ],
+  ['the daemon loaded at once', 'src/main.ts', "import { openDaemon } from './daemon.ts'"],
+  ['a file outside all layers', 'src/main.ts', "import { suite } from '../test/support/harness.ts'"],
+]
+
+for (const [kind, path, text] of PLANTED)
+  test(`${kind} against the table is found`, () => {
+    const faults = importsOf(path, text).map(fault).filter(Boolean)
+    assert.is(faults.length, 1, String(faults))
+  })
+
+test('imports with the table are not reported', () => {
+  const good = [
+    ...importsOf('src/main.ts', "await import('./daemon.ts')"),
+    ...importsOf('tools/x.ts', "import type { Kernel } from '../wire/kernel.ts'\nimport { z } from 'zod'"),
+    ...importsOf('src/core/x.ts', "export * from './call.ts'\nimport { readFileSync } from 'node:fs'"),
+  ]
+  assert.is(good.length, 5)
+  assert.equal(good.map(fault).filter(Boolean), [])
+})
+
+/** What is wrong with an import, if anything. */
+function fault(arrow: Arrow): string | undefined {
+  const row = rowOf(arrow.from)
+  const said = `${arrow.from} → ${arrow.to}`
+  if (row === undefined) return `${said}: ${arrow.from} is in no layer`
+  const { layer, may, lazily = [], packages, never = [] } = row
+  const target = rowOf(arrow.to)?.layer
+  if (target !== undefined) {
+    if (target === layer || may.includes(target) || (arrow.lazy && lazily.includes(target))) return undefined
+    return `${said}: ${layer} may not import ${target}`
+  }
+  const named = packages.includes(arrow.to) || (packages.includes('node:') && arrow.to.startsWith('node:'))
+  return named && !never.includes(arrow.to) ? undefined : `${said}: not a package of ${layer}`
+}
+
+function rowOf(path: string): Row | undefined {
+  return TABLE.filter(({ layer }) => within(path, layer)).sort(
+    (one, other) => other.layer.length - one.layer.length,
+  )[0]
+}
+
+function within(path: string, layer: string): boolean {
+  return path === layer || path.startsWith(`${layer}/`) || path === `${layer}.ts`
+}

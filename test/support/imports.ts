@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix, relative, sep } from 'node:path'
+
+export const root = join(import.meta.dirname, '../..')
+
+/** One import of one file. `to` is a file of this repository, the name of a package, or `?` where it is computed. */
+export interface Arrow {
+  readonly from: string
+  readonly to: string
+  /** Loaded while the program runs, and not before. */
+  readonly lazy: boolean
+}
+
+/** Every file below these folders of the repository, as paths from its root. */
+export function filesIn(folders: readonly string[], endings: readonly string[]): string[] {
+  return folders
+    .flatMap(folder =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(path => join(folder, path)),
+    )
+    .map(path => path.split(sep).join('/'))
+    .filter(path => endings.some(ending => path.endsWith(ending)))
+    .filter(path => !path.includes('__pycache__'))
+    .sort()
+}
+
+export function textOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+// Reads too much rather than too little: an import in a comment counts, so that none can hide behind syntax.
+const FROM = /\b(?:from|import)\s*(['"])([^'"\s,]+)\1/g
+const CALLED = /\b(import|require)\s*\(\s*(?:(['"`])([^'"`\n]*)\2\s*[,)])?/g
+
+/** Every import of a source text: type-only ones, re-exports, side effects, `import()` as a value or a type. */
+export function importsOf(path: string, text: string): Arrow[] {
+  const plain = [...text.matchAll(FROM)].map(([, , to = '?']) => ({ to, lazy: false }))
+  const called = [...text.matchAll(CALLED)].map(([, word, , to = '?']) => ({
+    to: to.includes('${') ? '?' : to,
+    lazy: word === 'import',
+  }))
+  return [...plain, ...called].map(({ to, lazy }) => ({ from: path, to: resolved(path, to), lazy }))
+}
+
+function resolved(path: string, to: string): string {
+  if (to.startsWith('.')) return posix.normalize(posix.join(posix.dirname(path), to))
+  if (to.startsWith('/')) return relative(root, to)
+  if (to === '?' || to.startsWith('node:')) return to
+  return to
+    .split('/')
+    .slice(0, to.startsWith('@') ? 2 : 1)
+    .join('/')
+}
