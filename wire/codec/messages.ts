@@ -1,3 +1,5 @@
+import { WireError } from '../errors.ts'
+
 /**
  * The messages of the framed link, as `docs/wire.md#messages` lists them. Both ends send and receive all of
  * them: whoever asks is the caller of that call, and numbers it; whoever serves it answers under that number.
@@ -76,12 +78,77 @@ export const LIMITS = {
   items: 100_000,
   /** Events of one call that may be under way without further credit. */
   creditBytes: 1024 * 1024,
-  /** Bytes queued for a slow reader; above `high` nothing unasked is queued, above `cut` the link is closed. */
+  /** Bytes queued for a slow reader: above `high` events are held back, above `cut` the link is closed. */
   sendHighBytes: 1024 * 1024,
-  sendLowBytes: 256 * 1024,
   sendCutBytes: 80 * 1024 * 1024,
   /** Calls of one sender that may be pending on one link. */
   pendingCalls: 1_024,
 } as const
 
 export type Limits = { readonly [Name in keyof typeof LIMITS]: number }
+
+/**
+ * Reads a decoded frame as a message. The value itself is the message: fields that are not in the list are left
+ * in place and mean nothing, and `params`, `result` and `event` may be absent. Throws `MESSAGE_INVALID`.
+ */
+export function parseMessage(value: unknown): Message {
+  if (!isRecord(value)) throw invalid('is not a map', undefined)
+  const fault = faultIn(value)
+  if (fault !== undefined) throw invalid(fault, value.type)
+  return value as unknown as Message
+}
+
+/** What is wrong with a message, or undefined. */
+function faultIn(message: Fields): string | undefined {
+  switch (message.type) {
+    case 'call':
+      return typeof message.method === 'string' ? faultInNumber(message, 'id') : 'has no method'
+    case 'return':
+    case 'event':
+    case 'cancel':
+      return faultInNumber(message, 'id')
+    case 'fail':
+      return isFailure(message.error)
+        ? faultInNumber(message, 'id')
+        : 'has no error with a code and a message'
+    case 'credit':
+      return faultInNumber(message, 'bytes') ?? faultInNumber(message, 'id')
+    case 'note':
+      return typeof message.name === 'string' ? undefined : 'has no name'
+    case 'ping':
+    case 'pong':
+      return faultInNumber(message, 'n')
+    case 'chunk':
+      if (typeof message.last !== 'boolean') return 'does not say whether it is the last'
+      if (typeof message.data !== 'string' && !(message.data instanceof Uint8Array)) return 'has no data'
+      return faultInNumber(message, 'stream')
+    case 'bye':
+      return typeof message.code === 'string' && typeof message.message === 'string'
+        ? undefined
+        : 'has no code'
+    default:
+      return 'is of no known type'
+  }
+}
+
+type Fields = { readonly [name: string]: unknown }
+
+export function isRecord(value: unknown): value is Fields {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+  )
+}
+
+function faultInNumber(message: Fields, name: string): string | undefined {
+  const value = message[name]
+  const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+  return isCount ? undefined : `has no ${name} that counts from 1`
+}
+
+const isFailure = (value: unknown) =>
+  isRecord(value) && typeof value.code === 'string' && typeof value.message === 'string'
+
+function invalid(fault: string, type: unknown): WireError {
+  const what = typeof type === 'string' && /^[a-z]{1,12}$/.test(type) ? `A message \`${type}\`` : 'A message'
+  return new WireError('MESSAGE_INVALID', `${what} ${fault}.`)
+}
