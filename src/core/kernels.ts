@@ -1,0 +1,265 @@
+import { realpathSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, parse, resolve } from 'node:path'
+import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
+import { KernelError } from './kernel-error.ts'
+import {
+  type CrashLimits,
+  type KernelRequest,
+  type KernelRow,
+  NamedKernel,
+  type StartedKernel,
+} from './named-kernel.ts'
+import { nearest } from './nearest.ts'
+
+export { KernelError } from './kernel-error.ts'
+export type { KernelRequest, KernelRow, StartedKernel } from './named-kernel.ts'
+
+export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
+
+/** The kernels of this daemon, by name. */
+export interface Kernels {
+  /** Sorted by name. */
+  list(): readonly KernelRow[]
+  /**
+   * The kernel that a call is for, started if it does not live. Without a name it is the only one that lives in the
+   * root, or else the root's default one, which bears the name of its folder. Throws `KernelError`.
+   */
+  resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }>
+  /** Starts one as a person asked, under a name that none alive has. Throws `KernelError`. */
+  start(wanted: Start): Promise<KernelRow>
+  stop(name: string): Promise<KernelRow>
+  /** A new epoch under the same name, with the same options; deaths before are forgotten. */
+  restart(name: string): Promise<KernelRow>
+  /** Stops what runs in it now. */
+  interrupt(name: string): Promise<InterruptReport>
+  /** Ends all of them in order. Nothing starts afterwards. */
+  close(): Promise<void>
+}
+
+export interface Wanted {
+  readonly name?: string | undefined
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Start extends Wanted {
+  readonly language: string
+  readonly script?: string | undefined
+  readonly args?: readonly string[] | undefined
+}
+
+export interface KernelsOptions {
+  launch(request: KernelRequest): Promise<StartedKernel>
+  /** What `launch` knows how to start. */
+  readonly languages?: readonly string[]
+  /** Never a root. */
+  readonly home?: string
+  /** Milliseconds on a clock that only goes forward. */
+  now?(): number
+  readonly limits?: CrashLimits
+}
+
+export function openKernels(options: KernelsOptions): Kernels {
+  return new OpenKernels(options)
+}
+
+const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
+
+class OpenKernels implements Kernels {
+  readonly #kernels = new Map<string, NamedKernel>()
+  /** The name of the default kernel of each root that has one. */
+  readonly #defaults = new Map<string, string>()
+  readonly #options: KernelsOptions
+  readonly #home: string
+  #closed = false
+
+  constructor(options: KernelsOptions) {
+    this.#options = options
+    this.#home = realOf(options.home ?? homedir())
+  }
+
+  list(): readonly KernelRow[] {
+    return [...this.#kernels.values()].map(kernel => kernel.row()).sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  async resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }> {
+    this.#refuseClosed()
+    const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
+    return { name: named.request.name, kernel: await named.living() }
+  }
+
+  async start({ language, name, root, env, script, args }: Start): Promise<KernelRow> {
+    this.#refuseClosed()
+    const languages = this.#options.languages ?? ['python']
+    if (!languages.includes(language)) {
+      const message = `There is no kernel for ${language} here.`
+      const next = `Languages: ${languages.join(', ')}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'unknown_language', languages },
+      })
+    }
+    const request: KernelRequest = {
+      language,
+      name: name === undefined ? this.#free(language) : this.#checked(name),
+      root: this.#rootOf(root),
+      env,
+      ...(script !== undefined && { script }),
+      ...(args !== undefined && { args }),
+    }
+    const named = this.#add(request)
+    await named.living()
+    return named.row()
+  }
+
+  async stop(name: string): Promise<KernelRow> {
+    const named = this.#named(name)
+    await named.stop()
+    return named.row()
+  }
+
+  async restart(name: string): Promise<KernelRow> {
+    this.#refuseClosed()
+    const named = this.#named(name)
+    await named.restart()
+    return named.row()
+  }
+
+  async interrupt(name: string): Promise<InterruptReport> {
+    return this.#named(name).interrupt()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#kernels.values()].map(kernel => kernel.stop()))
+  }
+
+  /** By its name; the name that the root's default kernel would bear counts, though it may not live yet. */
+  #named(name: string, wanted?: Wanted): NamedKernel {
+    const known = this.#kernels.get(name)
+    if (known) return known
+    if (wanted && name === nameOf(wanted.root) && isProject(wanted.root, this.#home))
+      return this.#default(wanted)
+    const kernels = [...this.#kernels.keys()].sort()
+    const like = nearest(name, kernels)
+    const message = kernels.length === 0 ? 'None lives at present.' : `There are: ${kernels.join(', ')}.`
+    throw new KernelError('no_such_kernel', {
+      message: `No kernel is named ${JSON.stringify(name)}. ${message}`,
+      next: like[0] === undefined ? 'List them with: imago kernels' : `Did you mean ${like.join(', ')}?`,
+      details: { kernels, nearest: like },
+    })
+  }
+
+  /** Without a name: what lives in the root, if that is clear, or else its default kernel. */
+  #ofRoot(wanted: Wanted): NamedKernel {
+    const root = realOf(wanted.root)
+    const living = [...this.#kernels.values()].filter(kernel => kernel.alive && kernel.request.root === root)
+    const usual = living.find(kernel => kernel.request.name === this.#defaults.get(root))
+    if (usual) return usual
+    if (living.length > 1) {
+      const kernels = living.map(kernel => kernel.request.name).sort()
+      throw new KernelError('no_such_kernel', {
+        message: `Several kernels live in ${root}, and none was named: ${kernels.join(', ')}.`,
+        next: `Name one, as in {"kernel": "${kernels[0]}"}`,
+        details: { kernels, nearest: [] },
+      })
+    }
+    return living[0] ?? this.#default(wanted)
+  }
+
+  #default({ root: given, env }: Wanted): NamedKernel {
+    const root = this.#rootOf(given)
+    const name = this.#defaults.get(root)
+    const known = name === undefined ? undefined : this.#kernels.get(name)
+    if (known && known.request.root === root) return known
+    const named = this.#add({ language: 'python', name: this.#free(nameOf(root)), root, env })
+    this.#defaults.set(root, named.request.name)
+    return named
+  }
+
+  #add(request: KernelRequest): NamedKernel {
+    const { launch, now = () => performance.now(), limits = CRASH_LOOP } = this.#options
+    const named = new NamedKernel(request, { launch: wanted => launch(wanted), now, limits })
+    this.#kernels.set(request.name, named)
+    return named
+  }
+
+  /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
+  #checked(name: string): string {
+    if (!NAME.test(name)) {
+      const message = `${JSON.stringify(name)} cannot be the name of a kernel.`
+      const next =
+        'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.'
+      throw new KernelError('kernel_unavailable', { message, next, details: { reason: 'bad_name' } })
+    }
+    if (this.#kernels.get(name)?.alive) {
+      const message = `A kernel named ${name} lives already.`
+      const next = `Choose another name, or: imago restart ${name}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'name_taken', kernel: name },
+      })
+    }
+    return name
+  }
+
+  /** `stem`, or `stem-2` and so on where that is taken. */
+  #free(stem: string): string {
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? stem : `${stem}-${number}`
+      if (!this.#kernels.has(name)) return name
+    }
+  }
+
+  #rootOf(given: string): string {
+    const root = realOf(given)
+    if (isProject(root, this.#home)) return root
+    const what =
+      root === this.#home
+        ? 'your home directory'
+        : isFolder(root)
+          ? 'the top of the file system'
+          : 'no folder'
+    throw new KernelError('kernel_unavailable', {
+      message: `${root} is ${what}, and a kernel needs a project to live in.`,
+      next: 'Run it in the folder of a project.',
+      details: { reason: 'bad_root', root },
+    })
+  }
+
+  #refuseClosed(): void {
+    if (!this.#closed) return
+    const message = 'The daemon is shutting down, and starts nothing any more.'
+    throw new KernelError('kernel_unavailable', { message, next: null, details: { reason: 'shutting_down' } })
+  }
+}
+
+function isProject(root: string, home: string): boolean {
+  const path = realOf(root)
+  return path !== home && path !== parse(path).root && isFolder(path)
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/** The path without links, so that one folder has one name; as given where it does not exist. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}
+
+/** A folder's name, with what no name of a kernel may hold left out. */
+function nameOf(root: string): string {
+  const name = basename(realOf(root))
+    .replace(/[^\p{L}\p{N}_.-]+/gu, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 60)
+  return name === '' ? 'project' : name
+}

@@ -1,0 +1,228 @@
+import { WireError } from '../../wire/errors.ts'
+import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import { KernelError } from './kernel-error.ts'
+import { Occupied } from './occupied.ts'
+
+/** What a kernel is started with, each time it is. */
+export interface KernelRequest {
+  readonly language: string
+  readonly name: string
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  readonly script?: string
+  readonly args?: readonly string[]
+}
+
+/** A kernel that was started, with the process that is ours. */
+export interface StartedKernel {
+  readonly kernel: Kernel
+  readonly pid: number
+  /** Resolves once it has ended, in order if it can be. */
+  stop(): Promise<void>
+  kill(): void
+}
+
+export interface Starting {
+  launch(request: KernelRequest): Promise<StartedKernel>
+  /** Milliseconds on a clock that only goes forward. */
+  now(): number
+  readonly limits: CrashLimits
+}
+
+/** So many deaths within so many milliseconds are a crash loop. */
+export interface CrashLimits {
+  readonly deaths: number
+  readonly withinMs: number
+}
+
+export interface KernelRow {
+  readonly name: string
+  readonly language: string
+  readonly implementation: string | null
+  readonly state: 'starting' | 'ready' | 'busy' | 'unresponsive' | 'ended' | 'crash_loop'
+  readonly pid: number | null
+  readonly epoch: string | null
+  readonly owned: boolean
+  readonly root: string
+  readonly script: string | null
+  readonly running: { readonly call: string; readonly elapsed_ms: number } | null
+  /** How it ended, or why it did not start: with its last words, where it left any. */
+  readonly message: string | null
+}
+
+/** How long an image may take to say what it runs, in ms. */
+const STATUS_MS = 2_000
+
+interface Life {
+  readonly started: StartedKernel
+  readonly kernel: Occupied
+}
+
+/**
+ * One name, and the lives of the kernel that bears it: at most one at a time, each with an epoch of its own.
+ *
+ * A kernel that died is started again by the next call that wants it, unless it dies too often, or runs a program of
+ * the user's: that one is run again only when a person says so.
+ */
+export class NamedKernel {
+  readonly request: KernelRequest
+  readonly #starting: Starting
+  #life: Life | undefined
+  #birth: Promise<Kernel> | undefined
+  #ending: Promise<void> | undefined
+  #deaths: number[] = []
+  #looping = false
+  #hasLived = false
+  #message: string | null = null
+
+  constructor(request: KernelRequest, starting: Starting) {
+    this.request = request
+    this.#starting = starting
+  }
+
+  /** Whether it lives, or is about to. */
+  get alive(): boolean {
+    return this.#life !== undefined || this.#birth !== undefined
+  }
+
+  row(): KernelRow {
+    const { name, language, root, script } = this.request
+    const identity = this.#life?.kernel.identity
+    return {
+      name,
+      language,
+      implementation: identity?.implementation ?? null,
+      state: this.#state(),
+      pid: identity?.pid ?? null,
+      epoch: identity?.epoch ?? null,
+      owned: true,
+      root,
+      script: script ?? null,
+      running: this.#life?.kernel.running ?? null,
+      message: this.#message,
+    }
+  }
+
+  /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
+  async living(): Promise<Kernel> {
+    await this.#ending
+    if (this.#life) return this.#life.kernel
+    this.#birth ??= this.#begin()
+    return this.#birth
+  }
+
+  /** Ends it in order. Nothing happens if it has ended already. */
+  async stop(): Promise<void> {
+    this.#ending ??= this.#end()
+    await this.#ending
+  }
+
+  /** A new life with the same options; what it died of before is forgiven. */
+  async restart(): Promise<void> {
+    await this.stop()
+    this.#deaths = []
+    this.#looping = false
+    this.#hasLived = false
+    await this.living()
+  }
+
+  /** Stops what runs now, and nothing that comes after it. */
+  async interrupt(): Promise<InterruptReport> {
+    const { name } = this.request
+    if (!this.#life) return { outcome: 'not_running', message: `${name} does not live.` }
+    const { kernel } = this.#life
+    const running = kernel.running ?? (await kernel.status({ deadlineMs: STATUS_MS })).running
+    if (running === null) return { outcome: 'not_running', message: `Nothing runs in ${name}.` }
+    return kernel.interrupt(running.call)
+  }
+
+  #state(): KernelRow['state'] {
+    if (this.#birth) return 'starting'
+    if (this.#life) {
+      const { health, running } = this.#life.kernel
+      if (health !== 'responsive') return health
+      return running === null ? 'ready' : 'busy'
+    }
+    return this.#looping ? 'crash_loop' : 'ended'
+  }
+
+  async #begin(): Promise<Kernel> {
+    try {
+      this.#permit()
+      const started = await this.#starting.launch(this.request)
+      const kernel = new Occupied(started.kernel, () => this.#starting.now())
+      const life = { started, kernel }
+      this.#life = life
+      this.#hasLived = true
+      this.#message = null
+      void kernel.ended.then(end => this.#ended(life, end))
+      return kernel
+    } catch (error) {
+      throw this.#stillborn(error)
+    } finally {
+      this.#birth = undefined
+    }
+  }
+
+  /** Throws where starting it again is for a person to decide. */
+  #permit(): void {
+    const { name, script } = this.request
+    const next = `A person can start it again with: imago restart ${name}`
+    if (this.#looping) {
+      const { deaths, withinMs } = this.#starting.limits
+      const message = `${name} ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself. ${this.#message}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'crash_loop', kernel: name },
+      })
+    }
+    if (this.#hasLived && script !== undefined) {
+      const message = `${name} has ended, and starting it would run ${script} again. ${this.#message ?? ''}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'ended', kernel: name },
+      })
+    }
+  }
+
+  #stillborn(error: unknown): unknown {
+    if (!(error instanceof WireError)) return error
+    this.#message = error.message
+    if (error.code !== 'KERNEL_NOT_FOUND') this.#countDeath()
+    const { name } = this.request
+    return new KernelError('kernel_unavailable', {
+      message: `${name} could not be started: ${error.message}`,
+      next: this.#looping ? `imago restart ${name}, once what it says is mended` : null,
+      details: { reason: error.code, kernel: name },
+      cause: error,
+    })
+  }
+
+  #ended(life: Life, end: KernelEnd): void {
+    if (this.#life !== life) return
+    this.#life = undefined
+    this.#message = end.message
+    if (end.reason !== 'closed') this.#countDeath()
+  }
+
+  #countDeath(): void {
+    const { deaths, withinMs } = this.#starting.limits
+    const now = this.#starting.now()
+    this.#deaths = [...this.#deaths.filter(death => now - death < withinMs), now]
+    this.#looping = this.#deaths.length >= deaths
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#birth?.catch(() => {})
+      const life = this.#life
+      if (!life) return
+      await life.started.stop()
+      this.#ended(life, { reason: 'closed', message: await life.kernel.ended.then(end => end.message) })
+    } finally {
+      this.#ending = undefined
+    }
+  }
+}
