@@ -5,7 +5,7 @@ import type { Outbox } from './outbox.ts'
 
 /** What a server knows of a call that it serves. */
 export interface ServedCall {
-  /** Aborted when the caller cancels, and when the link ends. */
+  /** Aborted when the caller cancels, and when the link ends; the reason is then `LINK_CLOSED`. */
   readonly signal: AbortSignal
   /**
    * Sends news of the call, or holds it until the caller has granted credit and reads again. Never waits.
@@ -147,6 +147,7 @@ class Served implements ServedCall {
   #state: 'open' | 'answered' | 'dropped' = 'open'
   #controller: AbortController | undefined
   #aborted = false
+  #reason: WireError | undefined
 
   constructor(id: number, serving: Serving) {
     this.id = id
@@ -157,13 +158,15 @@ class Served implements ServedCall {
   get signal(): AbortSignal {
     // Most calls never look at it, and a controller costs more than the rest of the call.
     this.#controller ??= new AbortController()
-    if (this.#aborted) this.#controller.abort()
+    if (this.#aborted) this.#controller.abort(this.#reason)
     return this.#controller.signal
   }
 
-  abort() {
+  abort(reason?: WireError) {
+    if (this.#aborted) return
     this.#aborted = true
-    this.#controller?.abort()
+    this.#reason = reason
+    this.#controller?.abort(reason)
   }
 
   event(event: unknown): 'sent' | 'dropped' {
@@ -199,7 +202,7 @@ class Served implements ServedCall {
     this.#state = 'dropped'
     this.#held = []
     this.#answer = undefined
-    this.abort()
+    this.abort(new WireError('LINK_CLOSED', 'The link ended while the call ran.'))
   }
 
   /** Sends what is held for as long as there is credit and room, then the answer, if it waits. */
