@@ -29,6 +29,8 @@ export interface ClientHello {
   readonly root: string
   readonly env: Readonly<Record<string, string>>
   readonly encodings: readonly string[]
+  /** What else the front end wants of the daemon; its meaning is theirs. */
+  readonly options?: Readonly<Record<string, unknown>>
 }
 
 /** The encoding of all that follows, and the limits that both ends keep, in bytes. */
@@ -80,7 +82,8 @@ export function parseKernelHello(frame: unknown): KernelHello {
 }
 
 export function parseClientHello(frame: unknown): ClientHello {
-  const hello = new Fields(isRecord(frame) ? frame.hello : undefined, 'hello')
+  const given = isRecord(frame) && isRecord(frame.hello) ? frame.hello : undefined
+  const hello = new Fields(given, 'hello')
   return {
     role: hello.word('role', ['client', 'mcp']),
     protocol: hello.count('protocol'),
@@ -89,6 +92,7 @@ export function parseClientHello(frame: unknown): ClientHello {
     root: hello.text('root'),
     env: hello.textsByName('env'),
     encodings: hello.texts('encodings'),
+    ...(isRecord(given?.options) && { options: given.options }),
   }
 }
 
