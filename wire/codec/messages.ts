@@ -5,7 +5,7 @@ import { WireError } from '../errors.ts'
  * them: whoever asks is the caller of that call, and numbers it; whoever serves it answers under that number.
  */
 export type Message =
-  /** Caller to server: run `method`. `id` counts up from 1, per sender, and is never used twice on a link. */
+  /** Caller to server: run `method`. `id` counts up from 1, per sender, and calls arrive in that order. */
   | { readonly type: 'call'; readonly id: number; readonly method: string; readonly params: unknown }
   /** Server to caller: the one answer. Exactly one of `return` and `fail` follows each call. */
   | { readonly type: 'return'; readonly id: number; readonly result: unknown }

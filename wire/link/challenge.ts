@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { isRecord, type Limits, PROTOCOL } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
-import { readFrame, sendFrame } from './opening.ts'
+import { frameOf, readFrame, sendFrame } from './opening.ts'
 import { finish } from './transport.ts'
 
 /** Which end of the connection: the one that opened it, or the one that accepted it. */
@@ -30,11 +30,11 @@ export async function provePeer(challenge: Challenge): Promise<void> {
   const read = () => readFrame(transport, limits.handshakeFrameBytes)
   if (side === 'opener') {
     sendFrame(transport, { imago: PROTOCOL, nonce: own })
-    const nonces = { opener: own, acceptor: readNonce(await read(), { transport, own }) }
+    const nonces = { opener: own, acceptor: await readNonce(await read(), { transport, own }) }
     sendFrame(transport, { proof: proofOf({ secret, side, nonces }) })
     checkProof(await read(), proofOf({ secret, side: 'acceptor', nonces }))
   } else {
-    const nonces = { opener: readNonce(await read(), { transport, own }), acceptor: own }
+    const nonces = { opener: await readNonce(await read(), { transport, own }), acceptor: own }
     sendFrame(transport, { imago: PROTOCOL, nonce: own })
     checkProof(await read(), proofOf({ secret, side: 'opener', nonces }))
     sendFrame(transport, { proof: proofOf({ secret, side, nonces }) })
@@ -49,10 +49,13 @@ export function proofOf({ secret, side, nonces }: { secret: string; side: Side; 
 
 const HEX_64 = /^[0-9a-f]{64}$/
 
-function readNonce(frame: unknown, { transport, own }: { transport: Duplex; own: string }): string {
+async function readNonce(
+  frame: unknown,
+  { transport, own }: { transport: Duplex; own: string },
+): Promise<string> {
   if (!isRecord(frame) || typeof frame.imago !== 'number')
     throw unproved('did not begin with the handshake of this protocol')
-  if (frame.imago !== PROTOCOL || frame.error === 'version') throw otherVersion(frame, transport)
+  if (frame.imago !== PROTOCOL || frame.error === 'version') throw await otherVersion(frame, transport)
   if (typeof frame.nonce !== 'string' || !HEX_64.test(frame.nonce)) throw unproved('sent no nonce')
   if (frame.nonce === own) throw unproved('sent our own nonce back')
   return frame.nonce
@@ -66,11 +69,9 @@ function checkProof(frame: unknown, expected: string) {
 }
 
 /** The one thing that a stranger is told: which versions there are. */
-function otherVersion(frame: Readonly<Record<string, unknown>>, transport: Duplex): WireError {
-  if (frame.error !== 'version') {
-    sendFrame(transport, { imago: PROTOCOL, error: 'version', versions: [PROTOCOL] })
-    void finish(transport)
-  }
+async function otherVersion(frame: Readonly<Record<string, unknown>>, transport: Duplex): Promise<WireError> {
+  if (frame.error !== 'version')
+    await finish(transport, frameOf({ imago: PROTOCOL, error: 'version', versions: [PROTOCOL] }))
   const theirs = Array.isArray(frame.versions) ? frame.versions : [frame.imago]
   const known = theirs.filter(version => Number.isSafeInteger(version)).join(', ')
   const message = `The other end speaks version ${known || 'unknown'} of the protocol, and this one ${PROTOCOL}. Update the older one.`

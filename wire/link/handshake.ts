@@ -17,7 +17,7 @@ import {
   welcomeTo,
 } from './hello.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
-import { readFrame, sendFrame, within } from './opening.ts'
+import { frameOf, readFrame, sendFrame, within } from './opening.ts'
 import { finish } from './transport.ts'
 
 export type { ClientHello, ClientWelcome, KernelHello, Refused, Welcome } from './hello.ts'
@@ -79,9 +79,9 @@ export function acceptClient(
   const { transport } = options
   return within(options, async limits => {
     const hello = parseClientHello(await readFrame(transport, limits.helloFrameBytes))
-    refuseVersion(transport, hello.protocol)
+    await checkVersion(transport, hello.protocol)
     const verdict = options.judge(hello)
-    if (verdict !== undefined) throw refuse(transport, verdict.refused)
+    if (verdict !== undefined) throw await refuse(transport, verdict.refused)
     const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome: { ...options.welcome, ...welcome } })
     if (hello.role === 'mcp') return { type: 'mcp', hello, transport }
@@ -123,7 +123,7 @@ function greetKernel(
   return within(options, async limits => {
     await provePeer({ transport, secret, side, limits })
     const hello = parseKernelHello(await readFrame(transport, limits.helloFrameBytes))
-    refuseVersion(transport, hello.protocol)
+    await checkVersion(transport, hello.protocol)
     const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome })
     const name = `the ${hello.language} kernel ${hello.pid}`
@@ -148,25 +148,23 @@ function linked(
 function readReply<ParsedWelcome>(frame: unknown, parse: (fields: Fields) => ParsedWelcome): ParsedWelcome {
   const reply = parseReply(frame, parse)
   if ('welcome' in reply) return reply.welcome
-  const { code, message } = reply.refused
-  if (Object.hasOwn(WIRE_ERRORS, code)) throw new WireError(code as WireErrorCode, message)
-  throw new WireError('REMOTE_FAULT', `The daemon refused (${code}): ${message}`, {
-    remote: { code, data: undefined },
-  })
+  throw refusalOf(reply.refused)
 }
 
-function refuseVersion(transport: Duplex, protocol: number) {
+async function checkVersion(transport: Duplex, protocol: number): Promise<void> {
   if (protocol === PROTOCOL) return
   const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`
-  throw refuse(transport, { code: 'VERSION_MISMATCH', message })
+  throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
-/** Tells the other end why it is refused, closes, and gives the error for this end. */
-function refuse(transport: Duplex, refused: Refused): WireError {
-  sendFrame(transport, { refused })
-  void finish(transport)
-  const { code, message } = refused
-  return Object.hasOwn(WIRE_ERRORS, code)
-    ? new WireError(code as WireErrorCode, message)
-    : new WireError('REMOTE_FAULT', message, { remote: { code, data: undefined } })
+/** Tells the other end why it is refused, closes once that is said, and gives the error for this end. */
+async function refuse(transport: Duplex, refused: Refused): Promise<WireError> {
+  await finish(transport, frameOf({ refused }))
+  return refusalOf(refused)
+}
+
+/** A refusal as an error: of its own code where that is one of this layer. */
+function refusalOf({ code, message }: Refused): WireError {
+  if (Object.hasOwn(WIRE_ERRORS, code)) return new WireError(code as WireErrorCode, message)
+  return new WireError('REMOTE_FAULT', message, { remote: { code, data: undefined } })
 }

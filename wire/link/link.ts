@@ -167,7 +167,10 @@ class OpenLink implements Link {
       case 'pong':
         return this.#asking.pong(message.n)
       case 'chunk':
-        throw new WireError('MESSAGE_INVALID', 'A message in pieces held another piece.')
+        throw new WireError(
+          'PROTOCOL_BROKEN',
+          `${this.#name} sent a message in pieces that was itself a piece.`,
+        )
       case 'bye':
         return this.#dismissed(message.code, message.message)
       default:

@@ -34,7 +34,12 @@ export async function within<Outcome>(
 }
 
 export function sendFrame(transport: Duplex, value: unknown): void {
-  transport.write(json.frame(value, LIMITS))
+  transport.write(frameOf(value))
+}
+
+/** A frame of the handshake: JSON, whatever comes later. */
+export function frameOf(value: unknown): Buffer {
+  return json.frame(value, LIMITS)
 }
 
 /**

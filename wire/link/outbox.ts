@@ -60,7 +60,7 @@ export class Outbox {
   /** Sends what `encode` made of this message. Calls `overflowed` if the other end has left too much unread. */
   send(message: Message, frame = this.encode(message)): void {
     const large = frame.length - HEADER_BYTES > this.#limits.chunkBytes
-    if (large || (this.#waiting.length > 0 && this.#waiting.some(one => mayNotPass(message, one.message))))
+    if (large || (this.#waiting.length > 0 && this.#waiting.some(one => mayNotPass(message, one.outline))))
       this.#wait(message, frame, large)
     else this.#write(frame)
     if (this.queuedBytes > this.#limits.sendCutBytes) this.#watch.overflowed(this.queuedBytes)
@@ -68,7 +68,7 @@ export class Outbox {
 
   #wait(message: Message, frame: Buffer, large: boolean) {
     const pieces = large ? this.#split(frame.subarray(HEADER_BYTES)) : undefined
-    this.#waiting.push({ message: outline(message), frame, pieces })
+    this.#waiting.push({ outline: outline(message), frame, pieces })
     this.#waitingBytes += frame.length
     if (!this.#transport.writableNeedDrain) this.#pour()
   }
@@ -115,28 +115,23 @@ export interface OutboxWatcher {
 }
 
 interface Waiting {
-  readonly message: Outline
+  readonly outline: Outline
   readonly frame: Buffer
   /** Absent for a message that is small, and waits only because it may not pass. */
   readonly pieces: Splitter | undefined
 }
 
 /** What decides over the order of a message; the rest of it need not be kept while it waits. */
-type Outline = { readonly lane: number; readonly method: string | undefined }
+type Outline = { readonly type: Message['type']; readonly lane: number }
 
-const outline = (message: Message): Outline => ({
-  lane: laneOf(message),
-  method: message.type === 'call' ? message.method : undefined,
-})
+const outline = (message: Message): Outline => ({ type: message.type, lane: laneOf(message) })
 
-/** Messages of one call stay in order, so do notes, and so do calls of one method. docs/wire.md#order */
+/** Messages of one call stay in order, so do notes, and so do calls. docs/wire.md#order */
 function mayNotPass(message: Message, waiting: Outline): boolean {
-  const lane = laneOf(message)
-  if (!Number.isNaN(lane) && lane === waiting.lane) return true
-  return message.type === 'call' && message.method === waiting.method
+  return laneOf(message) === waiting.lane || (message.type === 'call' && waiting.type === 'call')
 }
 
-/** Calls that this end asked are positive, those it serves negative, notes zero; control is in no lane. */
+/** Calls that this end asked are positive, those it serves negative, notes zero; NaN equals no lane. */
 function laneOf(message: Message): number {
   switch (message.type) {
     case 'call':

@@ -40,8 +40,6 @@ export class Serving {
   readonly #serve: Serve
   readonly #calls = new Map<number, Served>()
   readonly #holding = new Set<Served>()
-  /** Numbers below the highest that have not come: a large call may be passed by later ones. */
-  readonly #skipped = new Set<number>()
   #highest = 0
 
   constructor(options: { name: string; outbox: Outbox; limits: Limits; serve: Serve | undefined }) {
@@ -51,7 +49,7 @@ export class Serving {
     this.#serve = options.serve ?? (async method => Promise.reject(noMethod(method)))
   }
 
-  /** Throws `PROTOCOL_BROKEN` for a number that was used before, or lies too far ahead. */
+  /** Throws `PROTOCOL_BROKEN` for a number that is not above all that came before. */
   call(id: number, method: string, params: unknown) {
     this.#admit(id)
     const call = new Served(id, this)
@@ -113,22 +111,13 @@ export class Serving {
   }
 
   #admit(id: number) {
-    if (id === this.#highest + 1) {
-      this.#highest = id
-      return
-    }
-    if (this.#skipped.delete(id)) return
-    const ahead = id - this.#highest - 1
-    if (ahead < 0) throw this.#broken(`used the number ${id} for a second call`)
-    if (this.#skipped.size + ahead > this.limits.pendingCalls) throw this.#broken('skipped too many numbers')
-    for (let skipped = this.#highest + 1; skipped < id; skipped++) this.#skipped.add(skipped)
+    if (id <= this.#highest) throw this.#broken(`asked call ${id} after call ${this.#highest}`)
     this.#highest = id
   }
 
   /** The call, or undefined if it was answered already: cancel and credit may come late. */
   #known(id: number): Served | undefined {
-    if (id > this.#highest || this.#skipped.has(id))
-      throw this.#broken(`spoke of call ${id}, which it never asked`)
+    if (id > this.#highest) throw this.#broken(`spoke of call ${id}, which it never asked`)
     return this.#calls.get(id)
   }
 
