@@ -1,0 +1,212 @@
+import { statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { parseArgs } from 'node:util'
+import { helloEnvironment } from '../environment.ts'
+import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
+import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
+
+/** The streams between which bytes are carried, and where a fault is told: the process itself, but in tests. */
+export interface BridgeStreams {
+  readonly stdin: NodeJS.ReadableStream
+  readonly stdout: NodeJS.WritableStream
+  readonly stderr: NodeJS.WritableStream
+}
+
+/**
+ * Carries bytes between an MCP client and the daemon, until one of them ends; the daemon is started when it is not
+ * there. Nothing is understood here and nothing is written to stdout but what the daemon sent after its welcome.
+ *
+ * Resolves with 0 when the client ended, and with 1, after a line on stderr, when it was the daemon.
+ */
+export async function bridge(args: string[], streams: BridgeStreams = process): Promise<ExitCode> {
+  try {
+    const wanted = wantedBy(args)
+    return await carried({ ...(await attached(wanted)), streams })
+  } catch (error) {
+    streams.stderr.write(`imago mcp: ${messageOf(error)}\n`)
+    return error instanceof Failure ? error.exit : EXIT.failed
+  }
+}
+
+interface Wanted {
+  /** Where the project is; its root is looked for from there upwards. */
+  readonly folder: string
+  readonly profile: string
+  readonly structured: boolean
+}
+
+const PROFILES = ['core', 'live', 'full']
+const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--structured]'
+
+function wantedBy(args: string[]): Wanted {
+  const { root, profile, structured } = optionsOf(args)
+  if (!PROFILES.includes(profile)) throw misused(`There is no profile ${JSON.stringify(profile)}.`)
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw misused(`${root} is not a folder.`)
+  return { folder: root, profile, structured }
+}
+
+function optionsOf(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        root: { type: 'string', default: process.cwd() },
+        profile: { type: 'string', default: 'live' },
+        structured: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    throw misused(messageOf(error))
+  }
+}
+
+const misused = (because: string) => new Failure(`${because} ${USAGE}`, { exit: EXIT.usage })
+
+interface Attached {
+  readonly socket: Socket
+  /** What came right behind the welcome. */
+  readonly early: Buffer
+}
+
+async function attached(wanted: Wanted): Promise<Attached> {
+  const paths = findPaths()
+  checkRuntimeDir(paths.runtimeDir)
+  for (let attempt = 1; ; attempt++) {
+    const socket = (await connected(paths.socket)) ?? (await started(paths))
+    const { version, early } = await introduced(socket, wanted)
+    if (version === VERSION) return { socket, early }
+    socket.destroy()
+    if (attempt > 1)
+      throw new Failure(`daemons of version ${version} keep being started; this is ${VERSION}.`)
+    await replaceDaemon({ paths, wanted })
+  }
+}
+
+/** As any command does: it is replaced where nobody uses it, and otherwise the failure says what to do. */
+async function replaceDaemon({ paths, wanted }: { paths: Paths; wanted: Wanted }): Promise<void> {
+  const { connectDaemon } = await import('./client.ts')
+  const client = await connectDaemon({ name: 'imago mcp', start: 'if-needed', root: wanted.folder, paths })
+  await client.close()
+}
+
+/** The usual case, a daemon that runs, costs no more than this: what starts one is loaded when it is needed. */
+function connected(path: string): Promise<Socket | undefined> {
+  return new Promise(resolve => {
+    const socket = connect({ path, allowHalfOpen: true })
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', () => resolve(undefined))
+  })
+}
+
+async function started(paths: Paths): Promise<Socket> {
+  const { reachDaemon } = await import('./reach.ts')
+  return reachDaemon({ paths, start: 'if-needed' })
+}
+
+/** Says hello and reads the welcome. */
+async function introduced(
+  socket: Socket,
+  { folder, profile, structured }: Wanted,
+): Promise<{ version: string; early: Buffer }> {
+  const hello = {
+    role: 'mcp',
+    protocol: 1,
+    name: 'imago mcp',
+    version: VERSION,
+    root: findRoot(folder),
+    env: helloEnvironment(process.env),
+    encodings: ['json'],
+    options: { profile, structured },
+  }
+  const body = Buffer.from(JSON.stringify({ hello }))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length)
+  socket.write(Buffer.concat([length, body]))
+
+  const { answer, rest } = await firstFrame(socket)
+  const welcome = fieldOf(answer, 'welcome')
+  if (welcome !== undefined) return { version: String(fieldOf(welcome, 'version')), early: rest }
+  const reason = fieldOf(fieldOf(answer, 'refused'), 'message')
+  throw new Failure(
+    String(reason ?? 'the daemon is of a version that this one does not know. Run: imago shutdown'),
+  )
+}
+
+/** A welcome is far smaller; what announces more is not our daemon. */
+const WELCOME_BYTES = 256 * 1024
+
+function firstFrame(socket: Socket): Promise<{ answer: unknown; rest: Buffer }> {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0)
+    const settle = (how: () => void) => {
+      socket.off('data', take).off('error', fail).off('end', ended)
+      how()
+    }
+    const fail = (error: Error) => settle(() => reject(new Failure(`the daemon hung up: ${error.message}`)))
+    const ended = () => settle(() => reject(new Failure('the daemon hung up before it answered.')))
+    const take = (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (bytes.length < 4) return
+      const end = 4 + bytes.readUInt32BE(0)
+      if (end > WELCOME_BYTES) return fail(new Error('its answer is not that of an imago daemon'))
+      if (bytes.length < end) return
+      socket.pause()
+      settle(() => resolve({ answer: parsed(bytes.toString('utf8', 4, end)), rest: bytes.subarray(end) }))
+    }
+    socket.on('data', take).on('error', fail).on('end', ended)
+  })
+}
+
+/** `undefined` for what is not JSON, which is then refused like any answer that is not known. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** How long the daemon may take to write its last answers once the client has ended. */
+const LAST_ANSWERS_MS = 2_000
+
+interface Carrying extends Attached {
+  readonly streams: BridgeStreams
+}
+
+/** Both ways at once, each no faster than its reader; the client's end of input is passed on to the daemon. */
+function carried({ socket, early, streams: { stdin, stdout, stderr } }: Carrying): Promise<ExitCode> {
+  return new Promise(resolve => {
+    let clientEnded = false
+    const finish = (exit: ExitCode) => {
+      stdin.pause()
+      socket.destroy()
+      resolve(exit)
+    }
+    const clientGone = () => {
+      clientEnded = true
+      finish(EXIT.done)
+    }
+    const daemonGone = () => {
+      if (clientEnded) return finish(EXIT.done)
+      stderr.write(
+        'imago mcp: the daemon ended the connection. Restart this MCP server to start a new daemon.\n',
+      )
+      finish(EXIT.failed)
+    }
+    socket.on('end', daemonGone).on('error', daemonGone)
+    stdout.on('error', clientGone)
+    stdin.on('error', clientGone)
+    stdin.on('end', () => {
+      clientEnded = true
+      socket.end()
+      setTimeout(() => finish(EXIT.done), LAST_ANSWERS_MS).unref()
+    })
+    if (early.length > 0) stdout.write(early)
+    socket.pipe(stdout, { end: false })
+    stdin.pipe(socket, { end: false })
+  })
+}

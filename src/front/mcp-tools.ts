@@ -1,0 +1,32 @@
+import type { Tool as ListedTool } from '@modelcontextprotocol/server'
+import type { Tool } from '../../tools/define.ts'
+import { describeTool } from '../core/describe.ts'
+import { asMcp } from '../core/forms.ts'
+import type { Registry } from '../core/registry.ts'
+import { ENVELOPE_SCHEMA } from './mcp-answers.ts'
+
+/** What a client is told when it connects; most of them put it before their model. */
+export const INSTRUCTIONS = `Imago looks into a program that is alive, and runs code in it. Its state stays between calls: names that you define are there in the next call, and in the program.
+
+- To understand an object, a function or a module, call inspect with a name or a path such as app.config["db"]. One inspect answers type, value, size, members, documentation, signature and source; do not probe for these one by one.
+- Call list_globals only when you do not know which names there are.
+- Call eval_expr for a calculation or a targeted check. It runs code in the live program, and whatever that code changes stays changed.
+- inspect runs no code of the program. When only running code could answer, it says needs_evaluation: then use eval_expr.
+- Code that runs long is not stopped: the reply names a job. Go on with other work, then ask job for its output or its end.
+- A reply that was cut names a handle, such as @1f3c.7: read_more has the rest, and inspect accepts the handle of a value.`
+
+/** Tools as MCP lists them, in the order of the registry. */
+export function listed(o: { tools: readonly Tool[]; registry: Registry; structured: boolean }): ListedTool[] {
+  return o.tools.map(tool => {
+    const { name, description, inputSchema, annotations } = asMcp(
+      describeTool({ registry: o.registry, tool }),
+    )
+    return {
+      name,
+      description,
+      inputSchema: { ...inputSchema, type: 'object' as const },
+      ...(o.structured ? { outputSchema: ENVELOPE_SCHEMA } : {}),
+      annotations,
+    }
+  })
+}

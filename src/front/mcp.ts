@@ -1,0 +1,160 @@
+import type { Duplex } from 'node:stream'
+import {
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { PROFILES, type Profile, type Tool } from '../../tools/define.ts'
+import type { Calls } from '../core/call.ts'
+import type { Registry } from '../core/registry.ts'
+import type { Log } from '../log.ts'
+import { answerOf } from './mcp-answers.ts'
+import { LineTransport } from './mcp-lines.ts'
+import { followProgress } from './mcp-progress.ts'
+import { INSTRUCTIONS, listed } from './mcp-tools.ts'
+
+export interface McpOptions {
+  /** The bytes after the welcome: newline-delimited MCP, both ways. */
+  readonly transport: Duplex
+  readonly session: McpSession
+  readonly calls: Calls
+  readonly registry: Registry
+  /** The version of Imago, as the client is told it. */
+  readonly version: string
+  readonly log: Pick<Log, 'info'>
+  /** How often a client that asked for progress hears of it. */
+  readonly progressMs?: number
+}
+
+/** Who is at the other end; fixed for the connection. */
+export interface McpSession {
+  readonly id: string
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  /** As the hello carried them, not yet checked. */
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Serves MCP on one connection, in whichever revision of the protocol the client opens with. Settles when the
+ * connection is over, whoever ended it; never rejects.
+ *
+ * What the client cancels is interrupted. What still runs when the connection ends was cancelled by nobody: it goes
+ * on, and the tool `job` finds it from any other connection.
+ */
+export async function serveMcp(options: McpOptions): Promise<void> {
+  const lines = new LineTransport(options.transport)
+  const connection: Connection = { ...options, ...shownBy(options.session.options), lines }
+  const serving = serveStdio(() => makeServer(connection), {
+    transport: lines,
+    // Only the kind of fault: its message may quote what the client sent.
+    onerror: error =>
+      options.log.info({ client: options.session.id, fault: error.name }, 'An MCP client was refused.'),
+  })
+  await lines.done
+  await serving.close()
+}
+
+interface Connection extends McpOptions, Shown {
+  readonly lines: LineTransport
+}
+
+/** Which tools a client is shown, and in what form it is answered. */
+interface Shown {
+  readonly profile: Profile
+  /** Replies carry data, and tools an output schema, besides the text. */
+  readonly structured: boolean
+}
+
+/** What `imago mcp` does not say, or says in a way that is not known, is as if nothing had been said. */
+function shownBy({ profile, structured }: McpSession['options']): Shown {
+  return { profile: PROFILES.find(one => one === profile) ?? 'live', structured: structured === true }
+}
+
+function makeServer(connection: Connection): Server {
+  const { profile, registry, structured, version } = connection
+  const tools = listed({ tools: registry.list(profile), registry, structured })
+  const unchanging = { ttlMs: 3_600_000, cacheScope: 'private' } as const
+  const server = new Server(
+    { name: 'imago', title: 'Imago', version },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      cacheHints: { 'tools/list': unchanging, 'server/discover': unchanging },
+    },
+  )
+  server.setRequestHandler('tools/list', () => ({ tools }))
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const tool = toolNamed(params.name, connection)
+    return callTool({ tool, args: params.arguments ?? {}, context, connection, server })
+  })
+  return server
+}
+
+/** Throws what each revision of the protocol wants for a tool that is not listed: an error of the request itself. */
+function toolNamed(name: string, { registry, profile }: Connection): Tool {
+  const tool = registry.find(name)
+  const shown = registry.list(profile)
+  if (tool && shown.includes(tool)) return tool
+  const names = shown.map(one => one.name)
+  const nearest = registry.nearest(name).filter(one => names.includes(one))
+  const because = tool
+    ? `${tool.name} is not among the tools of profile ${profile}; start imago mcp with --profile ${tool.profile} to have it.`
+    : nearest.length > 0
+      ? `Did you mean ${nearest.join(' or ')}?`
+      : `There are ${names.join(', ')}.`
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${because}`, {
+    code: 'unknown_function',
+    nearest,
+  })
+}
+
+interface ToolCall {
+  readonly tool: Tool
+  readonly args: Readonly<Record<string, unknown>>
+  readonly context: ServerContext
+  readonly connection: Connection
+  readonly server: Server
+}
+
+async function callTool({ tool, args, context, connection, server }: ToolCall): Promise<CallToolResult> {
+  const { calls, session, lines, profile, structured } = connection
+  const cancel = new AbortController()
+  const { signal } = context.mcpReq
+  signal.addEventListener('abort', () => {
+    // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
+    if (!lines.closed) cancel.abort(signal.reason)
+  })
+  const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
+  try {
+    const envelope = await calls.run({
+      tool: tool.name,
+      args,
+      caller: {
+        id: `${session.id} ${clientName({ context, server })}`,
+        kind: 'mcp',
+        root: session.root,
+        env: session.env,
+        readOnlyPromised: tool.level === 'safe',
+        profile,
+      },
+      signal: cancel.signal,
+      on: progress.on,
+    })
+    return answerOf({ tool, envelope, structured })
+  } finally {
+    progress.stop()
+  }
+}
+
+/** What the client calls itself, for the journal: with each request in new revisions, once in older ones. */
+function clientName({ context, server }: Pick<ToolCall, 'context' | 'server'>): string {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {}
+  const told = envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion()
+  const name = typeof told === 'object' && told !== null && 'name' in told ? String(told.name) : 'unknown'
+  return name.replace(/[^\w.-]+/g, '-').slice(0, 64)
+}
