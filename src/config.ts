@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import { z } from 'zod'
+import { Failure, messageOf } from './failure.ts'
+import { LOG_LEVELS } from './log.ts'
+
+/**
+ * The user's `config.toml`. Times are written in the unit that their name ends in. Every key has a default; a key
+ * that is not here is refused by name, so that a slip of the pen is not silently without effect.
+ */
+const CONFIG = z.strictObject({
+  daemon: z
+    .strictObject({
+      /** A daemon without client, kernel and running call ends after this long. */
+      idle_minutes: z.number().positive().max(100_000).default(30),
+      log_level: z.enum(LOG_LEVELS).default('info'),
+    })
+    .prefault({}),
+  calls: z
+    .strictObject({
+      /** How long a call may take before it is answered with a job, unless it says so itself. */
+      patience_seconds: z.number().positive().max(86_400).default(60),
+      look_seconds: z.number().positive().max(600).default(5),
+    })
+    .prefault({}),
+  kernels: z
+    .strictObject({
+      /** The interpreter of Python kernels, instead of the project's. */
+      python: z.string().min(1).optional(),
+      /** Environment variables that kernels are given besides the usual ones. */
+      env: z.array(z.string().min(1)).default([]),
+    })
+    .prefault({}),
+})
+
+export type Config = z.output<typeof CONFIG>
+
+/** Reads `config.toml` of the folder. A missing file is an empty one. Throws a `Failure` that names file and key. */
+export function readConfig(folder: string): Config {
+  return parseConfig(CONFIG, join(folder, 'config.toml'))
+}
+
+/** Reads one TOML file into the form of `schema`. */
+export function parseConfig<Schema extends z.ZodType>(schema: Schema, path: string): z.output<Schema> {
+  const read = schema.safeParse(readToml(path))
+  if (read.success) return read.data
+  throw new Failure(`${path}: ${read.error.issues.map(describe).join('; ')}.`)
+}
+
+function readToml(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return {}
+    throw new Failure(`${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new Failure(`${path} is not TOML: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  const place = issue.path.join('.')
+  if (issue.code === 'unrecognized_keys')
+    return `there is no key ${issue.keys.map(key => (place ? `${place}.${key}` : key)).join(', ')}`
+  return place ? `${place}: ${issue.message}` : issue.message
+}

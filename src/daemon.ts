@@ -1,0 +1,177 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { TOOLS } from '../tools/index.ts'
+import { showEnvelope } from '../tools/show.ts'
+import { launchKernel } from '../wire/kernels/launch.ts'
+import { Refusal } from '../wire/link/link.ts'
+import { type Config, readConfig } from './config.ts'
+import { openCalls } from './core/call.ts'
+import { openJournal } from './core/journal.ts'
+import { type Kernels, openKernels } from './core/kernels.ts'
+import { openRegistry } from './core/registry.ts'
+import { EXIT, Failure } from './failure.ts'
+import { listTools } from './front/listing.ts'
+import { serveMcp } from './front/mcp.ts'
+import { openMethods } from './front/methods.ts'
+import { tryConnect } from './front/reach.ts'
+import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
+import { living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
+import { claimInstance, type Instance } from './instance.ts'
+import { type Log, openLog } from './log.ts'
+import { type Paths, preparePaths, VERSION } from './paths.ts'
+
+export interface DaemonOptions {
+  readonly paths: Paths
+  readonly limits?: Partial<ServerLimits>
+}
+
+export interface Daemon {
+  /** Where clients connect. */
+  readonly address: string
+  /** Settles once it has ended in order, whoever asked for it. */
+  readonly ended: Promise<void>
+  /** Ends it in order: kernels first, so that what runs is answered; then clients; the journal last. */
+  close(): Promise<void>
+}
+
+/**
+ * The composition root: makes this process the daemon of one user, with all of its parts.
+ *
+ * Throws a `Failure` that says why it cannot be: another one runs (exit code 2), a directory cannot be used, or a
+ * configuration file is wrong.
+ */
+export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daemon> {
+  preparePaths(paths)
+  const config = readConfig(paths.configDir)
+  const instance = await becomeInstance(paths)
+  removeRemains(paths)
+  const log = openLog({ path: paths.log, level: config.daemon.log_level })
+  const begun = performance.now()
+
+  const registry = openRegistry(TOOLS)
+  const kernels = kernelsOf(config, paths)
+  const journal = openJournal({ stateDir: paths.stateDir })
+  const calls = openCalls({ registry, kernels, journal })
+  const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
+
+  const server = await openServer({
+    address: `unix:${paths.socket}`,
+    welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
+    methods: openMethods({
+      calls,
+      kernels,
+      show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
+      listTools: wanted => listTools(registry, wanted),
+      status: () => ({
+        version: VERSION,
+        pid: process.pid,
+        instance: instance.nonce,
+        uptime_ms: Math.round(performance.now() - begun),
+        socket: paths.socket,
+        log: paths.log,
+        clients: server.clients(),
+        running: calls.busy(),
+        kernels: kernels.list().length,
+      }),
+      shutdown: when => endIf(when),
+    }),
+    serveMcp: ({ hello, transport }) =>
+      serveMcp({ hello, transport, calls, registry, version: VERSION, log }),
+    log,
+    limits: { ...SERVER_LIMITS, ...limits },
+  })
+  const stopIdling = watchIdle({
+    idleMs: config.daemon.idle_minutes * 60_000,
+    uses: () => uses(server.clients()),
+    end: () => void close('idle'),
+  })
+  const stopGuarding = guard(log, () => void close('fault'))
+  log.info({ version: VERSION, pid: process.pid, address: server.address }, 'The daemon began.')
+
+  let ending: Promise<void> | undefined
+  let settle: () => void = () => {}
+  const ended = new Promise<void>(resolve => {
+    settle = resolve
+  })
+
+  function close(why: string): Promise<void> {
+    ending ??= end(why).finally(settle)
+    return ending
+  }
+
+  async function end(why: string) {
+    log.info({ why, kernels: living(uses(0)) }, 'The daemon ends.')
+    stopIdling()
+    await kernels.close()
+    await server.close()
+    await journal.close().catch((error: unknown) => log.error({ error }, 'The journal could not be closed.'))
+    stopGuarding()
+    log.info({}, 'The daemon ended.')
+  }
+
+  function endIf(when: Unless): readonly string[] {
+    const now = uses(server.clients() - 1)
+    const reason = reasonToStay(now, when)
+    if (reason !== undefined) throw new Refusal('in_use', reason)
+    // The answer goes out first.
+    setImmediate(() => void close('shutdown'))
+    return living(now)
+  }
+
+  return { address: server.address, ended, close: () => close('asked') }
+}
+
+async function becomeInstance(paths: Paths): Promise<Instance> {
+  const claim = await claimInstance({
+    dir: paths.runtimeDir,
+    version: VERSION,
+    async listens() {
+      const socket = await tryConnect(paths.socket)
+      socket?.destroy()
+      return socket !== undefined
+    },
+  })
+  if (claim.type === 'held') return claim.instance
+  const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
+  throw new Failure(`A daemon runs already at ${paths.socket}${who}. End it with: imago shutdown`, {
+    exit: EXIT.usage,
+  })
+}
+
+/** Sockets of a daemon that died, and of its kernels. Only whoever holds the lock may. */
+function removeRemains({ runtimeDir }: Paths) {
+  for (const name of readdirSync(runtimeDir))
+    if (name.endsWith('.sock')) rmSync(join(runtimeDir, name), { force: true })
+}
+
+function kernelsOf({ kernels: { python, env } }: Config, { runtimeDir }: Paths): Kernels {
+  return openKernels({
+    launch: ({ language: _, ...request }) =>
+      launchKernel({
+        ...request,
+        language: 'python',
+        runtimeDir,
+        pass: env,
+        ...(python === undefined ? {} : { python }),
+      }),
+  })
+}
+
+/**
+ * What nobody caught. A promise that nobody waited for, and an error of some stream, concern one client or one
+ * kernel; after anything else the state is in doubt, and the daemon ends in order. Returns what stops guarding.
+ */
+function guard(log: Log, end: () => void): () => void {
+  const rejected = (error: unknown) => log.error({ error }, 'A rejection that nobody handled.')
+  const thrown = (error: unknown) => {
+    const ofSystem = error instanceof Error && 'syscall' in error
+    log.error({ error }, ofSystem ? 'A stream failed, and nobody listened.' : 'A fault. The daemon ends.')
+    if (!ofSystem) end()
+  }
+  process.on('unhandledRejection', rejected)
+  process.on('uncaughtException', thrown)
+  return () => {
+    process.off('unhandledRejection', rejected)
+    process.off('uncaughtException', thrown)
+  }
+}

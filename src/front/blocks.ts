@@ -1,0 +1,110 @@
+/**
+ * Puts lines together to what is run at once, by how they look and without knowing the language well: a line that
+ * ends inside brackets, inside a triple-quoted text, or with a backslash goes on; so does a line that ends with a
+ * colon or begins with a decorator, as long as lines are set in.
+ *
+ * For a person an empty line ends such a block. Without one, blocks have empty lines inside, and the next line that
+ * stands at the margin ends them, unless it belongs to the same statement, like `else`.
+ */
+export interface Blocks {
+  /** Takes a line, and returns what is complete now. */
+  push(line: string): string[]
+  /** Whether the next line goes on with what has begun. */
+  readonly open: boolean
+  /** What has begun and not ended, which is then forgotten. */
+  rest(): string | undefined
+}
+
+const GOES_ON = /^(elif|else|except|finally)\b|^[)\]}]/
+
+export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean }): Blocks {
+  let lines: string[] = []
+  let scan = newScan()
+  let inBlock = false
+
+  function rest() {
+    const text = lines.join('\n').trimEnd()
+    lines = []
+    scan = newScan()
+    inBlock = false
+    return text === '' ? undefined : text
+  }
+
+  return {
+    get open() {
+      return lines.length > 0
+    },
+    rest,
+    push(line) {
+      const done: (string | undefined)[] = []
+      const inside = isInside(scan)
+      if (inBlock && !inside && endsBlock(line)) done.push(rest())
+      if (lines.length === 0 && line.trim() === '') return complete(done)
+      lines.push(line)
+      advance(scan, line)
+      if (!isInside(scan)) {
+        if (opensBlock(line, scan)) inBlock = true
+        if (!inBlock) done.push(rest())
+      }
+      return complete(done)
+    },
+  }
+
+  function endsBlock(line: string) {
+    if (line.trim() === '') return emptyLineEnds
+    return !/^\s/.test(line) && !GOES_ON.test(line) && !lines.at(-1)?.startsWith('@')
+  }
+}
+
+const complete = (texts: (string | undefined)[]) => texts.filter(text => text !== undefined)
+
+const opensBlock = (line: string, { code }: Scan) => code.trimEnd().endsWith(':') || line.startsWith('@')
+
+interface Scan {
+  depth: number
+  /** The quotes that a text over several lines ends with. */
+  quotes: string | undefined
+  continued: boolean
+  /** The last line without its texts and its comment. */
+  code: string
+}
+
+const newScan = (): Scan => ({ depth: 0, quotes: undefined, continued: false, code: '' })
+const isInside = ({ depth, quotes, continued }: Scan) => depth > 0 || quotes !== undefined || continued
+
+/** Reads one line: texts, comments and brackets. Linear in the line. */
+function advance(scan: Scan, line: string): void {
+  scan.code = ''
+  scan.continued = false
+  for (let at = 0; at < line.length; ) {
+    if (scan.quotes !== undefined) at = skipText(scan, line, at)
+    else if (line[at] === '#') return
+    else if (line[at] === '"' || line[at] === "'") {
+      const one = line[at] ?? ''
+      const three = one.repeat(3)
+      scan.quotes = line.startsWith(three, at) ? three : one
+      at += scan.quotes.length
+    } else {
+      scan.code += line[at]
+      if ('([{'.includes(line[at] ?? '')) scan.depth++
+      if (')]}'.includes(line[at] ?? '')) scan.depth = Math.max(0, scan.depth - 1)
+      at++
+    }
+  }
+  if (scan.quotes === undefined) scan.continued = line.endsWith('\\')
+  // An ordinary text ends with its line, unless a backslash carries it over.
+  else if (scan.quotes.length === 1 && !line.endsWith('\\')) scan.quotes = undefined
+}
+
+/** Where the text goes on being one, or has ended. */
+function skipText(scan: Scan, line: string, from: number): number {
+  const quotes = scan.quotes ?? ''
+  for (let at = from; at < line.length; at++) {
+    if (line[at] === '\\') at++
+    else if (line.startsWith(quotes, at)) {
+      scan.quotes = undefined
+      return at + quotes.length
+    }
+  }
+  return line.length
+}

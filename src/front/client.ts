@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import type { Envelope } from '../../tools/outcome.ts'
+import { WireError } from '../../wire/errors.ts'
+import type { Question } from '../../wire/kernel.ts'
+import { openClient } from '../../wire/link/handshake.ts'
+import { type Link, Refusal } from '../../wire/link/link.ts'
+import { helloEnvironment } from '../environment.ts'
+import { Failure, messageOf } from '../failure.ts'
+import { findPaths, type Paths, VERSION } from '../paths.ts'
+import type { Ask, CallEvent, Method, Methods } from './protocol.ts'
+import { reachDaemon, type Start } from './reach.ts'
+
+export interface Connecting {
+  /** As this client names itself, such as `imago call`. */
+  readonly name: string
+  readonly start: Start
+  /** The project: an absolute path. Fixed for the connection. */
+  readonly root: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly paths?: Paths
+}
+
+export interface ToolCall {
+  readonly tool: string
+  readonly args: unknown
+  /** The key of the call; the same key again returns the existing state. Made up unless given. */
+  readonly call?: string
+  /** Aborting interrupts the call, which is answered all the same. */
+  readonly signal?: AbortSignal
+  on?(event: CallEvent): void
+  /** Answers what the running code asks. Absent or rejecting: refused, and the code is told. */
+  ask?(question: Question): Promise<string>
+}
+
+/** A connection to the daemon, with its methods. Faults are `WireError`s; what a tool answers is an envelope. */
+export interface DaemonClient extends AsyncDisposable {
+  readonly daemon: { readonly version: string; readonly pid: number; readonly instance: string }
+  call(call: ToolCall): Promise<Envelope>
+  request<M extends Exclude<Method, 'call'>>(
+    method: M,
+    params: Methods[M]['params'],
+  ): Promise<Methods[M]['result']>
+  readonly closed: Promise<WireError | undefined>
+  close(): Promise<void>
+}
+
+/**
+ * Connects to the user's daemon, and starts it first where that is allowed and needed. A daemon of another version
+ * is replaced when nobody uses it. Throws a `Failure` that says what to do.
+ */
+export async function connectDaemon(connecting: Connecting): Promise<DaemonClient> {
+  const paths = connecting.paths ?? findPaths()
+  for (let replaced = 0; ; replaced++) {
+    const client = await openConnection(connecting, paths)
+    const { version, pid } = client.daemon
+    if (version === VERSION || connecting.start === 'never') return client
+    const skew = `The daemon (version ${version}, process ${pid}) is of another version than this command (${VERSION})`
+    try {
+      if (replaced > 3) throw new Failure(`${skew}, and others of that version keep starting it.`)
+      await client.request('shutdown', { when: 'unused' })
+      await client.closed
+    } catch (error) {
+      await client.close()
+      if (!isRemote(error, 'in_use')) throw error
+      throw new Failure(
+        `${skew}, and it is in use: ${error.message} Let that end, or end it with: imago shutdown --force`,
+      )
+    }
+  }
+}
+
+/** Whether the other end answered with this code. */
+export function isRemote(error: unknown, code: string): error is WireError {
+  return error instanceof WireError && error.remote?.code === code
+}
+
+async function openConnection({ name, start, root, env = process.env }: Connecting, paths: Paths) {
+  const asked = new Map<string, NonNullable<ToolCall['ask']>>()
+  const transport = await reachDaemon({ paths, start })
+  const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
+  try {
+    const { welcome, link } = await openClient({
+      transport,
+      hello: { role, protocol, name, version: VERSION, root, env: helloEnvironment(env), encodings },
+      serve: (method, params) => answer(asked, method, params),
+    })
+    const { version, pid, instance } = welcome
+    return clientOf({
+      link,
+      asked,
+      daemon: { version: String(version), pid: Number(pid), instance: String(instance) },
+    })
+  } catch (error) {
+    transport.destroy()
+    throw refusedBy(error)
+  }
+}
+
+interface Opened {
+  readonly link: Link
+  readonly asked: Map<string, NonNullable<ToolCall['ask']>>
+  readonly daemon: DaemonClient['daemon']
+}
+
+function clientOf({ link, asked, daemon }: Opened): DaemonClient {
+  const close = () => link.close()
+  return {
+    daemon,
+    async call({ tool, args, call = randomUUID(), signal, on, ask }) {
+      if (ask !== undefined) asked.set(call, ask)
+      try {
+        const params: Methods['call']['params'] = { tool, args, call }
+        const options = {
+          ...(signal === undefined ? {} : { signal }),
+          ...(on === undefined ? {} : { on: (event: unknown) => on(event as CallEvent) }),
+        }
+        return (await link.call('call', params, options)) as Envelope
+      } finally {
+        asked.delete(call)
+      }
+    },
+    // Daemon and client are one program of one version, so answers have the types that both were compiled with.
+    request: async (method, params) => (await link.call(method, params)) as never,
+    closed: link.closed,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function answer(asked: Opened['asked'], method: string, params: unknown): Promise<{ answer: string }> {
+  if (method !== 'ask') throw new Refusal('unknown_method', `A client has no method ${method}.`)
+  const { call, question } = params as Ask
+  const ask = asked.get(call)
+  if (ask === undefined) throw new Refusal('refused', 'Nobody answers questions of this call.')
+  try {
+    return { answer: await ask(question) }
+  } catch (error) {
+    throw new Refusal('refused', messageOf(error))
+  }
+}
+
+/** A refusal at the hello, in words that say what to do. */
+function refusedBy(error: unknown): unknown {
+  if (!(error instanceof WireError)) return error
+  if (error.code !== 'VERSION_MISMATCH')
+    return new Failure(`The daemon refused: ${error.message}`, { cause: error })
+  return new Failure(
+    `The daemon that runs speaks another protocol than this command: ${error.message} End it with the imago that started it: imago shutdown`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,115 @@
+import { parseArgs } from 'node:util'
+import { toolError } from '../../tools/outcome.ts'
+import { WireError } from '../../wire/errors.ts'
+import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
+import { COMMANDS, type Command, OPTIONS, type OpenDaemon, type Options } from './commands.ts'
+import { exitOf, printEnvelope } from './envelopes.ts'
+import { openPrinter, type Printer } from './terminal.ts'
+
+/** What the entry of the program hands over. */
+export interface CommandLine {
+  /** Without the interpreter and the program. */
+  readonly argv: readonly string[]
+  readonly openDaemon: OpenDaemon
+}
+
+/** Does one command. Never rejects: what goes wrong is said, and is in the exit code. */
+export async function runCommandLine({ argv, openDaemon }: CommandLine): Promise<ExitCode> {
+  const printer = openPrinter()
+  try {
+    const { command, ...parsed } = parse(argv)
+    if (parsed.options.version) return await printVersion(printer)
+    if (parsed.options.help) return await printHelp({ printer, command: named(argv) ? command : undefined })
+    const run = await command.load()
+    return await run({ ...parsed, printer, openDaemon })
+  } catch (error) {
+    return report({ error, printer, json: wantsJson(argv) })
+  }
+}
+
+interface Parsed {
+  readonly command: Command
+  readonly operands: readonly string[]
+  readonly options: Options
+  readonly rest: readonly string[]
+}
+
+function parse(argv: readonly string[]): Parsed {
+  const [first] = argv
+  const command = first === undefined || first.startsWith('-') ? find('') : find(first)
+  const dashes = command.rest ? argv.indexOf('--') : -1
+  const [words, rest] = dashes < 0 ? [argv, []] : [argv.slice(0, dashes), argv.slice(dashes + 1)]
+  const { values, positionals } = parseWords(command, named(argv) ? words.slice(1) : words)
+  const [least, most] = command.operands
+  if (!values.help && (positionals.length < least || positionals.length > most)) throw misused(command)
+  return { command, operands: positionals, options: values, rest }
+}
+
+const named = ([first]: readonly string[]) => first !== undefined && !first.startsWith('-')
+
+function find(name: string): Command {
+  const found = COMMANDS.find(command => command.name === name)
+  if (found !== undefined) return found
+  const names = COMMANDS.map(command => command.name).filter(known => known !== '')
+  throw new Failure(`There is no command ${name}. Commands: ${names.join(', ')}.`, { exit: EXIT.usage })
+}
+
+function parseWords(command: Command, words: readonly string[]): { values: Options; positionals: string[] } {
+  const options = Object.fromEntries(
+    ([...command.options, 'help', ...(command.name === '' ? (['version'] as const) : [])] as const).map(
+      name => [name, { type: OPTIONS[name].type }],
+    ),
+  )
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true })
+  } catch (error) {
+    throw misused(command, messageOf(error))
+  }
+}
+
+function misused({ name, usage }: Command, because?: string): Failure {
+  const line = `Usage: ${['imago', name, usage].filter(word => word !== '').join(' ')}`
+  return new Failure(because === undefined ? line : `${because}\n${line}`, { exit: EXIT.usage })
+}
+
+async function printHelp({
+  printer,
+  command,
+}: {
+  printer: Printer
+  command: Command | undefined
+}): Promise<ExitCode> {
+  const { help } = await import('./help.ts')
+  printer.out(help(command))
+  return EXIT.done
+}
+
+async function printVersion(printer: Printer): Promise<ExitCode> {
+  const { VERSION } = await import('../paths.ts')
+  printer.out(`${VERSION}\n`)
+  return EXIT.done
+}
+
+const wantsJson = (argv: readonly string[]) => argv.includes('--json')
+
+/** A command that failed before a tool could answer: in words, or as the one envelope that was asked for. */
+function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
+  const envelope = { ok: false, error: explain(error) } as const
+  if (json) printEnvelope(printer, envelope)
+  else printer.err(`imago: ${envelope.error.message}\n`)
+  return error instanceof Failure ? error.exit : exitOf(envelope)
+}
+
+function explain(error: unknown) {
+  const message = messageOf(error)
+  if (error instanceof Failure && error.exit === EXIT.usage) return toolError('invalid_args', { message })
+  if (error instanceof WireError) {
+    if (error.remote?.code === 'no_such_kernel') return toolError('no_such_kernel', { message })
+    if (error.remote?.code === 'kernel_unavailable') return toolError('kernel_unavailable', { message })
+    if (error.remote?.code === 'in_use') return toolError('busy', { message })
+    if (error.code === 'LINK_CLOSED') return toolError('outcome_unknown', { message: LOST })
+  }
+  return toolError('internal', { message, details: { reason: 'daemon_unavailable' } })
+}
+
+const LOST = 'The daemon ended before it answered. What it was asked for may or may not have been done.'

@@ -1,0 +1,167 @@
+import type { ExitCode } from '../failure.ts'
+import type { Paths } from '../paths.ts'
+import type { Printer } from './terminal.ts'
+
+/** One command: what it is called with, and where it is done. Nothing of it is loaded before it is used. */
+export interface Command {
+  readonly name: string
+  /** What stands after the name. */
+  readonly usage: string
+  readonly summary: string
+  /** How many operands it takes, at least and at most. */
+  readonly operands: readonly [number, number]
+  readonly options: readonly OptionName[]
+  /** Whether `--` and what follows are handed on. */
+  readonly rest?: true
+  load(): Promise<Run>
+}
+
+export type Run = (input: CommandInput) => Promise<ExitCode>
+
+export interface CommandInput {
+  readonly operands: readonly string[]
+  readonly options: Options
+  /** What stood after `--`. */
+  readonly rest: readonly string[]
+  readonly printer: Printer
+  openDaemon: OpenDaemon
+}
+
+/** Makes this process the daemon; known only to the entry of the program. Throws a `Failure` that says why not. */
+export type OpenDaemon = (paths: Paths) => Promise<RunningDaemon>
+
+export interface RunningDaemon {
+  readonly address: string
+  /** Settles once it has ended in order, whoever asked for it. */
+  readonly ended: Promise<void>
+  /** Begins the end: calls are settled, kernels ended, the journal closed. */
+  close(): Promise<void>
+}
+
+/** All options of all commands; each has one meaning. */
+export const OPTIONS = {
+  name: { type: 'string', value: 'NAME', summary: 'the name of the new kernel' },
+  script: { type: 'string', value: 'FILE', summary: 'a program to run first; the kernel stays live in it' },
+  kernel: {
+    type: 'string',
+    value: 'NAME',
+    summary: 'the kernel to use, instead of the default one of the project',
+  },
+  patience: {
+    type: 'string',
+    value: 'SECONDS',
+    summary: 'how long to wait before the call goes on as a job',
+  },
+  profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
+  format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
+  json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
+  force: { type: 'boolean', summary: 'even if something runs' },
+  help: { type: 'boolean', summary: 'this text' },
+  version: { type: 'boolean', summary: 'the version' },
+} as const
+
+export type OptionName = keyof typeof OPTIONS
+export type Options = {
+  readonly [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean
+}
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: '',
+    usage: '[--kernel NAME]',
+    summary: 'a prompt on the Python image of this project; reads standard input without a terminal',
+    operands: [0, 0],
+    options: ['kernel'],
+    load: async () => (await import('./commands/prompt.ts')).prompt,
+  },
+  {
+    name: 'call',
+    usage: 'TOOL [JSON|-] [--kernel NAME] [--patience SECONDS] [--json]',
+    summary: 'call a tool, with arguments as JSON (- reads them from standard input)',
+    operands: [1, 2],
+    options: ['kernel', 'patience', 'json'],
+    load: async () => (await import('./commands/call.ts')).call,
+  },
+  {
+    name: 'tools',
+    usage: '[NAME] [--profile PROFILE] [--format FORMAT]',
+    summary: 'what can be called, and how',
+    operands: [0, 1],
+    options: ['profile', 'format'],
+    load: async () => (await import('./commands/tools.ts')).tools,
+  },
+  {
+    name: 'start',
+    usage: 'python [--name NAME] [--script FILE [-- ARGS]] [--json]',
+    summary: 'start a kernel',
+    operands: [1, 1],
+    options: ['name', 'script', 'json'],
+    rest: true,
+    load: async () => (await import('./commands/kernels.ts')).start,
+  },
+  {
+    name: 'kernels',
+    usage: '[--json]',
+    summary: 'the kernels and what they do',
+    operands: [0, 0],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).kernels,
+  },
+  {
+    name: 'stop',
+    usage: 'NAME [--json]',
+    summary: 'end a kernel; its image is gone',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).stop,
+  },
+  {
+    name: 'restart',
+    usage: 'NAME [--json]',
+    summary: 'end a kernel and start it anew, with an empty image',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).restart,
+  },
+  {
+    name: 'interrupt',
+    usage: 'NAME [--json]',
+    summary: 'stop what runs in a kernel, and report what was seen',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).interrupt,
+  },
+  {
+    name: 'mcp',
+    usage: '[--profile PROFILE]',
+    summary: 'serve an MCP client on standard input and output',
+    operands: [0, 0],
+    options: ['profile'],
+    // The entry of the program goes straight to the bridge; this row is for the help.
+    load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
+  },
+  {
+    name: 'runtime',
+    usage: 'python',
+    summary: 'print the folder of the Python side, which pip installs',
+    operands: [1, 1],
+    options: [],
+    load: async () => (await import('./commands/runtime.ts')).runtime,
+  },
+  {
+    name: 'serve',
+    usage: '',
+    summary: 'be the daemon, in the foreground; other commands start it by themselves',
+    operands: [0, 0],
+    options: [],
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  {
+    name: 'shutdown',
+    usage: '[--force] [--json]',
+    summary: 'end the daemon and the kernels it started',
+    operands: [0, 0],
+    options: ['force', 'json'],
+    load: async () => (await import('./commands/shutdown.ts')).shutdown,
+  },
+]

@@ -1,0 +1,72 @@
+import { text as readAll } from 'node:stream/consumers'
+import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { findRoot } from '../../paths.ts'
+import { connectDaemon } from '../client.ts'
+import type { CommandInput } from '../commands.ts'
+import { exitOf, printEnvelope, withoutOutput } from '../envelopes.ts'
+import type { CallEvent } from '../protocol.ts'
+
+/**
+ * `imago call`: one call of one tool. What the code prints is shown as it comes, on standard error with `--json`.
+ * The first Ctrl-C cancels the call and reports what came of that; the second leaves it to itself.
+ */
+export async function call({ operands, options, printer }: CommandInput): Promise<ExitCode> {
+  const [tool = '', given = '{}'] = operands
+  const args = withReserved(parseArguments(given === '-' ? await readAll(process.stdin) : given), {
+    ...(options.kernel === undefined ? {} : { kernel: options.kernel }),
+    ...(options.patience === undefined ? {} : { patience: seconds(options.patience) }),
+  })
+  await using client = await connectDaemon({
+    name: 'imago call',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+
+  let printed = false
+  const live = (event: CallEvent) => {
+    if (event.type !== 'output') return
+    printed = true
+    if (options.json || event.stream === 'stderr') printer.err(event.text)
+    else printer.out(event.text)
+  }
+  const cancel = onInterrupt(() => printer.err('\nimago: cancelling; once more leaves it running\n'))
+  const envelope = await client.call({ tool, args, signal: cancel, on: live })
+
+  if (options.json) printEnvelope(printer, envelope)
+  else {
+    const shown = printed ? withoutOutput(envelope) : envelope
+    const { text } = await client.request('show', { tool, envelope: shown })
+    if (envelope.ok) printer.out(`${text}\n`)
+    else printer.err(`${text}\n`)
+  }
+  return exitOf(envelope)
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Failure(`The arguments are not JSON: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
+  }
+}
+
+/** What is not an object is left as it is: the call path says what is wrong with it. */
+function withReserved(args: unknown, reserved: Readonly<Record<string, unknown>>): unknown {
+  return typeof args === 'object' && args !== null && !Array.isArray(args) ? { ...args, ...reserved } : args
+}
+
+function seconds(text: string): number {
+  const number = Number(text)
+  if (text.trim() !== '' && Number.isFinite(number) && number >= 0) return number
+  throw new Failure(`--patience takes a number of seconds, not ${text}.`, { exit: EXIT.usage })
+}
+
+function onInterrupt(said: () => void): AbortSignal {
+  const cancel = new AbortController()
+  process.on('SIGINT', () => {
+    if (cancel.signal.aborted) process.exit(EXIT.stillRunning)
+    said()
+    cancel.abort()
+  })
+  return cancel.signal
+}

@@ -1,0 +1,12 @@
+import { join } from 'node:path'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { PACKAGE_ROOT } from '../../paths.ts'
+import type { CommandInput } from '../commands.ts'
+
+/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
+export async function runtime({ operands: [language], printer }: CommandInput): Promise<ExitCode> {
+  if (language !== 'python')
+    throw new Failure(`There is no runtime for ${language}. There is one for: python.`, { exit: EXIT.usage })
+  printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
+  return EXIT.done
+}

@@ -1,0 +1,45 @@
+import type { Envelope } from '../../tools/outcome.ts'
+import { EXIT, type ExitCode } from '../failure.ts'
+import { escapeControlsInJson, type Printer } from './terminal.ts'
+
+/** What an envelope means for the exit code of a command. */
+export function exitOf(envelope: Envelope): ExitCode {
+  if (envelope.ok) return goesOn(envelope.result) ? EXIT.stillRunning : EXIT.done
+  switch (envelope.error.code) {
+    case 'denied':
+    case 'approval_unavailable':
+      return EXIT.denied
+    case 'no_such_kernel':
+      return EXIT.noSuchKernel
+    case 'unknown_function':
+    case 'invalid_args':
+      return EXIT.usage
+    default:
+      return EXIT.failed
+  }
+}
+
+/** The one thing that `--json` prints on standard output. */
+export function printEnvelope(printer: Printer, envelope: Envelope): void {
+  printer.out(`${escapeControlsInJson(JSON.stringify(envelope))}\n`)
+}
+
+/** Whether an answer says that the call goes on as a job. */
+export function goesOn(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
+    return false
+  return result.status === 'running' || result.status === 'paused'
+}
+
+/** The same answer without what was printed, for somebody who has seen it already. */
+export function withoutOutput(envelope: Envelope): Envelope {
+  if (!envelope.ok) {
+    const { error } = envelope
+    return { ok: false, error: { ...error, details: { ...error.details, ...SILENT } } }
+  }
+  const { result } = envelope
+  if (typeof result !== 'object' || result === null || !('output' in result)) return envelope
+  return { ok: true, result: { ...result, ...SILENT } }
+}
+
+const SILENT = { stdout: '', stderr: '', output: '' }

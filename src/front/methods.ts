@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { PROFILES } from '../../tools/define.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import { WireError } from '../../wire/errors.ts'
+import type { CallId } from '../../wire/kernel.ts'
+import { Refusal, type ServedCall } from '../../wire/link/link.ts'
+import type { CallEvent, Calls } from '../core/call.ts'
+import { KernelError, type Kernels } from '../core/kernels.ts'
+import {
+  type Ask,
+  type DaemonStatus,
+  type Method,
+  type Methods,
+  SHUTDOWN_WHEN,
+  type ShutdownWhen,
+} from './protocol.ts'
+import type { Serve, ServeContext } from './server.ts'
+
+/** What the methods of the client protocol work on. */
+export interface MethodParts {
+  readonly calls: Calls
+  readonly kernels: Kernels
+  /** A tool's envelope as a model is shown it. */
+  show(tool: string, envelope: Envelope): string
+  /** Throws a `Refusal` for a name or a format that does not exist. */
+  listTools(wanted: Methods['tools']['params']): string
+  status(): DaemonStatus
+  /** Begins the end of the daemon and names the kernels that end with it, or throws the `Refusal` `in_use`. */
+  shutdown(when: ShutdownWhen): readonly string[]
+}
+
+type Handlers = {
+  readonly [M in Method]: (
+    params: Methods[M]['params'],
+    context: ServeContext,
+  ) => Methods[M]['result'] | Promise<Methods[M]['result']>
+}
+
+/** The methods of docs/editor-protocol.md, by name, each with its parameters checked. */
+export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
+  const { calls, kernels } = parts
+  const handlers: Handlers = {
+    call: (params, context) => runCall(calls, params, context),
+    show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
+    tools: wanted => ({ text: parts.listTools(wanted) }),
+    kernels: () => ({ kernels: kernels.list() }),
+    start: (params, { session }) =>
+      onKernels(() => kernels.start({ ...params, root: session.root, env: session.env })),
+    stop: ({ name }) => onKernels(() => kernels.stop(name)),
+    restart: ({ name }) => onKernels(() => kernels.restart(name)),
+    interrupt: ({ name }) => onKernels(() => kernels.interrupt(name)),
+    status: () => parts.status(),
+    shutdown: ({ when }) => ({ ended_kernels: parts.shutdown(when) }),
+  }
+  return new Map(METHODS.map(name => [name, served(name, handlers[name])]))
+}
+
+const name = z.string().min(1).max(128)
+const nothing = z.strictObject({})
+
+const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
+  call: z.strictObject({ tool: z.string().max(256), args: z.unknown(), call: name.exactOptional() }),
+  show: z.strictObject({
+    tool: z.string().max(256),
+    envelope: z.custom<Envelope>(isEnvelope, 'not an envelope'),
+  }),
+  tools: z.strictObject({
+    profile: z.enum(PROFILES).exactOptional(),
+    format: z.string().max(64).exactOptional(),
+    name: z.string().max(256).exactOptional(),
+  }),
+  kernels: nothing,
+  start: z.strictObject({
+    language: z.string().min(1).max(64),
+    name: name.exactOptional(),
+    script: z.string().min(1).exactOptional(),
+    args: z.array(z.string()).exactOptional(),
+  }),
+  stop: z.strictObject({ name }),
+  restart: z.strictObject({ name }),
+  interrupt: z.strictObject({ name }),
+  status: nothing,
+  shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),
+}
+
+const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PARAMS)
+
+function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
+  return async (params, context) => {
+    const read = PARAMS[method].safeParse(params)
+    if (!read.success) throw new Refusal('invalid_params', `${method}: ${z.prettifyError(read.error)}`)
+    return handle(read.data, context)
+  }
+}
+
+/** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
+function runCall(calls: Calls, params: Methods['call']['params'], { session, link, served }: ServeContext) {
+  const { tool, args, call } = params
+  const caller = {
+    id: session.id,
+    kind: session.name === 'imago test' ? ('test' as const) : ('cli' as const),
+    root: session.root,
+    env: session.env,
+    readOnlyPromised: false,
+    profile: 'full' as const,
+  }
+  return calls.run({
+    tool,
+    args,
+    caller,
+    ...(call === undefined ? {} : { call: call as CallId }),
+    signal: cancelled(served),
+    on: (event: CallEvent) => void served.event(event),
+    ask: async question => {
+      const answer = await link.call('ask', { call: call ?? '', question } satisfies Ask, {
+        signal: served.signal,
+      })
+      if (
+        typeof answer === 'object' &&
+        answer !== null &&
+        'answer' in answer &&
+        typeof answer.answer === 'string'
+      )
+        return answer.answer
+      throw new Refusal(
+        'invalid_params',
+        'The client answered the question with something else than an answer.',
+      )
+    },
+  })
+}
+
+/** Aborts when the client cancels, and not when its connection is lost. */
+function cancelled(served: ServedCall): AbortSignal {
+  const cancel = new AbortController()
+  const heard = () => {
+    if (!(served.signal.reason instanceof WireError)) cancel.abort(served.signal.reason)
+  }
+  if (served.signal.aborted) heard()
+  else served.signal.addEventListener('abort', heard, { once: true })
+  return cancel.signal
+}
+
+/** Errors of kernels are answers of these methods, and keep their code. */
+async function onKernels<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    throw new Refusal(error.code, error.message, { details: error.details, next: error.next })
+  }
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== 'object' || value === null || !('ok' in value)) return false
+  return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
+}

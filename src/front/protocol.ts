@@ -1,0 +1,86 @@
+/** The client protocol in types; `docs/editor-protocol.md` is its specification. Times are milliseconds. */
+
+import type { Profile } from '../../tools/define.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import type { InterruptReport, Question } from '../../wire/kernel.ts'
+import type { CallEvent } from '../core/call.ts'
+import type { KernelRow } from '../core/kernels.ts'
+
+/** What a client may ask of the daemon. */
+export interface Methods {
+  /**
+   * One call of a tool. Its events are `CallEvent`s. Cancelling it interrupts what runs; losing the connection does
+   * not. A `call` that the daemon knows already is not run again.
+   */
+  call: {
+    params: { readonly tool: string; readonly args: unknown; readonly call?: string }
+    result: Envelope
+  }
+  /** How a model would be shown that envelope: one text. */
+  show: {
+    params: { readonly tool: string; readonly envelope: Envelope }
+    result: { readonly text: string }
+  }
+  tools: {
+    params: { readonly profile?: Profile; readonly format?: string; readonly name?: string }
+    result: { readonly text: string }
+  }
+  kernels: { params: Empty; result: { readonly kernels: readonly KernelRow[] } }
+  start: {
+    params: {
+      readonly language: string
+      readonly name?: string
+      readonly script?: string
+      readonly args?: readonly string[]
+    }
+    result: KernelRow
+  }
+  stop: { params: { readonly name: string }; result: KernelRow }
+  restart: { params: { readonly name: string }; result: KernelRow }
+  interrupt: { params: { readonly name: string }; result: InterruptReport }
+  status: { params: Empty; result: DaemonStatus }
+  shutdown: { params: { readonly when: ShutdownWhen }; result: { readonly ended_kernels: readonly string[] } }
+}
+
+export type Method = keyof Methods
+type Empty = Readonly<Record<string, never>>
+
+/**
+ * `unused`: no running call, no kernel, no other client. `nothing_runs`: no running call; kernels that wait are
+ * ended. `always`: what runs is ended too. Where the condition does not hold, the daemon fails with `in_use`.
+ */
+export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
+export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]
+
+export interface DaemonStatus {
+  readonly version: string
+  readonly pid: number
+  readonly instance: string
+  readonly uptime_ms: number
+  readonly socket: string
+  readonly log: string
+  /** Connected now, the one that asks included. */
+  readonly clients: number
+  /** Calls under way, and jobs that go on by themselves. */
+  readonly running: number
+  readonly kernels: number
+}
+
+/** What the daemon may ask of the client that made a call, under the name `ask`. */
+export interface Ask {
+  readonly call: string
+  readonly question: Question
+}
+
+export type { CallEvent, KernelRow }
+
+/** The faults that are the client protocol's own, besides those of the link. */
+export const CLIENT_FAILURES = {
+  in_use: 'The daemon is in use and was not ended; the message says by what.',
+  no_such_kernel: 'No kernel of that name is known.',
+  kernel_unavailable: 'The kernel could not be started, or has ended.',
+  invalid_root: 'The root in the hello is not the absolute path of a directory.',
+  too_many_clients: 'The daemon has as many clients as it accepts.',
+  ending: 'The daemon is ending; connect again, and the next one answers.',
+  refused: 'Nobody here answers that question.',
+} as const

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { extname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { daemonEnvironment } from '../environment.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { checkRuntimeDir, PACKAGE_ROOT, type Paths, preparePaths } from '../paths.ts'
+
+/** Whether a command may start a daemon that is not there. */
+export type Start = 'if-needed' | 'never'
+
+/** There is none, and the caller did not want one started. */
+export class NoDaemon extends Failure {
+  constructor(socket: string) {
+    super(`No daemon answers at ${socket}. Start it with: imago serve`)
+  }
+}
+
+/** How long a daemon may take to answer, a predecessor that is just ending included. */
+const START_MS = 20_000
+
+/**
+ * A connection to the daemon's socket, before any byte has been exchanged. Starts the daemon when it is not there
+ * and may be started; however many do so at once, one of theirs stays. Throws a `Failure` that says what is wrong.
+ */
+export async function reachDaemon({ paths, start }: { paths: Paths; start: Start }): Promise<Socket> {
+  checkRuntimeDir(paths.runtimeDir)
+  const already = await tryConnect(paths.socket)
+  if (already !== undefined) return already
+  if (start === 'never') throw new Failure(`No daemon answers at ${paths.socket}. Start it with: imago serve`)
+  preparePaths(paths)
+  const deadline = performance.now() + START_MS
+  let started = startDaemon(paths)
+  while (performance.now() < deadline) {
+    const socket = await tryConnect(paths.socket)
+    if (socket !== undefined) return socket
+    if (started.exit !== undefined && started.exit !== EXIT.usage) throw started.failure()
+    if (started.exit !== undefined) {
+      // Another daemon holds the lock: it is about to answer, or about to end and make room.
+      await sleep(200)
+      started = startDaemon(paths)
+    }
+    await sleep(20)
+  }
+  throw new Failure(`The daemon did not answer at ${paths.socket} in ${START_MS / 1000} s. See ${paths.log}`)
+}
+
+/** `undefined` when nobody listens there. */
+export function tryConnect(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.removeAllListeners('error')
+      resolve(socket)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== undefined && ABSENT.has(error.code)) resolve(undefined)
+      else
+        reject(new Failure(`The daemon's socket ${path} cannot be used: ${error.message}`, { cause: error }))
+    })
+  })
+}
+
+/** `EAGAIN` is a full queue of connections: there is a daemon, and it is asked again. */
+const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTDIR', 'EAGAIN'])
+
+interface Started {
+  /** Its exit code; `undefined` while it lives. */
+  exit: number | undefined
+  failure(): Failure
+}
+
+/** In a session of its own, so that neither the terminal's signals nor its end reach it. */
+function startDaemon(paths: Paths): Started {
+  const said = existsSync(paths.errorLog) ? statSync(paths.errorLog).size : 0
+  const errors = openSync(paths.errorLog, 'a', 0o600)
+  const child = spawn(process.execPath, [...mainProgram(), 'serve'], {
+    cwd: PACKAGE_ROOT,
+    detached: true,
+    env: daemonEnvironment(process.env),
+    stdio: ['ignore', 'ignore', errors],
+  })
+  closeSync(errors)
+  const started: Started = {
+    exit: undefined,
+    failure() {
+      const words = readFileSync(paths.errorLog).subarray(said).toString().trim()
+      return new Failure(words || `The daemon ended with ${started.exit} at its start. See ${paths.log}`)
+    },
+  }
+  child.on('exit', code => {
+    started.exit = code ?? EXIT.failed
+  })
+  child.on('error', () => {
+    started.exit = EXIT.failed
+  })
+  child.unref()
+  return started
+}
+
+/** The entry of this program: compiled as it is installed, or its source through tsx. */
+function mainProgram(): string[] {
+  const extension = extname(import.meta.filename)
+  const main = join(import.meta.dirname, `../main${extension}`)
+  return extension === '.ts' ? ['--import', 'tsx', main] : [main]
+}

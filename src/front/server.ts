@@ -1,0 +1,188 @@
+import { realpathSync, statSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { acceptClient, type ClientHello } from '../../wire/link/handshake.ts'
+import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
+import { listen } from '../../wire/link/transport.ts'
+import { messageOf } from '../failure.ts'
+import type { Log } from '../log.ts'
+import type { CLIENT_FAILURES } from './protocol.ts'
+
+/** Who is at the other end of one connection: fixed by its hello, and the same until it ends. */
+export interface Session {
+  readonly id: string
+  /** As the client names itself: `imago call`. For the log; it grants nothing. */
+  readonly name: string
+  readonly version: string
+  /** The project whose default kernel is meant: an existing directory, links resolved. */
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** One method of the client protocol. It may throw a `Refusal`; anything else is logged, and answered as a fault. */
+export type Serve = (params: unknown, context: ServeContext) => Promise<unknown>
+
+export interface ServeContext {
+  readonly session: Session
+  /** For asking the client something while its call runs. */
+  readonly link: Link
+  readonly served: ServedCall
+}
+
+export interface ServerOptions {
+  /** `unix:/path`. The directory is private already, and what a dead daemon left there is gone. */
+  readonly address: string
+  readonly welcome: Readonly<Record<string, unknown>>
+  readonly methods: ReadonlyMap<string, Serve>
+  /** Serves an MCP client whose bytes begin after the welcome; settles when it has gone. */
+  serveMcp(connection: { hello: ClientHello; transport: Duplex }): Promise<void>
+  readonly log: Log
+  readonly limits: ServerLimits
+}
+
+export interface ServerLimits {
+  /** Connections at once, those still at their hello included. */
+  readonly connections: number
+  /** A client that has been silent this long is asked for a sign of life, and dropped without one. */
+  readonly heartbeatMs: number
+  /** Calls that one client may have pending. */
+  readonly pendingCalls: number
+}
+
+export const SERVER_LIMITS: ServerLimits = { connections: 1_024, heartbeatMs: 15_000, pendingCalls: 256 }
+
+export interface Server {
+  readonly address: string
+  /** Connected now. */
+  readonly clients: () => number
+  /** Refuses new clients, then ends the connections. */
+  close(): Promise<void>
+}
+
+/**
+ * Accepts the clients of the daemon. Each has a connection of its own, and nothing that one of them sends, or does
+ * not read, reaches another. A connection that ends takes its session along; the calls it made go on.
+ */
+export async function openServer(options: ServerOptions): Promise<Server> {
+  const { limits, log } = options
+  const connections = new Set<Duplex>()
+  const links = new Map<Link, Session>()
+  let made = 0
+  let ending = false
+
+  const listener = await listen(options.address, transport => {
+    transport.on('error', () => {})
+    if (connections.size >= limits.connections) {
+      log.warn({ connections: connections.size }, 'A client was turned away: there are too many.')
+      transport.destroy()
+      return
+    }
+    connections.add(transport)
+    transport.once('close', () => connections.delete(transport))
+    welcome(transport).catch(error => {
+      log.info({ reason: messageOf(error) }, 'A connection did not become a client.')
+      transport.destroy()
+    })
+  })
+  const heart = setInterval(() => beat(links.keys(), limits.heartbeatMs), limits.heartbeatMs)
+  heart.unref()
+
+  async function welcome(transport: Duplex) {
+    const session: { current?: Session } = {}
+    let link: Link | undefined
+    const accepted = await acceptClient({
+      transport,
+      welcome: options.welcome,
+      limits: { pendingCalls: limits.pendingCalls },
+      judge(hello) {
+        if (ending) return refusal('ending', 'The daemon is ending. Connect again.')
+        const root = realDirectory(hello.root)
+        if (root === undefined)
+          return refusal('invalid_root', 'The root is not the absolute path of a directory.')
+        const { name, version, env } = hello
+        session.current = { id: `client-${++made}`, name, version, root, env }
+        return undefined
+      },
+      serve(method, params, served) {
+        if (session.current === undefined || link === undefined)
+          throw new Error('a call came before the welcome')
+        return serveCall({ method, params, context: { session: session.current, link, served } })
+      },
+    })
+    const current = session.current
+    if (current === undefined) throw new Error('a client was accepted without being judged')
+    log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
+    if (accepted.type === 'mcp') {
+      await options.serveMcp({
+        hello: { ...accepted.hello, root: current.root },
+        transport: accepted.transport,
+      })
+    } else {
+      link = accepted.link
+      links.set(link, current)
+      const reason = await link.closed
+      links.delete(link)
+      if (reason !== undefined) log.info({ client: current.id, reason: reason.message }, 'A client was lost.')
+    }
+    transport.destroy()
+    log.info({ client: current.id }, 'A client left.')
+  }
+
+  async function serveCall({ method, params, context }: Call) {
+    const serve = options.methods.get(method)
+    if (serve === undefined) {
+      const known = [...options.methods.keys()].join(', ')
+      throw new Refusal(
+        'unknown_method',
+        `The daemon has no method ${method.slice(0, 80)}. It has: ${known}.`,
+      )
+    }
+    try {
+      return await serve(params, context)
+    } catch (error) {
+      if (!(error instanceof Refusal))
+        log.error({ error, method, client: context.session.id }, 'A method failed.')
+      throw error
+    }
+  }
+
+  return {
+    address: listener.address,
+    clients: () => connections.size,
+    async close() {
+      ending = true
+      clearInterval(heart)
+      const bye = { code: 'ending', message: 'The daemon is ending.' }
+      await Promise.all([...links.keys()].map(link => link.close(bye)))
+      for (const transport of connections) transport.destroy()
+      await listener.close()
+    },
+  }
+}
+
+interface Call {
+  readonly method: string
+  readonly params: unknown
+  readonly context: ServeContext
+}
+
+const refusal = (code: keyof typeof CLIENT_FAILURES, message: string) => ({ refused: { code, message } })
+
+function realDirectory(path: string): string | undefined {
+  try {
+    if (!isAbsolute(path) || !statSync(path).isDirectory()) return undefined
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Only the silent are asked, so a busy or a large crowd costs next to nothing. */
+function beat(links: Iterable<Link>, heartbeatMs: number) {
+  for (const link of links) {
+    if (performance.now() - link.lastHeard < heartbeatMs) continue
+    link
+      .ping(heartbeatMs)
+      .catch(() => link.close({ code: 'unresponsive', message: `Nothing came for ${2 * heartbeatMs} ms.` }))
+  }
+}

@@ -1,0 +1,63 @@
+import { duration } from '../tools/wording.ts'
+import type { KernelRow } from './core/kernels.ts'
+
+/** Who and what needs the daemon at this moment. */
+export interface Uses {
+  /** Calls under way, jobs that go on by themselves included. */
+  readonly running: number
+  readonly kernels: readonly KernelRow[]
+  /** Connected clients, without the one that asks. */
+  readonly clients: number
+}
+
+export type Unless = 'unused' | 'nothing_runs' | 'always'
+
+const lives = ({ state }: KernelRow) => state !== 'ended' && state !== 'crash_loop'
+
+/** The names of the kernels that end when the daemon does. */
+export const living = ({ kernels }: Uses) => kernels.filter(lives).map(({ name }) => name)
+
+/** Why the daemon may not be ended now, as a sentence; `undefined` if it may. */
+export function reasonToStay(uses: Uses, when: Unless): string | undefined {
+  if (when === 'always') return undefined
+  const reasons = runningReasons(uses)
+  if (when === 'unused') {
+    const names = living(uses)
+    if (names.length > 0) reasons.push(`these images would be lost: ${names.join(', ')}`)
+    if (uses.clients > 0) reasons.push(`other clients are connected (${uses.clients})`)
+  }
+  return reasons.length === 0 ? undefined : sentence(reasons.join('; '))
+}
+
+function runningReasons({ running, kernels }: Uses): string[] {
+  const busy = kernels.flatMap(({ name, running: call }) =>
+    call === null ? [] : [`${name} has run a call for ${duration(call.elapsed_ms)}`],
+  )
+  if (busy.length > 0) return busy
+  return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+export interface Idling {
+  readonly idleMs: number
+  uses(): Uses
+  /** Called once, when nothing has used the daemon for `idleMs`. */
+  end(): void
+}
+
+/** Watches for a daemon that nobody needs any more. Returns what stops watching. */
+export function watchIdle({ idleMs, uses, end }: Idling): () => void {
+  let needed = performance.now()
+  const timer = setInterval(
+    () => {
+      const now = uses()
+      if (now.clients > 0 || now.running > 0 || living(now).length > 0) needed = performance.now()
+      if (performance.now() - needed < idleMs) return
+      clearInterval(timer)
+      end()
+    },
+    Math.min(30_000, idleMs / 4),
+  )
+  return () => clearInterval(timer)
+}

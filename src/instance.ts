@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * One daemon per user, decided by lock files `daemon.lock.N` in the runtime directory.
+ *
+ * Numbers only grow. Whoever finds the holder of the highest one gone makes the next one, which the file system
+ * lets exactly one contender do; a lock is removed only by the holder of a higher one. So a slow contender that
+ * still believes in an old number finds a higher one after making its own, and withdraws. Whether a holder lives
+ * is told by its process number together with its start time; no process named in a file is ever signalled.
+ */
+export interface Instance {
+  readonly pid: number
+  /** When that process began, in the terms of the system, so that a number used again is not taken for it. */
+  readonly started: string
+  readonly nonce: string
+  readonly version: string
+}
+
+export type Claim =
+  | { readonly type: 'held'; readonly instance: Instance }
+  | { readonly type: 'taken'; readonly by: Instance | undefined }
+
+interface Claiming {
+  readonly dir: string
+  readonly version: string
+  /** Whether somebody listens at the socket; a daemon in another process namespace shows only there. */
+  listens(): Promise<boolean>
+}
+
+/** Makes this process the daemon of the runtime directory until it ends, or says which one is. */
+export async function claimInstance({ dir, version, listens }: Claiming): Promise<Claim> {
+  const instance: Instance = {
+    pid: process.pid,
+    started: startOf(process.pid) ?? '',
+    nonce: randomBytes(16).toString('hex'),
+    version,
+  }
+  for (;;) {
+    const highest = Math.max(0, ...numbers(dir))
+    const holder = highest === 0 ? undefined : readLock(dir, highest)
+    if (holder !== undefined && startOf(holder.pid) === holder.started) return { type: 'taken', by: holder }
+    if (await listens()) return { type: 'taken', by: holder }
+    if (!writeLock({ dir, number: highest + 1, instance })) continue
+    const others = numbers(dir).filter(number => number !== highest + 1)
+    if (others.some(number => number > highest)) {
+      rmSync(lockPath(dir, highest + 1), { force: true })
+      continue
+    }
+    for (const number of others) rmSync(lockPath(dir, number), { force: true })
+    return { type: 'held', instance }
+  }
+}
+
+const PREFIX = 'daemon.lock.'
+const lockPath = (dir: string, number: number) => join(dir, `${PREFIX}${number}`)
+
+function numbers(dir: string): number[] {
+  return readdirSync(dir)
+    .filter(name => name.startsWith(PREFIX))
+    .map(name => Number(name.slice(PREFIX.length)))
+    .filter(number => Number.isSafeInteger(number) && number > 0)
+}
+
+/** A link to a finished file, so that a lock never exists without its contents. `false` if the number is taken. */
+function writeLock({ dir, number, instance }: { dir: string; number: number; instance: Instance }): boolean {
+  const draft = join(dir, `daemon.draft.${instance.nonce}`)
+  writeFileSync(draft, `${JSON.stringify(instance)}\n`, { flag: 'wx', mode: 0o600 })
+  try {
+    linkSync(draft, lockPath(dir, number))
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** `undefined` for a lock that has gone, or that does not have our form: nobody holds it. */
+function readLock(dir: string, number: number): Instance | undefined {
+  try {
+    const { pid, started, nonce, version } = JSON.parse(readFileSync(lockPath(dir, number), 'utf8'))
+    if (!Number.isSafeInteger(pid) || pid <= 0 || typeof started !== 'string') return undefined
+    return { pid, started, nonce: String(nonce), version: String(version) }
+  } catch {
+    return undefined
+  }
+}
+
+/** When a process began; `undefined` if there is none of that number, or it only waits to be collected. */
+function startOf(pid: number): string | undefined {
+  try {
+    if (process.platform !== 'linux')
+      return (
+        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
+      )
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The command stands in parentheses and may hold anything; the state and the start time follow it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
+  } catch {
+    return undefined
+  }
+}

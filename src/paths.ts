@@ -1,0 +1,116 @@
+import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { Failure, messageOf } from './failure.ts'
+
+/** Where one user's daemon keeps its things. Absolute paths; nothing is created by asking. */
+export interface Paths {
+  /** Sockets and the lock: a directory that only its owner can enter. */
+  readonly runtimeDir: string
+  readonly socket: string
+  /** What outlives the daemon: journal, policy, log. */
+  readonly stateDir: string
+  readonly log: string
+  /** The error stream of a daemon that a command started. */
+  readonly errorLog: string
+  readonly configDir: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** `IMAGO_RUNTIME_DIR`, `IMAGO_STATE_DIR` and `IMAGO_CONFIG_DIR` come before the XDG directories. */
+export function findPaths(env: Environment = process.env): Paths {
+  const home = env.HOME || homedir()
+  const runtimeDir =
+    named(env.IMAGO_RUNTIME_DIR) ??
+    within(env.XDG_RUNTIME_DIR) ??
+    join(env.TMPDIR || tmpdir(), `imago-${process.getuid?.() ?? 'user'}`)
+  const stateDir =
+    named(env.IMAGO_STATE_DIR) ?? within(env.XDG_STATE_HOME) ?? join(home, '.local/state/imago')
+  const configDir = named(env.IMAGO_CONFIG_DIR) ?? within(env.XDG_CONFIG_HOME) ?? join(home, '.config/imago')
+  return {
+    runtimeDir,
+    socket: join(runtimeDir, 'daemon.sock'),
+    stateDir,
+    log: join(stateDir, 'daemon.log'),
+    errorLog: join(stateDir, 'daemon.err'),
+    configDir,
+  }
+}
+
+const named = (value: string | undefined) => (value ? resolve(value) : undefined)
+/** A relative XDG directory is to be ignored, says the specification of those. */
+const within = (value: string | undefined) => (value && isAbsolute(value) ? join(value, 'imago') : undefined)
+
+/** The kernel keeps only so many bytes of the address of a Unix socket, and cuts the rest without a word. */
+const SOCKET_PATH_BYTES = 103
+
+/**
+ * Makes the directories that a daemon needs, or throws a `Failure` that names the one at fault. The runtime
+ * directory is the credential of every client, so it must be a real directory, ours, and closed to others.
+ */
+export function preparePaths(paths: Paths): void {
+  const length = Buffer.byteLength(paths.socket)
+  if (length > SOCKET_PATH_BYTES)
+    throw new Failure(
+      `The socket path ${paths.socket} has ${length} bytes; a Unix socket may have ${SOCKET_PATH_BYTES}. Set IMAGO_RUNTIME_DIR to a shorter directory.`,
+    )
+  makeDirectory(paths.runtimeDir, 'IMAGO_RUNTIME_DIR')
+  checkRuntimeDir(paths.runtimeDir)
+  makeDirectory(paths.stateDir, 'IMAGO_STATE_DIR')
+}
+
+/** Whoever connects checks this first, so that nobody else's socket is taken for the daemon's. */
+export function checkRuntimeDir(path: string): void {
+  const advice = 'Remove it, or set IMAGO_RUNTIME_DIR to a directory of your own.'
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (found.isSymbolicLink())
+    throw new Failure(`The runtime directory ${path} is a symbolic link, which is refused. ${advice}`)
+  if (process.getuid !== undefined && found.uid !== process.getuid())
+    throw new Failure(`The runtime directory ${path} belongs to user ${found.uid}, not to you. ${advice}`)
+  if ((found.mode & 0o077) !== 0) chmodSync(path, 0o700)
+}
+
+function makeDirectory(path: string, variable: string) {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (!lstatSync(path).isSymbolicLink()) accessSync(path, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new Failure(
+      `The directory ${path} cannot be made or written: ${messageOf(error)}. Make it writable, or set ${variable} to another one.`,
+      { cause: error },
+    )
+  }
+}
+
+/** What marks the top folder of a project. */
+const MARKS = ['imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv']
+
+/**
+ * The project that a folder belongs to: the nearest folder upwards that bears a mark of one, or else the folder
+ * itself. The home directory and what is above it are never found by looking upwards.
+ */
+export function findRoot(from: string, home: string = homedir()): string {
+  const start = resolve(from)
+  for (let folder = start; folder !== home && dirname(folder) !== folder; folder = dirname(folder))
+    if (MARKS.some(mark => existsSync(join(folder, mark)))) return folder
+  return start
+}
+
+/** The folder that holds this package: `package.json`, and the peers in other languages under `wire/peers`. */
+export const PACKAGE_ROOT = findPackage(import.meta.dirname)
+
+/** The version of this package, as clients and daemon tell it to each other. */
+export const VERSION = readVersion()
+
+function findPackage(from: string): string {
+  return existsSync(join(from, 'package.json')) ? from : findPackage(dirname(from))
+}
+
+function readVersion(): string {
+  const contents: unknown = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'))
+  if (typeof contents === 'object' && contents !== null && 'version' in contents)
+    return String(contents.version)
+  throw new Failure(`${PACKAGE_ROOT}/package.json has no version; install imago again.`)
+}
