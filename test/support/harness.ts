@@ -64,7 +64,7 @@ export function suite(title: string, { limitMs = 20_000 } = {}): Suite {
         report.passed++
       } catch (error) {
         report.failed.push(`${title}: ${fact}`)
-        throw error
+        throw printable(error)
       }
     })) as Suite
   test.skip = (fact, reason) => {
@@ -87,6 +87,16 @@ export function suite(title: string, { limitMs = 20_000 } = {}): Suite {
     inner.run()
   })
   return test
+}
+
+/** uvu takes `details` for text, and ends a suite without a word on an error where it is something else. */
+function printable(error: unknown): Error {
+  if (error instanceof Error && typeof (error as { details?: unknown }).details !== 'object') return error
+  const shown = new Error(
+    error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`,
+  )
+  if (error instanceof Error && error.stack !== undefined) shown.stack = error.stack
+  return shown
 }
 
 process.on('unhandledRejection', error => {
