@@ -107,7 +107,9 @@ export class NamedKernel {
   async living(): Promise<Kernel> {
     await this.#ending
     if (this.#life) return this.#life.kernel
-    this.#birth ??= this.#begin()
+    this.#birth ??= this.#begin().finally(() => {
+      this.#birth = undefined
+    })
     return this.#birth
   }
 
@@ -159,8 +161,6 @@ export class NamedKernel {
       return kernel
     } catch (error) {
       throw this.#stillborn(error)
-    } finally {
-      this.#birth = undefined
     }
   }
 

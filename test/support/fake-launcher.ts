@@ -1,0 +1,107 @@
+import type { KernelRequest, StartedKernel } from '../../src/core/kernels.ts'
+import type {
+  CallId,
+  Epoch,
+  Evaluated,
+  Evaluation,
+  Health,
+  Kernel,
+  KernelEnd,
+  Watcher,
+} from '../../wire/kernel.ts'
+import { ABILITIES } from '../../wire/kernel.ts'
+
+/** A launcher without processes: kernels that do nothing, and live and die as a test says. */
+export class FakeLauncher {
+  readonly requests: KernelRequest[] = []
+  readonly kernels: IdleKernel[] = []
+  /** Thrown by the next starts, in this order; after them, starts succeed. */
+  readonly failures: Error[] = []
+  /** Starts wait for it. */
+  gate: Promise<void> = Promise.resolve()
+
+  readonly launch = async (request: KernelRequest): Promise<StartedKernel> => {
+    this.requests.push(request)
+    await this.gate
+    const failure = this.failures.shift()
+    if (failure) throw failure
+    const kernel = new IdleKernel(this.kernels.length + 1)
+    this.kernels.push(kernel)
+    return {
+      kernel,
+      pid: kernel.identity.pid,
+      stop: () => kernel.close(),
+      kill: () => kernel.die({ reason: 'killed', message: 'was killed' }),
+    }
+  }
+
+  /** The one that was started last. */
+  get latest(): IdleKernel {
+    const kernel = this.kernels.at(-1)
+    if (!kernel) throw new Error('nothing was started')
+    return kernel
+  }
+}
+
+/** Evaluations of an `IdleKernel` run until `finish` or its end; looking at it is not foreseen. */
+export class IdleKernel implements Kernel {
+  readonly identity
+  readonly ended: Promise<KernelEnd>
+  readonly interrupted: CallId[] = []
+  health: Health = 'responsive'
+  #settleEnded: (end: KernelEnd) => void = () => {}
+  readonly #running = new Map<CallId, (evaluated: Evaluated) => void>()
+
+  constructor(number: number) {
+    this.identity = {
+      language: 'python',
+      implementation: 'CPython 3.11.7',
+      pid: 1000 + number,
+      epoch: `0000000${number}` as Epoch,
+      abilities: new Set(ABILITIES),
+    }
+    this.ended = new Promise(resolve => {
+      this.#settleEnded = resolve
+    })
+  }
+
+  die(end: KernelEnd): void {
+    this.health = 'ended'
+    this.#settleEnded(end)
+  }
+
+  finish(call: CallId): void {
+    this.#running.get(call)?.({ type: 'done', values: [], elapsed_ms: 1 })
+    this.#running.delete(call)
+  }
+
+  evaluate({ call }: Evaluation, _watcher: Watcher): Promise<Evaluated> {
+    return new Promise(resolve => this.#running.set(call, resolve))
+  }
+
+  async interrupt(call: CallId) {
+    this.interrupted.push(call)
+    return { outcome: 'stopped' as const, message: `${call} was stopped.` }
+  }
+
+  async status() {
+    return { running: null, queued: 0 }
+  }
+
+  async close(): Promise<void> {
+    this.die({ reason: 'closed', message: 'was let go of' })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  watchHealth = () => () => {}
+  globals = () => unforeseen()
+  inspect = () => unforeseen()
+  more = () => unforeseen()
+}
+
+function unforeseen(): Promise<never> {
+  throw new Error('an idle kernel is not looked at')
+}
