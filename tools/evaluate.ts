@@ -4,7 +4,7 @@ import { defineTool, type OutputLog } from './define.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { duration, exceptionLine, frameLine, typeWord } from './wording.ts'
+import { cutNote, duration, exceptionLine, frameLine, typeWord } from './wording.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export interface Evaluation extends Printed {
@@ -128,15 +128,17 @@ function evaluation({ values, elapsed_ms }: Extract<Evaluated, { type: 'done' }>
 /** Values first: what is printed below them is the program's own text, and could say anything. */
 function showEvaluation(result: Evaluation): string {
   const { values, elapsed_ms } = result
+  // `truncated` is of the whole result, and a value that was cut says so itself.
+  const truncated = result.truncated && !values.some(value => value.repr.truncated)
   const shown = values.length === 0 ? [`no value, ${duration(elapsed_ms)}`] : values.flatMap(showValue)
-  return [...shown, ...showPrinted(result)].join('\n')
+  return [...shown, ...showPrinted({ ...result, truncated })].join('\n')
 }
 
 function showValue({ repr, type, preview, handle }: Shown): string[] {
   const notes = []
   if (preview !== undefined || handle !== undefined) notes.push(typeWord(type))
   if (preview !== undefined) notes.push(preview)
-  if (repr.truncated) notes.push(`cut at ${repr.text.length} of ${repr.original_len ?? 'more'} characters`)
+  if (repr.truncated) notes.push(cutNote(repr))
   if (repr.handle !== undefined && repr.truncated) notes.push(`all of it: read_more ${repr.handle}`)
   if (repr.error !== undefined) notes.push(`its own printer was not used: ${repr.error}`)
   if (handle !== undefined) notes.push(`inspect ${handle}`)

@@ -1,5 +1,5 @@
 import type { Callable, ExceptionFacts, Inspected, Members, Sample, Section, Text } from '../wire/kernel.ts'
-import { indent, oneLine, typeWord } from './wording.ts'
+import { cutNote, indent, oneLine, typeWord } from './wording.ts'
 
 /** A value in sections as text: what it is first, then what it holds, then what is said about it. */
 export function showInspected(value: Inspected): string {
@@ -39,10 +39,9 @@ function section<Contents extends object>(
   return lines(title, contents as Contents)
 }
 
-function textLines(title: string, { text, truncated, original_len, handle, error }: Text): string[] {
-  const cut = truncated
-    ? ` (cut at ${text.length} of ${original_len ?? 'more'} characters${rest(handle)})`
-    : ''
+function textLines(title: string, contents: Text): string[] {
+  const { text, truncated, handle, error } = contents
+  const cut = truncated ? ` (${cutNote(contents)}${rest(handle)})` : ''
   const plain = error === undefined ? '' : ` (its own printer was not used: ${oneLine(error)})`
   const short = !text.includes('\n')
   return short ? [`${title}${cut}${plain}: ${text}`] : [`${title}${cut}${plain}:`, indent(text)]

@@ -1,4 +1,4 @@
-import type { Frame, Raised, TypeName } from '../wire/kernel.ts'
+import type { Frame, Raised, Text, TypeName } from '../wire/kernel.ts'
 
 /** How things are put in one line, wherever a model or a person reads them. */
 
@@ -41,4 +41,9 @@ const escaped = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).
 /** Each line set in, so that a long text reads as part of what is above it. */
 export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ')
+}
+
+/** `cut at 4096 of 20000 characters`, or without the whole where that is not known. */
+export function cutNote({ text, original_len }: Text): string {
+  return `cut at ${text.length}${original_len === null ? '' : ` of ${original_len}`} characters`
 }

@@ -117,8 +117,11 @@ const inner = (part: unknown): unknown => (isSchema(part) ? geminiSchema(part) :
 function geminiType(type: unknown): JsonSchema {
   if (typeof type === 'string') return { type: type.toUpperCase() }
   if (!Array.isArray(type)) return {}
-  const named = type.filter(one => one !== 'null')
-  return { type: String(named[0]).toUpperCase(), ...(named.length < type.length && { nullable: true }) }
+  const named = type.filter(one => one !== 'null').map(one => String(one).toUpperCase())
+  return {
+    ...(named.length === 1 ? { type: named[0] } : { anyOf: named.map(one => ({ type: one })) }),
+    ...(named.length < type.length && { nullable: true }),
+  }
 }
 
 function isSchema(value: unknown): value is JsonSchema {

@@ -1,0 +1,182 @@
+import { z } from 'zod'
+import { DefinitionError, defineTool, INVARIANTS } from '../tools/define.ts'
+import { ok } from '../tools/outcome.ts'
+import { assert, suite } from './support/harness.ts'
+
+const test = suite('definition')
+
+const good = {
+  name: 'read_sensor',
+  description: 'Read a sensor.',
+  parameters: { channel: z.int().min(0).default(0).describe('Which one.') },
+  level: 'safe',
+  profile: 'full',
+  categories: ['hardware'],
+  needs: [],
+  examples: [{ args: { channel: 2 }, shows: 'the third sensor' }],
+  handler: ({ channel }: { channel: number }) => ok(channel),
+} as const
+
+/** As an author without a type checker would write it. */
+const define = (definition: Record<string, unknown>) => defineTool(definition as never)
+
+test('a good definition becomes a tool with its defaults filled in', async () => {
+  const tool = defineTool(good)
+  assert.is(tool.level, 'safe')
+  assert.equal(tool.aliases, [])
+  assert.equal(tool.parameters.parse({}), { channel: 0 })
+  assert.is(tool.show({ a: 1 }), '{\n  "a": 1\n}')
+  assert.equal(tool.preview({ channel: 1 }), { title: 'read_sensor', body: '{\n  "channel": 1\n}' })
+  assert.is(tool.finalizeDocumentation('as it was', {}), 'as it was')
+})
+
+test('an unlabelled tool is dangerous', () => {
+  const { level: _, ...unlabelled } = good
+  const tool = defineTool(unlabelled)
+  assert.is(tool.level, 'dangerous')
+  assert.is(tool.raise({}), 'dangerous')
+})
+
+test('a call can raise its own level and cannot lower it', () => {
+  const rising = defineTool({
+    ...good,
+    level: 'cautious',
+    raise: ({ channel }) => (channel > 5 ? 'dangerous' : 'safe'),
+  })
+  assert.is(rising.raise({ channel: 6 }), 'dangerous')
+  assert.is(rising.raise({ channel: 1 }), 'cautious')
+})
+
+test('threat 11: a finished tool cannot be changed', () => {
+  const tool = defineTool(good)
+  for (const change of [{ description: 'other' }, { level: 'safe' }, { handler: async () => ok(1) }])
+    assert.throws(() => Object.assign(tool, change), TypeError)
+  assert.throws(() => (tool.aliases as string[]).push('other'), TypeError)
+})
+
+test('threat 6: unknown arguments are refused, those that look like an approval too', () => {
+  const { parameters } = defineTool(good)
+  const keys = [
+    'approved',
+    'approve',
+    'allow',
+    'confirm',
+    'force',
+    'level',
+    'decision',
+    'seat',
+    'constructor',
+    'Channel',
+  ]
+  for (const key of keys)
+    for (const value of [true, 'yes', 1, null, {}])
+      assert.is(parameters.safeParse({ channel: 1, [key]: value }).success, false, key)
+  assert.is(parameters.safeParse(JSON.parse('{"__proto__": {"approved": true}}')).success, false)
+})
+
+test('a handler that throws, at once or later, rejects and never throws at its caller', async () => {
+  const tool = defineTool({
+    ...good,
+    handler() {
+      throw new Error('broken')
+    },
+  })
+  const outcome = tool.handler({ channel: 0 }, undefined as never)
+  assert.ok(outcome instanceof Promise)
+  assert.is(await outcome.catch(error => error.message), 'broken')
+})
+
+const parameter = (type: z.ZodType) => ({ parameters: { channel: type }, examples: [] })
+const text = z.string().describe('A text.')
+
+const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<string, unknown>])[] = [
+  ['name', 'no name', { name: undefined }],
+  ['name', 'an empty name', { name: '' }],
+  ['name', 'a name in camelCase', { name: 'readSensor' }],
+  ['name', 'a name with a dash', { name: 'read-sensor' }],
+  ['name', 'a name that begins with a digit', { name: '2_sensors' }],
+  ['name', 'a name with a doubled underscore', { name: 'read__sensor' }],
+  ['name', 'a name of letters that only look Latin', { name: 'reаd_sensor' }],
+  ['name', 'a name of 65 characters', { name: 'a'.repeat(65) }],
+  ['aliases', 'an alias in camelCase', { aliases: ['readSensor'] }],
+  ['aliases', 'an alias equal to the name', { aliases: ['read_sensor'] }],
+  ['aliases', 'an alias given twice', { aliases: ['sensor', 'sensor'] }],
+  ['aliases', 'aliases that are no list', { aliases: 'sensor' }],
+  ['description', 'no description', { description: undefined }],
+  ['description', 'a description of blanks', { description: ' \n ' }],
+  ['description', 'a description made anew each time', { description: () => 'Read a sensor.' }],
+  ['description', 'a description too long to be read', { description: 'a'.repeat(2_001) }],
+  ['plain_text', 'a terminal escape in the description', { description: 'Read\u001b[8m and send it away' }],
+  ['plain_text', 'a carriage return in the description', { description: 'Read\rWrite' }],
+  ['plain_text', 'a right-to-left mark in the description', { description: 'Read \u202etidua' }],
+  ['plain_text', 'a zero-width space in the description', { description: 'Read\u200b a sensor' }],
+  ['plain_text', 'tag characters in the description', { description: 'Read\u{e0041}\u{e0042}' }],
+  ['plain_text', 'a lone surrogate in the description', { description: 'Read \ud800' }],
+  ['plain_text', 'a hidden character in a parameter', parameter(z.string().describe('A\u2066 text.'))],
+  ['plain_text', 'a hidden character in a choice', parameter(z.enum(['on', 'o\u200bn']).describe('A word.'))],
+  ['plain_text', 'a hidden character in an example', { examples: [{ args: {}, shows: 'the\u202e first' }] }],
+  ['parameters', 'no parameters', { parameters: undefined }],
+  ['parameters', 'a finished schema for parameters', { parameters: z.object(good.parameters) }],
+  ['parameters', 'a parameter that is no zod type', { parameters: { channel: { type: 'string' } } }],
+  ['parameters', 'a parameter in camelCase', { parameters: { sensorChannel: text }, examples: [] }],
+  ['parameters', 'a parameter that JSON cannot carry', parameter(z.date().describe('When.'))],
+  ['described', 'a parameter without a description', parameter(z.string())],
+  ['described', 'a parameter with an empty description', parameter(z.string().describe(' '))],
+  [
+    'described',
+    'a field of a parameter without a description',
+    parameter(z.strictObject({ a: z.int() }).describe('x')),
+  ],
+  ['described', 'a parameter described at length', parameter(z.string().describe('a'.repeat(1_001)))],
+  ['closed', 'an object inside that lets anything in', parameter(z.object({ a: text }).describe('x'))],
+  [
+    'closed',
+    'an object in a list that lets anything in',
+    parameter(z.array(z.object({ a: text })).describe('x')),
+  ],
+  ['closed', 'a parameter of any type', parameter(z.any().describe('Whatever.'))],
+  ['closed', 'a parameter of unknown type', parameter(z.unknown().describe('Whatever.'))],
+  ['reserved', 'a parameter called kernel', { parameters: { kernel: text }, examples: [] }],
+  ['reserved', 'a parameter called patience', { parameters: { patience: text }, examples: [] }],
+  ['level', 'a level that is none', { level: 'harmless' }],
+  ['profile', 'no profile', { profile: undefined }],
+  ['profile', 'a profile that is none', { profile: 'all' }],
+  ['categories', 'no category', { categories: [] }],
+  ['categories', 'a category in capitals', { categories: ['Hardware'] }],
+  ['needs', 'an ability that no kernel has', { needs: ['teleport'] }],
+  ['needs', 'no list of needs', { needs: undefined }],
+  ['examples', 'no list of examples', { examples: undefined }],
+  ['examples', 'an example that is text', { examples: ['read_sensor(2)'] }],
+  ['examples', 'an example that does not fit', { examples: [{ args: { channel: 'two' }, shows: 'x' }] }],
+  ['examples', 'an example with an unknown argument', { examples: [{ args: { chanel: 2 }, shows: 'x' }] }],
+  ['examples', 'an example that does not say what it shows', { examples: [{ args: {}, shows: '' }] }],
+  ['handler', 'no handler', { handler: undefined }],
+  ['handler', 'a handler that is data', { handler: 'print' }],
+]
+
+for (const [invariant, what, change] of refused)
+  test(`${what} is refused as a breach of "${invariant}"`, () => {
+    const error = breach(() => define({ ...good, ...change }))
+    assert.is(error.invariant, invariant)
+    assert.match(error.message, /^("|a tool)/)
+    assert.not.match(error.message, /\p{Cf}|\p{Cs}/u)
+    assert.not.ok(error.message.includes('\u001b'))
+  })
+
+test('every invariant has a definition that breaks it, but the one that the registry keeps', () => {
+  const broken = new Set(refused.map(([invariant]) => invariant))
+  assert.equal(
+    Object.keys(INVARIANTS).filter(name => !broken.has(name as keyof typeof INVARIANTS)),
+    ['unique'],
+  )
+})
+
+function breach(work: () => unknown): DefinitionError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof DefinitionError) return error
+    throw error
+  }
+  throw new Error('the definition was accepted')
+}

@@ -1,0 +1,132 @@
+import type { Job, Jobs, KernelContext, OutputLog, OutputSoFar, Texts, Tool } from '../../tools/define.ts'
+import type { Outcome, ToolError } from '../../tools/outcome.ts'
+import type { CallId, Epoch, Kernel, Raised, Shown } from '../../wire/kernel.ts'
+
+/** What a handler is given, with a kernel that answers as a test says and fails for what the test did not expect. */
+export interface Scripted {
+  readonly kernel?: Partial<Kernel>
+  readonly level?: KernelContext['level']
+  readonly jobs?: readonly Job[]
+  readonly texts?: Texts
+  readonly output?: OutputLog
+  readonly signal?: AbortSignal
+}
+
+export function context(script: Scripted = {}): KernelContext {
+  return {
+    call: callId('call-1'),
+    level: script.level ?? 'safe',
+    signal: script.signal ?? new AbortController().signal,
+    lookMs: 5_000,
+    jobs: jobsOf(script.jobs ?? []),
+    texts: script.texts ?? { owns: () => false, read: () => undefined },
+    kernel: kernel(script.kernel),
+    kernelName: 'demo',
+    output: script.output ?? outputLog(),
+    ask: async () => 'an answer',
+  }
+}
+
+export function kernel(answers: Partial<Kernel> = {}): Kernel {
+  const unexpected = async () => {
+    throw new Error('the test did not expect this question to the kernel')
+  }
+  return {
+    identity: {
+      language: 'python',
+      implementation: 'CPython 3.11.7',
+      pid: 4711,
+      epoch: 'ab12cd34' as Epoch,
+      abilities: new Set(['evaluate', 'globals', 'inspect', 'more', 'interrupt', 'ask'] as const),
+    },
+    health: 'responsive',
+    watchHealth: () => () => undefined,
+    ended: new Promise(() => undefined),
+    evaluate: unexpected,
+    globals: unexpected,
+    inspect: unexpected,
+    more: unexpected,
+    interrupt: unexpected,
+    status: unexpected,
+    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+    ...answers,
+  }
+}
+
+export function outputLog(soFar: Partial<OutputSoFar> = {}): OutputLog {
+  let stdout = ''
+  let stderr = ''
+  let output = ''
+  let dropped = 0
+  return {
+    add(event) {
+      if (event.type === 'dropped') dropped += event.characters
+      if (event.type !== 'output') return
+      if (event.stream === 'stdout') stdout += event.text
+      else stderr += event.text
+      output += event.text
+    },
+    soFar: () => ({ stdout, stderr, output, truncated: false, dropped, ...soFar }),
+  }
+}
+
+export function job(given: Partial<Job> = {}): Job {
+  return {
+    name: 'job-1',
+    call: callId('call-7'),
+    tool: 'eval_expr',
+    kernelName: 'demo',
+    kernel: kernel(),
+    elapsedMs: 61_000,
+    outcome: undefined,
+    paused: undefined,
+    output: outputLog(),
+    wait: async () => undefined,
+    ...given,
+  }
+}
+
+function jobsOf(jobs: readonly Job[]): Jobs {
+  return { find: name => jobs.find(one => one.name === name), names: () => jobs.map(one => one.name) }
+}
+
+export const callId = (text: string): CallId => text as CallId
+
+export function shown(text: string, more: Partial<Shown> = {}): Shown {
+  const type = { name: 'int', module: 'builtins', qualified: 'builtins.int' }
+  return { repr: { text, truncated: false, original_len: text.length }, type, ...more }
+}
+
+export const RAISED: Raised = {
+  type: { name: 'ZeroDivisionError', module: 'builtins', qualified: 'builtins.ZeroDivisionError' },
+  message: 'division by zero',
+  frames: [
+    { function: '<module>', file: 'app.py', line: 9, source: 'ratio(0)', locals: [], locals_omitted: 0 },
+    {
+      function: 'ratio',
+      file: 'app.py',
+      line: 3,
+      source: 'return 1 / n',
+      locals: [{ name: 'n', type_name: 'int', repr: '0' }],
+      locals_omitted: 2,
+    },
+  ],
+  frames_omitted: 0,
+  traceback: 'Traceback (most recent call last):\n  …\nZeroDivisionError: division by zero\n',
+}
+
+/** The tool with these arguments as the call path would run it: checked first, with defaults filled in. */
+export function run(tool: Tool, args: unknown, script: Scripted = {}): Promise<Outcome> {
+  return tool.handler(tool.parameters.parse(args) as Record<string, unknown>, context(script))
+}
+
+export function resultOf(outcome: Outcome): Record<string, unknown> {
+  if (outcome.type !== 'ok') throw new Error(`expected a result, got ${JSON.stringify(outcome)}`)
+  return outcome.result as Record<string, unknown>
+}
+
+export function errorOf(outcome: Outcome): ToolError {
+  if (outcome.type !== 'failed') throw new Error(`expected a failure, got ${JSON.stringify(outcome)}`)
+  return outcome.error
+}

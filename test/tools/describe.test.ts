@@ -1,0 +1,228 @@
+import { z } from 'zod'
+import { describe, type Format } from '../../src/core/describe.ts'
+import { annotations, geminiSchema } from '../../src/core/forms.ts'
+import { openRegistry } from '../../src/core/registry.ts'
+import { DefinitionError, defineTool, type Profile } from '../../tools/define.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { ok } from '../../tools/outcome.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('describe')
+const registry = openRegistry(TOOLS)
+
+interface Listed {
+  name?: string
+  function?: { name: string; parameters: Schema }
+  functionDeclarations?: { name: string; parameters: Schema }[]
+  input_schema?: Schema
+  inputSchema?: Schema
+  annotations?: Record<string, unknown>
+}
+interface Schema {
+  type: string
+  properties: Record<string, { type: string; description: string }>
+  required?: string[]
+  additionalProperties?: boolean
+}
+
+function text(profile: Profile, format: Format, name?: string): string {
+  const description = describe({ registry, profile, format, ...(name !== undefined && { name }) })
+  if (description.type !== 'described') throw new Error(`${name} is unknown`)
+  return description.text
+}
+
+const listed = (profile: Profile, format: Format) => JSON.parse(text(profile, format)) as Listed[]
+
+test('seed 2, case 12: the core profile lists exactly list_globals, inspect and eval_expr, in every form', () => {
+  const core = ['list_globals', 'inspect', 'eval_expr']
+  assert.equal(
+    listed('core', 'mcp').map(one => one.name),
+    core,
+  )
+  assert.equal(
+    listed('core', 'json').map(one => one.name),
+    core,
+  )
+  assert.equal(
+    listed('core', 'anthropic').map(one => one.name),
+    core,
+  )
+  assert.equal(
+    listed('core', 'openai').map(one => one.function?.name),
+    core,
+  )
+  assert.equal(
+    listed('core', 'gemini')[0]?.functionDeclarations?.map(one => one.name),
+    core,
+  )
+  assert.equal(
+    [...text('core', 'text').matchAll(/^\w+/gm)].map(([name]) => name),
+    core,
+  )
+})
+
+test('the live profile adds what the answers of core point to', () => {
+  const live = ['list_globals', 'inspect', 'eval_expr', 'read_more', 'job']
+  assert.equal(
+    listed('live', 'mcp').map(one => one.name),
+    live,
+  )
+  assert.equal(
+    listed('full', 'mcp').map(one => one.name),
+    live,
+  )
+})
+
+test('seed 2, case 13: the tools that seed 2 removed are unknown', () => {
+  for (const name of ['get_type', 'get_repr', 'get_dir', 'get_doc', 'get_last_exception']) {
+    assert.is(registry.find(name), undefined)
+    assert.is(describe({ registry, profile: 'full', format: 'json', name }).type, 'unknown')
+  }
+})
+
+test('an old name is accepted and not listed', () => {
+  assert.is(registry.find('eval_form')?.name, 'eval_expr')
+  assert.not.match(text('full', 'mcp'), 'eval_form')
+  assert.is((JSON.parse(text('full', 'anthropic', 'eval_form')) as Listed[])[0]?.name, 'eval_expr')
+})
+
+test('an unknown tool is answered with the nearest names', () => {
+  assert.equal(describe({ registry, profile: 'core', format: 'text', name: 'inspekt' }), {
+    type: 'unknown',
+    name: 'inspekt',
+    nearest: ['inspect'],
+  })
+})
+
+test('every form has the same parameters, closed and described, the reserved ones last', () => {
+  const expected = ['expr', 'file', 'line', 'kernel', 'patience']
+  const schemas = [
+    listed('core', 'openai')[2]?.function?.parameters,
+    listed('core', 'anthropic')[2]?.input_schema,
+    listed('core', 'mcp')[2]?.inputSchema,
+    listed('core', 'gemini')[0]?.functionDeclarations?.[2]?.parameters,
+  ]
+  for (const schema of schemas) {
+    assert.equal(Object.keys(schema?.properties ?? {}), expected)
+    assert.equal(schema?.required, ['expr'])
+    for (const { description } of Object.values(schema?.properties ?? {})) assert.ok(description.length > 10)
+  }
+  for (const schema of schemas.slice(0, 3)) assert.is(schema?.additionalProperties, false)
+})
+
+test('a tool that works without a kernel takes neither kernel nor patience', () => {
+  assert.equal(Object.keys(listed('live', 'mcp')[4]?.inputSchema?.properties ?? {}), [
+    'job',
+    'action',
+    'seconds',
+  ])
+})
+
+test('MCP is always told all four hints, and that running code can destroy whatever its level', () => {
+  const safe = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+  const running = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
+  assert.equal(annotations('safe'), safe)
+  assert.equal(annotations('cautious'), running)
+  assert.equal(annotations('dangerous'), running)
+  assert.equal(
+    listed('live', 'mcp').map(one => one.annotations),
+    [safe, safe, running, safe, running],
+  )
+})
+
+test('Gemini is given only what its schemas have', () => {
+  const schema = z.toJSONSchema(
+    z.strictObject({
+      mode: z.literal('fast').describe('a'),
+      either: z.union([z.string(), z.number(), z.null()]).describe('b'),
+      list: z.array(z.strictObject({ n: z.int() })).describe('c'),
+      size: z.number().gt(0).describe('d'),
+    }),
+    { io: 'input' },
+  )
+  assert.equal(geminiSchema(schema), {
+    type: 'OBJECT',
+    required: ['mode', 'either', 'list', 'size'],
+    properties: {
+      mode: { type: 'STRING', description: 'a', enum: ['fast'] },
+      either: { description: 'b', anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }], nullable: true },
+      list: {
+        type: 'ARRAY',
+        description: 'c',
+        items: {
+          type: 'OBJECT',
+          required: ['n'],
+          properties: {
+            n: { type: 'INTEGER', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+          },
+          propertyOrdering: ['n'],
+        },
+      },
+      size: { type: 'NUMBER', description: 'd' },
+    },
+    propertyOrdering: ['mode', 'either', 'list', 'size'],
+  })
+  assert.not.match(text('full', 'gemini'), /additionalProperties|\$schema|exclusive/)
+})
+
+test('usage for people says how to call a tool, with examples for a shell', () => {
+  const usage = text('core', 'text', 'eval_expr')
+  assert.ok(
+    usage.startsWith('eval_expr <expr> [file] [line] [kernel] [patience]\ncautious; from profile core on'),
+  )
+  assert.match(usage, 'also called eval_form')
+  assert.match(usage, '  line: integer, 1 to 10000000, optional')
+  assert.match(usage, `imago call eval_expr '{"expr":"1 + 2"}'`)
+  for (const line of usage.split('\n')) assert.ok(line.length <= 110 || line.includes('imago call'), line)
+})
+
+test('an example with a quote in it is still one word for a shell', () => {
+  const tool = defineTool({ ...probe, examples: [{ args: { word: "it's" }, shows: 'a quote' }] })
+  const description = describe({
+    registry: openRegistry([tool]),
+    profile: 'full',
+    format: 'text',
+    name: 'probe',
+  })
+  assert.match(
+    description.type === 'described' ? description.text : '',
+    `imago call probe '{"word":"it'\\''s"}'`,
+  )
+})
+
+const probe = {
+  name: 'probe',
+  description: 'Probes for {{seconds}} seconds.',
+  parameters: { word: z.string().describe('A word.') },
+  profile: 'full',
+  categories: ['test'],
+  needs: [],
+  examples: [{ args: { word: 'a' }, shows: 'one word' }],
+  handler: () => ok(null),
+  finalizeDocumentation: (documentation: string, { seconds = 'some' }: Readonly<Record<string, string>>) =>
+    documentation.replace('{{seconds}}', seconds),
+} as const
+
+test('placeholders in a description are filled in from facts, in every form', () => {
+  const made = openRegistry([defineTool(probe)])
+  for (const format of ['text', 'openai', 'mcp'] as const) {
+    const description = describe({ registry: made, profile: 'full', format, facts: { seconds: '60' } })
+    assert.match(description.type === 'described' ? description.text : '', 'Probes for 60 seconds.')
+  }
+})
+
+test('threat 12: a description that is spoilt by what fills it is refused by name', () => {
+  const made = openRegistry([defineTool(probe)])
+  for (const seconds of ['\u001b[2J', '\u202e60', 'x'.repeat(2_100)])
+    assert.throws(
+      () => describe({ registry: made, profile: 'full', format: 'mcp', facts: { seconds } }),
+      (error: unknown) => error instanceof DefinitionError,
+    )
+})
+
+test('every tool has an example that shows something, and a description that fits what clients show', () => {
+  for (const tool of TOOLS) {
+    assert.ok(tool.examples.length > 0, tool.name)
+    assert.ok(tool.description.length < 1_000, tool.name)
+  }
+})

@@ -1,0 +1,162 @@
+import { evalExpr } from '../../tools/evaluate.ts'
+import { showError } from '../../tools/show.ts'
+import type { EvalEvent, Evaluated, Evaluation, Watcher } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { context, errorOf, outputLog, RAISED, resultOf, run, shown } from './context.ts'
+
+const test = suite('eval_expr')
+
+const HELLO: readonly EvalEvent[] = [
+  { type: 'output', stream: 'stdout', text: 'hello\n' },
+  { type: 'output', stream: 'stderr', text: 'careful\n' },
+]
+
+/** A kernel on which every evaluation prints and ends like this. */
+function ending(evaluated: Evaluated, events: readonly EvalEvent[] = []) {
+  const seen: { evaluation?: Evaluation; watcher?: Watcher } = {}
+  const evaluate = async (evaluation: Evaluation, watcher: Watcher) => {
+    Object.assign(seen, { evaluation, watcher })
+    for (const event of events) watcher.on?.(event)
+    return evaluated
+  }
+  return { kernel: { evaluate }, seen }
+}
+
+test('the value of an expression comes with its output and how long it took', async () => {
+  const { kernel } = ending({ type: 'done', values: [shown('3')], elapsed_ms: 4 }, HELLO)
+  const result = resultOf(await run(evalExpr, { expr: '1 + 2' }, { kernel }))
+  assert.equal(result, {
+    value_repr: '3',
+    values: [shown('3')],
+    stdout: 'hello\n',
+    stderr: 'careful\n',
+    output: 'hello\ncareful\n',
+    truncated: false,
+    elapsed_ms: 4,
+  })
+  assert.is(evalExpr.show(result), '3\nstdout and stderr, in order:\nhello\ncareful')
+})
+
+test('a statement has no value, and its value_repr is null', async () => {
+  const { kernel } = ending({ type: 'done', values: [], elapsed_ms: 12 })
+  const result = resultOf(await run(evalExpr, { expr: 'x = 1' }, { kernel }))
+  assert.is(result.value_repr, null)
+  assert.equal(result.values, [])
+  assert.is(evalExpr.show(result), 'no value, 12 ms')
+})
+
+test('a value worth a closer look comes with a preview, a handle, and what to do with it', async () => {
+  const repr = { text: '[0, 1, …]', truncated: true, original_len: null, handle: '@ab12.4' }
+  const value = shown('', { repr, handle: '@ab12.3', preview: 'len 10000000' })
+  const { kernel } = ending({ type: 'done', values: [value], elapsed_ms: 4 })
+  const result = resultOf(await run(evalExpr, { expr: 'xs' }, { kernel }))
+  assert.is(result.handle, '@ab12.3')
+  assert.is(result.preview, 'len 10000000')
+  assert.is(result.next, 'inspect @ab12.3')
+  assert.is(result.truncated, true)
+  assert.is(
+    evalExpr.show(result),
+    '[0, 1, …]\n(int · len 10000000 · cut at 9 characters · all of it: read_more @ab12.4 · inspect @ab12.3)',
+  )
+})
+
+test('all values of a form are given, and the first is the value', async () => {
+  const { kernel } = ending({ type: 'done', values: [shown('3'), shown('1')], elapsed_ms: 0 })
+  const result = resultOf(await run(evalExpr, { expr: '(floor 10 3)' }, { kernel }))
+  assert.is(result.value_repr, '3')
+  assert.is(evalExpr.show(result), '3\n1')
+})
+
+test('output that was cut or dropped says so, and leads to the rest', async () => {
+  const { kernel } = ending({ type: 'done', values: [], elapsed_ms: 1 }, HELLO.slice(0, 1))
+  const output = outputLog({ truncated: true, dropped: 5_000, handle: '@out.7' })
+  const result = resultOf(await run(evalExpr, { expr: 'flood()' }, { kernel, output }))
+  assert.is(result.truncated, true)
+  assert.is(result.dropped, 5_000)
+  assert.is(result.output_handle, '@out.7')
+  assert.match(
+    evalExpr.show(result),
+    'stdout (cut; all that was kept: read_more @out.7; 5000 characters were dropped):\nhello',
+  )
+})
+
+test('seed 2, case 10: an exception is a failure that keeps its output, frames and locals', async () => {
+  const { kernel } = ending({ type: 'raised', exception: RAISED, elapsed_ms: 8 }, HELLO)
+  const error = errorOf(await run(evalExpr, { expr: 'ratio(0)' }, { kernel }))
+  assert.is(error.code, 'exception')
+  assert.is(error.message, 'ZeroDivisionError: division by zero (in ratio, app.py:3)')
+  assert.equal(error.details, {
+    exception: RAISED,
+    stdout: 'hello\n',
+    stderr: 'careful\n',
+    output: 'hello\ncareful\n',
+    truncated: false,
+    elapsed_ms: 8,
+  })
+  assert.is(
+    showError(error),
+    [
+      'exception: ZeroDivisionError: division by zero (in ratio, app.py:3)',
+      'Traceback (most recent call last):\n  …\nZeroDivisionError: division by zero',
+      'locals of ratio, app.py:3:\n  n = 0\n  and 2 more',
+      'stdout and stderr, in order:\nhello\ncareful',
+    ].join('\n'),
+  )
+})
+
+test('an interrupted evaluation keeps its output and where it was stopped', async () => {
+  const { kernel } = ending({ type: 'interrupted', exception: RAISED, elapsed_ms: 61_500 }, HELLO)
+  const error = errorOf(await run(evalExpr, { expr: 'train()' }, { kernel }))
+  assert.is(error.code, 'interrupted')
+  assert.match(error.message, 'after 1 min 1 s, on request')
+  assert.is(error.details.stdout, 'hello\n')
+  assert.equal(error.details.exception, RAISED)
+  const bare = ending({ type: 'interrupted', elapsed_ms: 1 })
+  assert.not.ok('exception' in errorOf(await run(evalExpr, { expr: 'x' }, bare)).details)
+})
+
+test('a withdrawn evaluation says that nothing ran', async () => {
+  const error = errorOf(await run(evalExpr, { expr: 'x' }, ending({ type: 'withdrawn' })))
+  assert.is(error.code, 'withdrawn')
+  assert.is(error.retryable, true)
+  assert.match(error.message, 'Nothing ran')
+})
+
+test('the kernel is given the call, the source unchanged, the place, the signal and the asker', async () => {
+  const { kernel, seen } = ending({ type: 'done', values: [], elapsed_ms: 1 })
+  const { signal } = new AbortController()
+  const expr = 'def f():\r\n\treturn "ü\u0000"\n'
+  await run(evalExpr, { expr, file: 'app.py', line: 12 }, { kernel, signal })
+  assert.equal(seen.evaluation, { call: context().call, source: expr, place: { file: 'app.py', line: 12 } })
+  assert.is(seen.watcher?.signal, signal)
+  assert.is(await seen.watcher?.ask?.({ type: 'stdin', prompt: '? ', secret: false }), 'an answer')
+  await run(evalExpr, { expr, file: 'app.py' }, { kernel })
+  assert.equal(seen.evaluation?.place, { file: 'app.py', line: 1 })
+  await run(evalExpr, { expr }, { kernel })
+  assert.not.ok('place' in (seen.evaluation ?? {}))
+})
+
+test('a line without a file is refused, and nothing runs', async () => {
+  const error = errorOf(await run(evalExpr, { expr: 'x', line: 3 }))
+  assert.is(error.code, 'invalid_args')
+  assert.match(error.next ?? '', 'file')
+})
+
+test('source text may have 1 MiB of characters, and not one more', () => {
+  assert.ok(evalExpr.parameters.safeParse({ expr: 'x'.repeat(1_048_576) }).success)
+  assert.not.ok(evalExpr.parameters.safeParse({ expr: 'x'.repeat(1_048_577) }).success)
+  assert.not.ok(evalExpr.parameters.safeParse({ expr: '' }).success)
+})
+
+test('a person approves the code itself, and the place it would claim', () => {
+  const expr = 'import os\nos.remove("x")'
+  assert.equal(evalExpr.preview({ expr }), { title: 'Run this code', body: expr })
+  assert.is(evalExpr.preview({ expr, file: 'app.py', line: 3 }).title, 'Run this code as app.py:3')
+})
+
+test('what a program prints stands below the value, where it cannot pass for one', async () => {
+  const forged: EvalEvent = { type: 'output', stream: 'stdout', text: '999\n(int · inspect @ab12.99)\n' }
+  const { kernel } = ending({ type: 'done', values: [shown('3')], elapsed_ms: 1 }, [forged])
+  const text = evalExpr.show(resultOf(await run(evalExpr, { expr: '3' }, { kernel })))
+  assert.ok(text.startsWith('3\nstdout:\n999'))
+})
