@@ -37,7 +37,7 @@ export function followProgress(o: {
   return {
     on: event => {
       if (event.type === 'output') said = lastLine(event.text) || said
-      else if (event.type === 'progress') said = lastLine(event.message) || said
+      else if (event.type === 'progress' && said === '') said = lastLine(event.message)
     },
     stop: () => clearInterval(timer),
   }

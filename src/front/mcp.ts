@@ -21,7 +21,7 @@ export interface McpOptions {
   /** The bytes after the welcome: newline-delimited MCP, both ways. */
   readonly transport: Duplex
   readonly session: McpSession
-  readonly calls: Calls
+  readonly calls: Pick<Calls, 'run'>
   readonly registry: Registry
   /** The version of Imago, as the client is told it. */
   readonly version: string
@@ -123,17 +123,15 @@ interface ToolCall {
 
 async function callTool({ tool, args, context, connection, server }: ToolCall): Promise<CallToolResult> {
   const { calls, session, lines, profile, structured } = connection
-  const cancel = new AbortController()
+  const [cancelled, gone] = [new AbortController(), new AbortController()]
   const { signal } = context.mcpReq
-  signal.addEventListener('abort', () => {
-    // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
-    if (!lines.closed) cancel.abort(signal.reason)
-  })
+  // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
+  signal.addEventListener('abort', () => (lines.closed ? gone : cancelled).abort())
   const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
   try {
     const envelope = await calls.run({
       tool: tool.name,
-      args,
+      args: tool.needs.length > 0 ? { patience: PATIENCE_S, ...args } : args,
       caller: {
         id: `${session.id} ${clientName({ context, server })}`,
         kind: 'mcp',
@@ -142,7 +140,8 @@ async function callTool({ tool, args, context, connection, server }: ToolCall): 
         readOnlyPromised: tool.level === 'safe',
         profile,
       },
-      signal: cancel.signal,
+      signal: cancelled.signal,
+      gone: gone.signal,
       on: progress.on,
     })
     return answerOf({ tool, envelope, structured })
@@ -150,6 +149,12 @@ async function callTool({ tool, args, context, connection, server }: ToolCall): 
     progress.stop()
   }
 }
+
+/**
+ * Seconds after which running code is answered with a job where the model did not say. Many clients give a request
+ * up after 60, and to give up is to cancel: a call that only takes long would be interrupted.
+ */
+const PATIENCE_S = 45
 
 /** What the client calls itself, for the journal: with each request in new revisions, once in older ones. */
 function clientName({ context, server }: Pick<ToolCall, 'context' | 'server'>): string {

@@ -1,3 +1,4 @@
+import type { CallRequest } from '../../src/core/call.ts'
 import { REPLY_BYTES } from '../../src/front/mcp-answers.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { toolError } from '../../tools/outcome.ts'
@@ -164,21 +165,22 @@ for (const revision of REVISIONS) {
   })
 
   test(`fault 32: ${revision}: a connection that closes in a call loses the answer, and cancels nothing`, async () => {
-    const began = deferred<AbortSignal | undefined>()
+    const began = deferred<CallRequest>()
     const finish = deferred<Envelope>()
     const { peer, served } = connect({
       run: asked => {
-        began.resolve(asked.signal)
+        began.resolve(asked)
         return finish.promise
       },
     })
     await open(peer, revision)
     peer.send(call(revision, { id: 11 }))
-    const signal = await began.promise
+    const { signal, gone } = await began.promise
     peer.end()
     await served
     finish.resolve(three)
     assert.is(signal?.aborted, false)
+    assert.is(gone?.aborted, true)
   })
 
   test(`fault 29: ${revision}: an id that is still in use does not run a call twice`, async () => {
@@ -258,4 +260,17 @@ test('a result that its tool cannot put into words is shown as data', async () =
   await open(peer, MODERN)
   peer.send(call(MODERN, { id: 1 }))
   assert.match(resultOf(await peer.answer(1)).content[0]?.text ?? '', /"other": "shape"/)
+})
+
+test('code is waited for less long than clients wait, unless the model says how long', async () => {
+  const { peer, requests } = connect()
+  await open(peer, MODERN)
+  peer.send(call(MODERN, { id: 1 }))
+  peer.send(call(MODERN, { id: 2, args: { expr: '1', patience: 600 } }))
+  peer.send(call(MODERN, { id: 3, name: 'job', args: { job: 'job-1' } }))
+  await peer.answer(3)
+  assert.equal(
+    requests.map(one => (one.args as Line).patience),
+    [45, 600, undefined],
+  )
 })

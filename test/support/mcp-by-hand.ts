@@ -19,12 +19,11 @@ export const registry = openRegistry(TOOLS)
 export function connect(o: { run?: Calls['run']; options?: Line } = {}) {
   const requests: CallRequest[] = []
   const run = o.run ?? (async () => three)
-  const calls: Calls = {
+  const calls: Pick<Calls, 'run'> = {
     run: request => {
       requests.push(request)
       return run(request)
     },
-    busy: () => 0,
   }
   const [ours, theirs] = duplexPair()
   const served = serveMcp({
