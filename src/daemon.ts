@@ -19,6 +19,7 @@ import { living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
+import { openPolicy } from './rules.ts'
 
 export interface DaemonOptions {
   readonly paths: Paths
@@ -51,7 +52,16 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const registry = openRegistry(TOOLS)
   const kernels = kernelsOf(config, paths)
   const journal = openJournal({ stateDir: paths.stateDir })
-  const calls = openCalls({ registry, kernels, journal })
+  const calls = openCalls({
+    registry,
+    kernels,
+    journal,
+    policy: openPolicy(paths.configDir),
+    stateDir: paths.stateDir,
+    log: (sentence, error) => log.error({ error }, sentence),
+    patienceMs: config.calls.patience_seconds * 1_000,
+    lookMs: config.calls.look_seconds * 1_000,
+  })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({
@@ -75,8 +85,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       }),
       shutdown: when => endIf(when),
     }),
-    serveMcp: ({ hello, transport }) =>
-      serveMcp({ hello, transport, calls, registry, version: VERSION, log }),
+    serveMcp: connection => serveMcp({ ...connection, calls, registry, version: VERSION, log }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
   })
@@ -104,6 +113,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     stopIdling()
     await kernels.close()
     await server.close()
+    calls.close()
     await journal.close().catch((error: unknown) => log.error({ error }, 'The journal could not be closed.'))
     stopGuarding()
     log.info({}, 'The daemon ended.')

@@ -54,6 +54,12 @@ export const OPTIONS = {
   },
   profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
   format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
+  root: {
+    type: 'string',
+    value: 'FOLDER',
+    summary: 'the project, instead of the one of the working directory',
+  },
+  structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
   json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
   force: { type: 'boolean', summary: 'even if something runs' },
   help: { type: 'boolean', summary: 'this text' },
@@ -133,10 +139,10 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'mcp',
-    usage: '[--profile PROFILE]',
+    usage: '[--root FOLDER] [--profile PROFILE] [--structured]',
     summary: 'serve an MCP client on standard input and output',
     operands: [0, 0],
-    options: ['profile'],
+    options: ['root', 'profile', 'structured'],
     // The entry of the program goes straight to the bridge; this row is for the help.
     load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
   },

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { acceptClient, type ClientHello } from '../../wire/link/handshake.ts'
+import { acceptClient } from '../../wire/link/handshake.ts'
 import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { listen } from '../../wire/link/transport.ts'
 import { messageOf } from '../failure.ts'
@@ -17,6 +17,8 @@ export interface Session {
   /** The project whose default kernel is meant: an existing directory, links resolved. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
+  /** As the hello carried them, not yet checked. */
+  readonly options: Readonly<Record<string, unknown>>
 }
 
 /** One method of the client protocol. It may throw a `Refusal`; anything else is logged, and answered as a fault. */
@@ -35,7 +37,7 @@ export interface ServerOptions {
   readonly welcome: Readonly<Record<string, unknown>>
   readonly methods: ReadonlyMap<string, Serve>
   /** Serves an MCP client whose bytes begin after the welcome; settles when it has gone. */
-  serveMcp(connection: { hello: ClientHello; transport: Duplex }): Promise<void>
+  serveMcp(connection: { session: Session; transport: Duplex }): Promise<void>
   readonly log: Log
   readonly limits: ServerLimits
 }
@@ -100,7 +102,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
         const { name, version, env } = hello
-        session.current = { id: `client-${++made}`, name, version, root, env }
+        session.current = { id: `client-${++made}`, name, version, root, env, options: hello.options ?? {} }
         return undefined
       },
       serve(method, params, served) {
@@ -113,10 +115,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     if (current === undefined) throw new Error('a client was accepted without being judged')
     log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
     if (accepted.type === 'mcp') {
-      await options.serveMcp({
-        hello: { ...accepted.hello, root: current.root },
-        transport: accepted.transport,
-      })
+      await options.serveMcp({ session: current, transport: accepted.transport })
     } else {
       link = accepted.link
       links.set(link, current)
