@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { GlobalsPage } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
+import { fitting } from './fit.ts'
 import { unfound } from './looked.ts'
 import { ok } from './outcome.ts'
+import { SOURCE_LENGTH } from './source.ts'
 import { oneLine } from './wording.ts'
 
 export const listGlobals = defineTool({
@@ -21,7 +23,7 @@ export const listGlobals = defineTool({
     after: z
       .string()
       .min(1)
-      .max(1_000)
+      .max(SOURCE_LENGTH)
       .optional()
       .describe('Only names after this one: the `next` of the page before.'),
     modules: z.boolean().default(false).describe('Also list names that stand for modules or packages.'),
@@ -41,11 +43,20 @@ export const listGlobals = defineTool({
       { modules, limit, ...(filter !== undefined && { filter }), ...(after !== undefined && { after }) },
       { deadlineMs: lookMs, signal },
     )
-    return looked.type === 'found' ? ok(looked.value) : unfound(looked, jobs)
+    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, jobs)
   },
 
   show: result => showGlobals(result as GlobalsPage),
 })
+
+/** The page, ended earlier where its names are long. */
+function fitted(page: GlobalsPage): GlobalsPage {
+  const globals = fitting(page.globals, ({ name, type_name }) => name.length + type_name.length + 30)
+  const last = globals.at(-1)
+  return last === undefined || globals.length === page.globals.length
+    ? page
+    : { ...page, globals, next: last.name }
+}
 
 function showGlobals({ globals, total, next }: GlobalsPage): string {
   if (total === 0) return 'no names'

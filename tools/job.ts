@@ -102,7 +102,7 @@ function reported(found: Job, { outcome, message }: InterruptReport): Interrupte
     status: outcome,
     job: name,
     message,
-    elapsed_ms: elapsedMs,
+    elapsed_ms: Math.round(elapsedMs),
     ...printed(found.output.soFar()),
     ...(next !== undefined && { next }),
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Piece } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
+import { fitting } from './fit.ts'
 import { stale, unfound } from './looked.ts'
 import { ok } from './outcome.ts'
 
@@ -17,7 +18,7 @@ export const readMore = defineTool({
       .regex(/^@[0-9a-z]+\.[0-9]+$/)
       .describe('A handle from an earlier answer, such as `@ab12.3` or `@out.7`.'),
     from: z.int().min(0).default(0).describe('Where to begin.'),
-    count: z.int().min(1).max(100_000).default(4_000).describe('How much to read at most.'),
+    count: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
   },
   level: 'safe',
   profile: 'live',
@@ -39,11 +40,18 @@ export const readMore = defineTool({
 
   async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
     const looked = await kernel.more({ handle, from, count }, { deadlineMs: lookMs, signal })
-    return looked.type === 'found' ? ok(looked.value) : unfound(looked, jobs)
+    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, jobs)
   },
 
   show: result => showPiece(result as Piece),
 })
+
+/** The piece, ended earlier where its items are long. */
+function fitted(piece: Piece): Piece {
+  if (piece.type === 'text') return piece
+  const items = fitting(piece.items, item => item.length + 3)
+  return items.length === piece.items.length ? piece : { ...piece, items, next: piece.from + items.length }
+}
 
 function showPiece(piece: Piece): string {
   const { from, total, next } = piece

@@ -21,7 +21,7 @@ export function running(job: Job): Running {
     job: name,
     tool,
     kernel: kernelName,
-    elapsed_ms: elapsedMs,
+    elapsed_ms: Math.round(elapsedMs),
     ...(paused !== undefined && { paused }),
     ...printed(job.output.soFar()),
     next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; action "interrupt" stops it.`,

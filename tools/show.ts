@@ -9,8 +9,17 @@ import { frameLine, indent, oneLine } from './wording.ts'
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
   if (!envelope.ok) return showError(envelope.error)
   const { result } = envelope
-  if (isRunning(result)) return showRunning(result)
-  return tool?.show(result) ?? JSON.stringify(result, null, 2)
+  try {
+    if (isRunning(result)) return showRunning(result)
+    return tool?.show(result) ?? asData(result)
+  } catch {
+    // A result that was cut to fit can have lost the form that its tool knows; it is shown all the same.
+    return asData(result)
+  }
+}
+
+function asData(result: unknown): string {
+  return JSON.stringify(result, null, 2) ?? 'null'
 }
 
 /** Code, message and next step first; then the report, what the failure knows besides, and what was printed. */

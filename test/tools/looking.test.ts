@@ -2,8 +2,15 @@ import { listGlobals } from '../../tools/globals.ts'
 import { inspect } from '../../tools/inspect.ts'
 import { readMore } from '../../tools/more.ts'
 import { rises } from '../../tools/outcome.ts'
-import { showError } from '../../tools/show.ts'
-import type { GlobalsQuery, Inspected, InspectQuery, Looked, MoreQuery } from '../../wire/kernel.ts'
+import { showEnvelope, showError } from '../../tools/show.ts'
+import type {
+  GlobalsPage,
+  GlobalsQuery,
+  Inspected,
+  InspectQuery,
+  Looked,
+  MoreQuery,
+} from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { callId, context, errorOf, job, RAISED, resultOf, run } from './context.ts'
 
@@ -62,6 +69,27 @@ test('a page of names is read as a count and one line per name', () => {
   )
 })
 
+test('a page of long names ends early, and its `next` leads on from the last name shown', async () => {
+  const globals = Array.from({ length: 1_000 }, (_, index) => ({
+    name: `${index}`.padStart(500, 'n'),
+    type_name: 'int',
+  }))
+  const answer = {
+    kernel: { globals: async () => ({ type: 'found', value: { globals, total: 5_000 } }) as const },
+  }
+  const result = resultOf(await run(listGlobals, { limit: 1_000 }, answer)) as unknown as GlobalsPage
+  assert.ok(result.globals.length > 50 && result.globals.length < 100)
+  assert.is(result.next, result.globals.at(-1)?.name)
+  assert.is(result.total, 5_000)
+  assert.ok(listGlobals.parameters.safeParse({ after: result.next }).success)
+})
+
+test('a single name longer than a page is shown all the same', async () => {
+  const value = { globals: [{ name: 'n'.repeat(50_000), type_name: 'int' }], total: 1 }
+  const answer = { kernel: { globals: async () => ({ type: 'found', value }) as const } }
+  assert.equal(resultOf(await run(listGlobals, {}, answer)), value)
+})
+
 test('inspect looks without running code, and answers what was found as it was found', async () => {
   const { ask, queries, deadlines } = asked<InspectQuery, Inspected>([{ type: 'found', value: NUMBER }])
   assert.equal(resultOf(await run(inspect, { expr: 'x' }, { kernel: { inspect: ask } })), NUMBER)
@@ -116,6 +144,15 @@ test('read_more asks the kernel for everything else', async () => {
   assert.is(readMore.show(piece), 'items 16 to 18; for more: from 18\n16\n17')
   const text = { type: 'text', text: 'a\nb', from: 0, total: 3, next: null }
   assert.is(readMore.show(text), 'characters 0 to 3 of 3; the end\na\nb')
+})
+
+test('a piece with long items ends early, and its `next` leads on from the last item shown', async () => {
+  const items = Array.from({ length: 30 }, () => 'x'.repeat(4_000))
+  const value = { type: 'items', items, from: 100, total: 500, next: 130 } as const
+  const answer = { kernel: { more: async () => ({ type: 'found', value }) as const } }
+  const result = resultOf(await run(readMore, { handle: '@ab12.3', from: 100, count: 30 }, answer))
+  assert.is((result.items as string[]).length, 9)
+  assert.is(result.next, 109)
 })
 
 test('read_more refuses what cannot be a handle', () => {
@@ -198,4 +235,16 @@ test('a fault of the kernel is thrown on, for the call path to name', async () =
   const fault = new Error('link lost')
   const kernel = { inspect: () => Promise.reject(fault) }
   assert.is(await run(inspect, { expr: 'x' }, { kernel }).catch(error => error), fault)
+})
+
+test('a result that was cut out of its form is shown as data, and not lost', () => {
+  const cut = {
+    globals: [{ name: 'x', type_name: 'int' }, '… [998 more items] …'],
+    total: 999,
+    truncated: true,
+  }
+  assert.match(showEnvelope({ ok: true, result: cut }, listGlobals), '"name": "x"')
+  const text = { truncated: true, text: '{"globals": …' }
+  for (const tool of [listGlobals, inspect, readMore, undefined])
+    assert.match(showEnvelope({ ok: true, result: text }, tool), '"truncated": true')
 })
