@@ -29,15 +29,8 @@ export const msgpack: Codec = {
   encoding: 'msgpack',
 
   frame(value, limits) {
-    const frame = packed(value)
-    frame.writeUInt32BE(frame.length - HEADER_BYTES, 0)
-    try {
-      check(frame, HEADER_BYTES, limits)
-    } catch (error) {
-      if (error instanceof WireError && error.code === 'LIMIT_EXCEEDED') throw error
-      throw new WireError('MESSAGE_INVALID', 'A value is not plain data; it was not sent.', { cause: error })
-    }
-    return frame
+    const frame = checked(packed(value), limits)
+    return hasSurrogates(frame) ? checked(packed(wellFormed(value)), limits) : frame
   },
 
   decode(body, limits) {
@@ -63,6 +56,33 @@ function packed(value: unknown): Buffer {
       cause,
     })
   }
+}
+
+/** The frame, with its length, if the other end would take it. */
+function checked(frame: Buffer, limits: DataLimits): Buffer {
+  frame.writeUInt32BE(frame.length - HEADER_BYTES, 0)
+  try {
+    check(frame, HEADER_BYTES, limits)
+  } catch (error) {
+    if (error instanceof WireError && error.code === 'LIMIT_EXCEEDED') throw error
+    throw new WireError('MESSAGE_INVALID', 'A value is not plain data; it was not sent.', { cause: error })
+  }
+  return frame
+}
+
+/** Whether bytes occur that msgpackr writes for a lone surrogate, which is no UTF-8. Numbers may look alike. */
+function hasSurrogates(frame: Buffer): boolean {
+  for (let at = frame.indexOf(0xed); at >= 0; at = frame.indexOf(0xed, at + 1))
+    if ((frame[at + 1] ?? 0) >= 0xa0) return true
+  return false
+}
+
+/** A copy with U+FFFD in place of lone surrogates. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value).toString()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [wellFormed(key), wellFormed(one)]))
 }
 
 /** What is still to come of each container that is open: elements, or keys and values. Reused between calls. */
