@@ -1,4 +1,4 @@
-import { duplexPair } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
 import type { CallRequest, Calls } from '../../src/core/call.ts'
 import { openRegistry } from '../../src/core/registry.ts'
 import { serveMcp } from '../../src/front/mcp.ts'
@@ -26,16 +26,24 @@ export function connect(o: { run?: Calls['run']; options?: Line } = {}) {
     },
   }
   const [ours, theirs] = duplexPair()
-  const served = serveMcp({
-    transport: ours,
-    session: { id: 'client-1', root: '/project', env: { LANG: 'C' }, options: o.options ?? {} },
+  const served = serve(ours, { calls, options: o.options ?? {} })
+  return { peer: linePeer(theirs), requests, served, stream: theirs }
+}
+
+/** Serves one byte stream; without calls of the test's own, whatever is asked comes to 3. */
+export function serve(
+  transport: Duplex,
+  { calls = { run: async () => three }, options = {} }: { calls?: Pick<Calls, 'run'>; options?: Line } = {},
+): Promise<void> {
+  return serveMcp({
+    transport,
+    session: { id: 'client-1', root: '/project', env: { LANG: 'C' }, options },
     calls,
     registry,
     version: '9.8.7',
     log: { info: () => {} },
     progressMs: 5,
   })
-  return { peer: linePeer(theirs), requests, served, stream: theirs }
 }
 
 /** What `1 + 2` came to. */
