@@ -7,14 +7,13 @@ import { frameLine, indent, oneLine } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
-  if (!envelope.ok) return showError(envelope.error)
-  const { result } = envelope
+  // What was cut to fit can have lost the form that its tool knows; it is shown all the same.
   try {
-    if (isRunning(result)) return showRunning(result)
-    return tool?.show(result) ?? asData(result)
+    if (!envelope.ok) return showError(envelope.error)
+    if (isRunning(envelope.result)) return showRunning(envelope.result)
+    return tool?.show(envelope.result) ?? asData(envelope.result)
   } catch {
-    // A result that was cut to fit can have lost the form that its tool knows; it is shown all the same.
-    return asData(result)
+    return envelope.ok ? asData(envelope.result) : plainError(envelope.error)
   }
 }
 
@@ -35,12 +34,19 @@ export function showError({ code, message, next, details }: ToolError): string {
     ...rest
   } = details
   const { elapsed_ms: _, ...facts } = rest
-  const lines = [`${code}: ${message}`]
-  if (next !== null) lines.push(`next: ${next}`)
+  const lines = firstLines({ code, message, next })
   if (isRaised(exception)) lines.push(...showRaised(exception))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
   const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed
   return [...lines, ...showPrinted(text)].join('\n')
+}
+
+function firstLines({ code, message, next }: Pick<ToolError, 'code' | 'message' | 'next'>): string[] {
+  return next === null ? [`${code}: ${message}`] : [`${code}: ${message}`, `next: ${next}`]
+}
+
+function plainError(error: ToolError): string {
+  return [...firstLines(error), `details: ${asData(error.details)}`].join('\n')
 }
 
 function showRaised({ traceback, frames }: Raised): string[] {

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { TOOL_ERRORS, type ToolErrorCode } from '../../tools/errors.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { toolError } from '../../tools/outcome.ts'
+import { showEnvelope, showError } from '../../tools/show.ts'
+import { duration, oneLine } from '../../tools/wording.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('show')
+
+test('an error begins with its code and message, and then the next step', () => {
+  const error = toolError('denied', {
+    message: 'The policy denies it.',
+    next: 'Ask a person.',
+    details: { rule: 'r1' },
+  })
+  assert.is(showError(error), 'denied: The policy denies it.\nnext: Ask a person.\ndetails: {"rule":"r1"}')
+  assert.is(showError(toolError('denied', { message: 'No.' })), 'denied: No.')
+})
+
+test('any result at all can be shown, by any tool', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(undefined, ...TOOLS), fc.jsonValue(), (tool, result) => {
+      assert.type(showEnvelope({ ok: true, result }, tool), 'string')
+    }),
+  )
+})
+
+test('results with the names of a tool and other contents can be shown', () => {
+  const names = [
+    'globals',
+    'total',
+    'type',
+    'kind',
+    'sample',
+    'values',
+    'stdout',
+    'output',
+    'items',
+    'status',
+    'job',
+    'tool',
+  ]
+  const result = fc.dictionary(fc.constantFrom(...names), fc.jsonValue())
+  fc.assert(
+    fc.property(fc.constantFrom(...TOOLS), result, (tool, result) => {
+      assert.type(showEnvelope({ ok: true, result }, tool), 'string')
+    }),
+  )
+})
+
+test('any failure can be shown, whatever its details, and keeps its code and message', () => {
+  const names = ['exception', 'stdout', 'stderr', 'output', 'truncated', 'dropped', 'nearest', 'elapsed_ms']
+  const codes = fc.constantFrom(...(Object.keys(TOOL_ERRORS) as ToolErrorCode[]))
+  const details = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue())
+  fc.assert(
+    fc.property(codes, fc.string(), details, (code, message, details) => {
+      const shown = showEnvelope({ ok: false, error: toolError(code, { message, details }) }, undefined)
+      assert.ok(shown.startsWith(`${code}: ${message}`))
+    }),
+  )
+})
+
+test('a name stays one line, whatever is in it', () => {
+  assert.is(oneLine('a\nb\tc\u001b[1m\u0085\u2028'), 'a\\nb\\tc\\u001b[1m\\u0085\\u2028')
+  assert.is(oneLine('größe 数'), 'größe 数')
+})
+
+const durations: readonly (readonly [number, string])[] = [
+  [0, '0 ms'],
+  [999.4, '999 ms'],
+  [1_000, '1 s'],
+  [2_540, '2.5 s'],
+  [59_940, '59.9 s'],
+  [60_000, '1 min 0 s'],
+  [200_000, '3 min 20 s'],
+  [7_500_000, '2 h 5 min'],
+]
+for (const [ms, text] of durations) test(`${ms} ms is said as ${text}`, () => assert.is(duration(ms), text))
