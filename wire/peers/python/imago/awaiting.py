@@ -1,0 +1,88 @@
+"""The one event loop of the evaluating thread: top-level ``await`` runs on it, and it goes on while nothing else does.
+
+It is made when it is first needed, so that a session without ``await`` never loads asyncio.
+"""
+
+import sys
+
+
+class Loop:
+    def __init__(self):
+        self._loop = None
+        self._idle = False
+
+    def idles(self):
+        """Whether there is a loop to keep going while nothing is evaluated."""
+        return self._loop is not None and not self._loop.is_closed()
+
+    def run(self, coroutine):
+        """Runs a coroutine to its end, and returns what it returns.
+
+        An interrupt cancels its task; it is raised here once the task has ended by that, from where the task stood.
+        """
+        loop = self._get()
+        task = loop.create_task(coroutine)
+        try:
+            return loop.run_until_complete(task)
+        except BaseException as interrupt:
+            if task.done():
+                raise
+            task.cancel()
+            stopped = self._stop(task)
+            if stopped is not None:
+                raise interrupt.with_traceback(stopped.__traceback__) from None
+            raise interrupt.with_traceback(None) from None
+
+    def idle(self):
+        """Runs the loop until ``wake`` is called."""
+        self._idle = True
+        try:
+            self._loop.run_forever()
+        finally:
+            self._idle = False
+
+    def wake(self):
+        """Makes ``idle`` return, or not begin. From any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._end_idling)
+        except RuntimeError:
+            pass
+
+    def finish(self):
+        """Cancels the tasks that are left, and runs the loop until they have ended or a second has gone by."""
+        import asyncio
+
+        if self.idles():
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                self._loop.run_until_complete(asyncio.wait(tasks, timeout=1.0))
+            self._loop.close()
+
+    def _end_idling(self):
+        # It may come late, when a coroutine already runs on the loop: that must not be stopped.
+        if self._idle:
+            self._loop.stop()
+
+    def _get(self):
+        import asyncio
+
+        if not self.idles():
+            self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def _stop(self, task):
+        """Runs the loop until a cancelled task has ended. A further interrupt leaves it behind."""
+        import asyncio
+
+        try:
+            self._loop.run_until_complete(task)
+        except asyncio.CancelledError as cancelled:
+            return cancelled
+        except (KeyboardInterrupt, SystemExit):
+            return None
+        except BaseException as other:
+            return other
+        return None

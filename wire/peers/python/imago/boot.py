@@ -1,0 +1,178 @@
+"""From a fresh interpreter to a kernel: the invitation, the descriptors, the namespace, and the threads.
+
+The daemon writes one line of JSON to standard input, ``{"address", "secret", "script", "args"}``, and keeps the pipe
+open. The line never was in an argument or in the environment; the pipe is moved out of the way of user code, and its
+end is taken for the daemon's.
+"""
+
+import faulthandler
+import json
+import os
+import platform
+import sys
+import threading
+import types
+
+from imago.clock import Clock
+from imago.evaluator import Evaluator
+from imago.handles import Handles
+from imago.interrupting import Interrupts
+from imago.output import Output
+from imago.scripts import Script
+from imago.service import Service
+from imago.session import Session
+from imago.streams import Streams
+from imago.workers import Workers
+
+#: An invitation longer than this is none.
+INVITATION = 1024 * 1024
+#: Seconds that an ending kernel has for ``finally`` blocks, ``atexit`` and threads before it is ended hard.
+LEAVE = 4.0
+
+_STARTS_A_CHILD = frozenset(
+    ["subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "pty.spawn"]
+)
+
+
+def main():
+    invitation = _read_invitation()
+    lifeline = _move_stdin()
+    faulthandler.enable(file=sys.__stderr__)
+    namespace = _fresh_main()
+    kernel = Kernel(invitation, namespace)
+    threading.Thread(target=kernel.watch, args=(lifeline,), name="imago-lifeline", daemon=True).start()
+    kernel.run()
+
+
+class Kernel:
+    """All parts of this process, tied together."""
+
+    def __init__(self, invitation, namespace):
+        epoch = os.urandom(4).hex()
+        self._ending = threading.Event()
+        self._script = Script(invitation["script"], invitation["args"]) if invitation["script"] else None
+        clock = Clock()
+        self._session = Session(invitation["address"], invitation["secret"], _hello(epoch), self._ending)
+        self._output = Output(clock, self._session.note)
+        self._interrupts = Interrupts(clock)
+        self._streams = Streams(self._output, self._interrupts.shield, self._ask)
+        handles = Handles(epoch)
+        self._evaluator = Evaluator(namespace, self._output, self._interrupts, clock, handles)
+        service = Service(
+            self._evaluator, self._interrupts, Workers(), clock, namespace, handles, self.end
+        )
+        self._session.serve = service.serve
+        self._session.on_refused = self._give_up
+
+    def run(self):
+        """Serves until the daemon says ``stop`` or is gone; the script, where there is one, goes first."""
+        self._interrupts.install()
+        self._streams.install()
+        os.register_at_fork(after_in_child=self._become_child)
+        sys.addaudithook(self._before_children)
+        threading.Thread(target=self._session.run, name="imago-link", daemon=True).start()
+        if self._script is not None:
+            self._script.run(self._evaluator, self._interrupts)
+        if not self._ending.is_set():
+            self._evaluator.run()
+        self._evaluator.finish()
+        self._output.flush()
+        self._session.close()
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+
+    def end(self):
+        """Begins the end of this process: in order where it can be had, hard after ``LEAVE`` seconds."""
+        if self._ending.is_set():
+            return
+        self._ending.set()
+        # A watchdog without need of the interpreter, which C code may hold.
+        faulthandler.dump_traceback_later(LEAVE, exit=True, file=open(os.devnull, "w"))
+        self._evaluator.stop()
+        self._interrupts.leave()
+
+    def watch(self, lifeline):
+        """Ends this process when the daemon has let go of the lifeline."""
+        while True:
+            try:
+                if not os.read(lifeline, 4096):
+                    break
+            except OSError:
+                break
+        self.end()
+
+    def _give_up(self, why):
+        sys.__stderr__.write("imago: the daemon refused this kernel: %s\n" % why)
+        sys.__stderr__.flush()
+        self.end()
+
+    def _ask(self, prompt, secret):
+        running = self._evaluator.running
+        return self._session.ask(running.call if running else None, prompt, secret)
+
+    def _before_children(self, event, args):
+        if event in _STARTS_A_CHILD:
+            self._output.flush()
+
+    def _become_child(self):
+        """A forked child has its parent's descriptors, but neither its threads nor any right to its link."""
+        self._ending.set()
+        self._streams.leave_link()
+        self._session.drop()
+        self._interrupts.become_child()
+
+
+def _read_invitation():
+    line = b""
+    while not line.endswith(b"\n"):
+        data = os.read(0, 65536)
+        if not data or len(line) > INVITATION:
+            sys.exit("imago: this is started by the imago daemon, which writes one line of JSON to standard input")
+        line += data
+    try:
+        invitation = json.loads(line)
+        return {
+            "address": str(invitation["address"]),
+            "secret": str(invitation["secret"]),
+            "script": invitation.get("script"),
+            "args": [str(arg) for arg in invitation.get("args") or []],
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sys.exit("imago: the first line of standard input is not an invitation of the imago daemon")
+
+
+def _move_stdin():
+    """The pipe at descriptor 0 goes where no child inherits it; code that reads 0 finds nothing there."""
+    import fcntl
+
+    lifeline = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return lifeline
+
+
+def _fresh_main():
+    """A ``__main__`` as an interpreter has it that was started without a script. Returns its namespace."""
+    sys.modules["imago.__main__"] = sys.modules["__main__"]
+    module = types.ModuleType("__main__")
+    module.__builtins__ = sys.modules["builtins"]
+    sys.modules["__main__"] = module
+    sys.argv[:] = [""]
+    return module.__dict__
+
+
+def _hello(epoch):
+    from imago import PROTOCOL, __version__
+    from imago.codec import encodings
+
+    return {
+        "role": "kernel",
+        "protocol": PROTOCOL,
+        "language": "python",
+        "implementation": "%s %s" % (platform.python_implementation(), platform.python_version()),
+        "version": __version__,
+        "pid": os.getpid(),
+        "epoch": epoch,
+        "abilities": ["evaluate", "globals", "inspect", "more", "interrupt", "ask"],
+        "encodings": list(encodings()),
+    }

@@ -1,0 +1,104 @@
+"""From source to code objects that keep their place, the last expression apart.
+
+Typed-in code is named ``<imago-1>``, ``<imago-2>``, …, and its source stays retrievable by that name. Future
+statements stay in force for later code, as they do at Python's own prompt.
+"""
+
+import __future__
+
+import ast
+import inspect
+import linecache
+import sys
+import threading
+
+_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _name).compiler_flag
+
+_PARSE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_COMPILE = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+#: Characters of typed-in source that are kept for tracebacks and ``inspect.getsource``; the oldest go first.
+SOURCES_KEPT = 32 * 1024 * 1024
+#: From here on older parsers, which do not count how deep they are, are given a stack that no source can exhaust.
+_LONG = 100_000
+_DEEP_STACK = 512 * 1024 * 1024
+
+
+class Compiler:
+    def __init__(self):
+        self._futures = 0
+        self._count = 0
+        self._named = {}
+        self._kept = 0
+
+    def compile(self, source, file=None, line=None):
+        """Returns ``(statements, expression)``, code objects or ``None``; run them in this order.
+
+        Raises what Python's compiler raises: ``SyntaxError``, ``ValueError``, ``RecursionError``, ``MemoryError`` …
+        """
+        if file is None:
+            file = self._name(source)
+        elif line is not None and line > 1:
+            source = "\n" * (line - 1) + source
+        tree = _parse(source, file, _PARSE | self._futures)
+        body = tree.body
+        last = body.pop() if body and type(body[-1]) is ast.Expr else None
+        statements = expression = None
+        flags = self._futures
+        if body:
+            statements = compile(tree, file, "exec", _COMPILE | flags, True)
+            flags |= statements.co_flags & _FUTURES
+        if last is not None:
+            expression = compile(ast.Expression(last.value), file, "eval", _COMPILE | flags, True)
+        self._futures = flags
+        return statements, expression
+
+    def script(self, source, file):
+        """The code of a whole program; its future statements hold for later evaluations too."""
+        code = compile(source, file, "exec", 0, True)
+        self._futures |= code.co_flags & _FUTURES
+        return code
+
+    def _name(self, source):
+        self._count += 1
+        name = "<imago-%d>" % self._count
+        # Without a time of change linecache never looks for a file of that name.
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        self._named[name] = len(source)
+        self._kept += len(source)
+        while self._kept > SOURCES_KEPT and len(self._named) > 1:
+            oldest = next(iter(self._named))
+            self._kept -= self._named.pop(oldest)
+            linecache.cache.pop(oldest, None)
+        return name
+
+
+def awaits(code):
+    """Whether running the code makes a coroutine."""
+    return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _parse(source, file, flags):
+    if sys.version_info >= (3, 11) or len(source) < _LONG:
+        return compile(source, file, "exec", flags, True)
+    outcome = []
+
+    def parse():
+        try:
+            outcome.append((compile(source, file, "exec", flags, True), None))
+        except BaseException as error:
+            outcome.append((None, error.with_traceback(None)))
+
+    before = threading.stack_size(_DEEP_STACK)
+    try:
+        thread = threading.Thread(target=parse, name="imago-parse", daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    tree, error = outcome[0]
+    if error is not None:
+        raise error
+    return tree

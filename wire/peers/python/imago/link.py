@@ -1,0 +1,255 @@
+"""One link to the daemon: the calls that it makes here, and those made to it, over frames.
+
+``run`` reads on the caller's thread until the link is over. Everything else may be called from any thread and
+never waits. ``docs/wire.md`` has the messages and their order; who breaks it is told with ``bye`` and left.
+"""
+
+import itertools
+import socket
+import threading
+
+from imago.codec import Broken, Chunks, TooLarge
+from imago.outbox import HIGH, Outbox
+
+
+class Fail(Exception):
+    """Raised by a method to answer its call with a fault: ``code`` is one of ``FAILURES`` or a word of our own."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Link:
+    def __init__(self, connection, frames, codec, limits, serve, note=None):
+        self._connection = connection
+        self._frames = frames
+        self._codec = codec
+        self._serve = serve
+        self._note = note
+        self._chunks = Chunks(codec, limits.chunk, limits.message)
+        self._outbox = Outbox(connection, self._shut)
+        self._served = {}
+        self._asked = {}
+        self._given_up = set()
+        self._last_id = 0
+        self._ids = itertools.count(1)
+        self._lost_notes = 0
+        self.limits = limits
+        self.open = True
+        frames.limit = limits.frame
+
+    def run(self):
+        """Reads and serves until the link ends. Returns why: ``None`` where the other end just closed it."""
+        try:
+            while self.open:
+                body = self._frames.next()
+                if body is None:
+                    return None
+                self._take(self._codec.decode(body))
+            return None
+        except Broken as error:
+            self.close(error.code, error.message)
+            return error
+        except OSError as error:
+            return Broken("LINK_CLOSED", str(error))
+        finally:
+            self._end()
+
+    def ask(self, method, params, answer):
+        """Calls the daemon. ``answer(result, failure)`` comes once, on the reader's thread. Returns a give-up."""
+        number = next(self._ids)
+        self._asked[number] = answer
+        self._send({"type": "call", "id": number, "method": method, "params": params})
+        if not self.open and self._asked.pop(number, None):
+            answer(None, {"code": "closed", "message": "the link to the daemon is down"})
+
+        def give_up():
+            if self._asked.pop(number, None):
+                self._given_up.add(number)
+                self._send({"type": "cancel", "id": number})
+
+        return give_up
+
+    def note(self, name, params):
+        """Says something unasked, unless the other end is far behind; returns whether it was said."""
+        if self._outbox.queued > HIGH:
+            return False
+        self._send({"type": "note", "name": name, "params": params})
+        return self.open
+
+    def close(self, code=None, message=""):
+        if code is not None:
+            self._send({"type": "bye", "code": code, "message": message})
+        self._shut()
+
+    def drained(self):
+        """Whether all that was said has left this process."""
+        return self._outbox.drained()
+
+    def drop(self):
+        """Forgets the connection without a word to the other end; for a forked child, which shares it."""
+        self.open = False
+        self._outbox.close()
+        self._connection.close()
+
+    def _send(self, message):
+        self.post(None, [self._codec.encode(message)])
+
+    def encode(self, message):
+        return self._codec.encode(message)
+
+    def post(self, owner, bodies):
+        """Sends encoded messages together, in order."""
+        if len(bodies) == 1:
+            self._outbox.send(owner, self._chunks.cut(bodies[0]))
+            return
+        frames = []
+        for body in bodies:
+            frames += self._chunks.cut(body)
+        self._outbox.send(owner, [b"".join(frames)] if len(frames) == len(bodies) else frames)
+
+    def _take(self, message):
+        if not isinstance(message, dict):
+            raise Broken("MESSAGE_INVALID", "a frame holds no message")
+        kind = message.get("type")
+        if kind == "call":
+            self._take_call(message)
+        elif kind == "credit":
+            served = self._served.get(_number(message, "id"))
+            if served is not None:
+                served.grant(_number(message, "bytes"))
+        elif kind == "cancel":
+            served = self._served.get(_number(message, "id"))
+            if served is not None:
+                served.cancel()
+        elif kind == "ping":
+            self._send({"type": "pong", "n": _number(message, "n")})
+        elif kind in ("return", "fail"):
+            self._take_answer(message)
+        elif kind == "chunk":
+            whole = self._chunks.join(message)
+            if whole is not None:
+                if isinstance(whole, dict) and whole.get("type") == "chunk":
+                    raise Broken("PROTOCOL_BROKEN", "chunks made a chunk")
+                self._take(whole)
+        elif kind == "note":
+            if self._note is not None:
+                self._note(message.get("name"), message.get("params"))
+        elif kind == "event":
+            number = _number(message, "id")
+            if number not in self._asked and number not in self._given_up:
+                raise Broken("PROTOCOL_BROKEN", "an event belongs to no call")
+        elif kind == "bye":
+            self._shut()
+        elif kind != "pong":
+            raise Broken("MESSAGE_INVALID", "a message is of no known type")
+
+    def _take_call(self, message):
+        number = _number(message, "id")
+        method = message.get("method")
+        if number <= self._last_id or not isinstance(method, str):
+            raise Broken("PROTOCOL_BROKEN", "a call names no method, or has the number of an earlier one")
+        self._last_id = number
+        served = self._served[number] = Served(self, number)
+        try:
+            self._serve(served, method, message.get("params"))
+        except Fail as fail:
+            served.fail(fail.code, fail.message)
+
+    def _take_answer(self, message):
+        number = _number(message, "id")
+        answer = self._asked.pop(number, None)
+        if answer is not None:
+            answer(message.get("result"), message.get("error") if message["type"] == "fail" else None)
+        elif number in self._given_up:
+            self._given_up.discard(number)
+        else:
+            raise Broken("PROTOCOL_BROKEN", "an answer belongs to no pending call")
+
+    def _shut(self):
+        self.open = False
+        try:
+            self._connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def _end(self):
+        self.open = False
+        self._outbox.close()
+        self._connection.close()
+        for number in list(self._asked):
+            answer = self._asked.pop(number, None)
+            if answer is not None:
+                answer(None, {"code": "closed", "message": "the link to the daemon was lost"})
+        for served in list(self._served.values()):
+            served.lose()
+        self._served.clear()
+
+
+class Served:
+    """One call that the daemon made here. Exactly one ``result`` or ``fail`` reaches it; later ones are ignored."""
+
+    __slots__ = ("link", "number", "granted", "spent", "on_cancel", "on_credit", "on_lost", "_ending")
+
+    def __init__(self, link, number):
+        self.link = link
+        self.number = number
+        self.granted = link.limits.credit
+        self.spent = 0
+        self.on_cancel = self.on_credit = self.on_lost = None
+        self._ending = threading.Lock()
+
+    def result(self, result, before=()):
+        """Answers, with encoded events before the answer in the same piece. Returns whether this was the answer."""
+        if not self._first():
+            return False
+        link = self.link
+        try:
+            link.post(self.number, [*before, link.encode({"type": "return", "id": self.number, "result": result})])
+        except (TooLarge, ValueError, TypeError, OverflowError) as error:
+            self._send_failure("fault", "the answer could not be sent: %s" % error)
+        return True
+
+    def fail(self, code, message):
+        if self._first():
+            self._send_failure(code, message)
+
+    def event(self, event):
+        """The event as a message, encoded; send it with ``post``. Its length is what it costs."""
+        return self.link.encode({"type": "event", "id": self.number, "event": event})
+
+    def post(self, bodies):
+        self.link.post(self.number, bodies)
+
+    def grant(self, size):
+        self.granted += size
+        if self.on_credit is not None:
+            self.on_credit()
+
+    def cancel(self):
+        if self.on_cancel is not None:
+            self.on_cancel()
+
+    def lose(self):
+        if self.on_lost is not None:
+            self.on_lost()
+
+    def _first(self):
+        # Never let go of again: whoever takes it has the right to answer.
+        if not self._ending.acquire(False):
+            return False
+        self.link._served.pop(self.number, None)
+        return True
+
+    def _send_failure(self, code, message):
+        failure = {"type": "fail", "id": self.number, "error": {"code": code, "message": message}}
+        self.link.post(self.number, [self.link.encode(failure)])
+
+
+def _number(message, name):
+    value = message.get(name)
+    if type(value) is not int or value < 0:
+        raise Broken("MESSAGE_INVALID", "a %s has no usable %s" % (message.get("type"), name))
+    return value

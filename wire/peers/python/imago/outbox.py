@@ -1,0 +1,140 @@
+"""What waits to be sent on one connection.
+
+Nobody who has something to say ever waits for a slow reader: what the kernel's buffer does not take at once is
+left to a thread that does the waiting. Frames of large messages stand behind all others, so that between two
+chunks of a result a ``pong`` can pass. Every method may be called from any thread, also from a finalizer that
+runs in the middle of another call: whoever comes second only adds to the queue.
+"""
+
+import collections
+import select
+import socket
+import threading
+
+#: Above this nothing unasked is added; above the second the connection is given up.
+HIGH = 1024 * 1024
+CUT = 80 * 1024 * 1024
+
+_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
+
+
+class Outbox:
+    def __init__(self, connection, on_broken):
+        self._connection = connection
+        self._on_broken = on_broken
+        self._first = collections.deque()
+        self._bulk = collections.deque()
+        self._bulky = set()
+        self._partial = None
+        self._adding = threading.RLock()
+        self._sending = threading.Lock()
+        self._stalled = threading.Event()
+        self._helper = None
+        self._closed = False
+        self.queued = 0
+
+    def send(self, owner, frames):
+        """Queues the frames of one message. Messages of one ``owner`` keep their order among themselves."""
+        if self._closed:
+            return
+        with self._adding:
+            self.queued += sum(map(len, frames))
+            if len(frames) == 1 and owner not in self._bulky:
+                self._first.append(frames[0])
+            else:
+                self._bulky.add(owner)
+                self._bulk.extend(frames)
+        if self.queued > CUT:
+            self._broken()
+        elif not self._stalled.is_set():
+            self._send_what_goes()
+
+    def close(self):
+        self._closed = True
+        self._stalled.set()
+
+    def drained(self):
+        return self._closed or not (self._partial or self._first or self._bulk)
+
+    def _send_what_goes(self):
+        # Looking again after letting go of the lock: what came in between was left to whoever held it.
+        while not self.drained() and self._sending.acquire(False):
+            try:
+                if not self._send_next(_AT_ONCE):
+                    self._leave_to_helper()
+                    return
+            finally:
+                self._sending.release()
+
+    def _send_next(self, flags):
+        """Sends until the queue is empty (true) or the socket takes no more (false)."""
+        while True:
+            data = self._partial
+            if data is None:
+                data = self._take()
+                if data is None:
+                    return True
+                self.queued -= len(data)
+            try:
+                sent = self._connection.send(data, flags)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                self._broken()
+                return True
+            if sent < len(data):
+                self._partial = memoryview(data)[sent:]
+                return False
+            self._partial = None
+
+    def _take(self):
+        if self._first:
+            return self._first.popleft() if len(self._first) == 1 else self._several()
+        if self._bulk:
+            return self._bulk.popleft()
+        with self._adding:
+            if not (self._first or self._bulk):
+                self._bulky.clear()
+                self.queued = 0
+        return None
+
+    def _several(self):
+        """Several small frames as one piece, for one system call."""
+        frames = []
+        size = 0
+        while self._first and size < 65536:
+            frames.append(self._first.popleft())
+            size += len(frames[-1])
+        return b"".join(frames)
+
+    def _leave_to_helper(self):
+        self._stalled.set()
+        if self._helper is None:
+            self._helper = threading.Thread(target=self._help, name="imago-send", daemon=True)
+            self._helper.start()
+
+    def _help(self):
+        """Waits, in nobody's stead but its own, until the other end reads again."""
+        while not self._closed:
+            self._stalled.wait()
+            with self._sending:
+                self._wait_for_room()
+                if self._closed or self._send_next(_AT_ONCE):
+                    self._stalled.clear()
+            self._send_what_goes()
+
+    def _wait_for_room(self):
+        try:
+            if hasattr(select, "poll"):
+                poll = select.poll()
+                poll.register(self._connection, select.POLLOUT)
+                poll.poll(1000)
+            else:
+                select.select([], [self._connection], [], 1.0)
+        except (OSError, ValueError):
+            self._broken()
+
+    def _broken(self):
+        if not self._closed:
+            self.close()
+            self._on_broken()
