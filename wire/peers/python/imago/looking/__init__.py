@@ -1,0 +1,26 @@
+"""Looking into a live image without disturbing it.
+
+Everything here answers in the shapes of the contract, ready to be sent. `globals_page`, `inspect_static`, `more`,
+`static_text`, `type_name` and `type_facts` run no user code at all and may be called from any thread, while the
+program runs. `inspect_evaluated` and `show` call the printers of user classes, under the guard that they are given.
+"""
+
+from .deadline import DeadlineExceeded
+from .fields import type_facts, type_name
+from .inspection import inspect_evaluated, inspect_static
+from .names import globals_page
+from .pieces import more
+from .shown import show
+from .statictext import static_text
+
+__all__ = [
+    'DeadlineExceeded',
+    'globals_page',
+    'inspect_evaluated',
+    'inspect_static',
+    'more',
+    'show',
+    'static_text',
+    'type_facts',
+    'type_name',
+]

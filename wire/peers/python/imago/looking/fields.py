@@ -1,0 +1,215 @@
+"""What an object stores, read without asking the object.
+
+Almost everything one does to a Python object can be answered by code of its class: `isinstance` by a `__class__`
+property, `type(x).__name__` by a metaclass, a dict lookup by the `__eq__` of some other key. Nothing in this module
+is. It reads types through the slots of `type`, instances through the descriptors that the interpreter made for
+them, and dicts by walking them, so that it is safe on values that lie, raise, print or never return.
+
+Two habits keep it so, here and in all of `imago.looking`: a class is compared with `is` or `issubclass(type(x),
+SomeBuiltin)` (whose answer comes from the real method resolution order as long as `SomeBuiltin` has no metaclass
+of its own), and a class never becomes a key, because its metaclass may define `__hash__`.
+"""
+
+from _thread import _local as ThreadLocal
+from types import GetSetDescriptorType, MemberDescriptorType
+
+ABSENT = object()
+"""Stands for "not stored" where None could be stored."""
+
+_name_of = type.__dict__['__name__'].__get__
+_qualname_of = type.__dict__['__qualname__'].__get__
+_module_of = type.__dict__['__module__'].__get__
+_mro_of = type.__dict__['__mro__'].__get__
+_dict_of = type.__dict__['__dict__'].__get__
+_flags_of = type.__dict__['__flags__'].__get__
+
+_MADE_BY_A_CLASS_STATEMENT = 1 << 9
+_ATTEMPTS = 8
+
+
+def inherits(obj, kinds):
+    """Whether the real type of `obj` derives from one of `kinds`: built-in classes whose metaclass is `type`."""
+    return issubclass(type(obj), kinds)
+
+
+def is_class(obj):
+    return issubclass(type(obj), type)
+
+
+def plain(text):
+    """The characters of a string or of an instance of a subclass, as an exact `str`; else None."""
+    if type(text) is str:
+        return text
+    return str.__getitem__(text, slice(None)) if inherits(text, str) else None
+
+
+def clean(text):
+    """An exact `str` without lone surrogates, which UTF-8 cannot carry: they become escapes."""
+    return text if text.isascii() else text.encode('utf-8', 'backslashreplace').decode('utf-8')
+
+
+def cut(text, limit):
+    """`text`, cleaned, in at most `limit` characters; an ellipsis takes the place of the last one if it was longer."""
+    text = clean(text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + '…'
+
+
+def steadily(read):
+    """`read()`, again if another thread changed what was being walked. Gives up with the RuntimeError in the end."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return read()
+        except RuntimeError:
+            continue
+    return read()
+
+
+def entries(mapping):
+    """The pairs of a dict, or of an instance of a subclass as the dict underneath stores them."""
+    return steadily(lambda: list(dict.items(mapping)))
+
+
+def stored(mapping, name):
+    """What a dict stores under an exact `str`, found by walking it: a lookup could ask a hostile key. Or `ABSENT`."""
+
+    def walk():
+        for key, value in dict.items(mapping):
+            if type(key) is str and key == name:
+                return value
+        return ABSENT
+
+    try:
+        return steadily(walk)
+    except RuntimeError:
+        # Changed too often to be walked. Taking all of it at once is dear, but nothing comes between.
+        for key, value in list(dict.items(mapping)):
+            if type(key) is str and key == name:
+                return value
+        return ABSENT
+
+
+# Classes
+
+
+def mro(cls):
+    """The real method resolution order; a class that is still being made has none yet."""
+    return _mro_of(cls) or (cls,)
+
+
+def class_entries(cls):
+    """The pairs that one class stores itself, those of its bases left out."""
+    return steadily(lambda: list(_dict_of(cls).items()))
+
+
+def class_entry(cls, name):
+    """What one class stores itself under `name`, as stored, or `ABSENT`."""
+    for key, value in class_entries(cls):
+        if type(key) is str and key == name:
+            return value
+    return ABSENT
+
+
+def class_lookup(cls, name):
+    """`(owner, value)` of the first class in the order that stores `name`, or None. No descriptor is asked."""
+    for owner in mro(cls):
+        value = class_entry(owner, name)
+        if value is not ABSENT:
+            return owner, value
+    return None
+
+
+def made_by_statement(cls):
+    """Whether the class was made while the program ran, rather than compiled into the interpreter."""
+    return bool(_flags_of(cls) & _MADE_BY_A_CLASS_STATEMENT)
+
+
+def class_name(cls):
+    return cut(plain(_name_of(cls)) or '?', 200)
+
+
+def class_module(cls):
+    """The module that the class says it is from; None where what it stores is no string."""
+    found = class_entry(cls, '__module__') if made_by_statement(cls) else _module_of(cls)
+    text = plain(found)
+    return None if text is None else cut(text, 200)
+
+
+def class_qualified(cls):
+    """`module.Outer.Inner`; the module is left out where it is unknown."""
+    module = class_module(cls)
+    name = cut(plain(_qualname_of(cls)) or '?', 400)
+    return name if module is None else f'{module}.{name}'
+
+
+def class_label(cls):
+    """The shortest name that still says which class: built-in ones without their module."""
+    qualified = class_qualified(cls)
+    return qualified[9:] if qualified.startswith('builtins.') else qualified
+
+
+def type_name(obj):
+    """The bare name of the real type of `obj`."""
+    return class_name(type(obj))
+
+
+def type_facts(obj):
+    """`{name, module, qualified}` of the real type of `obj`, as the contract spells it."""
+    cls = type(obj)
+    return {'name': class_name(cls), 'module': class_module(cls), 'qualified': class_qualified(cls)}
+
+
+# Instances
+
+
+def instance_dict(obj):
+    """The dict behind `vars(obj)`, or None if there is none or the class hides it.
+
+    It is reached through the descriptor that the interpreter itself put into a class, wherever in the order that is:
+    a `__dict__` property in front of it is passed by. A class that is the first to have a dict and defines such a
+    property has no other way in, and its instances show no fields.
+    """
+    if inherits(obj, (ThreadLocal, type)):
+        return None  # Another thread's dict is made anew here, by the class's `__init__`.
+    for cls in mro(type(obj)):
+        entry = class_entry(cls, '__dict__')
+        if type(entry) is not GetSetDescriptorType and type(entry) is not MemberDescriptorType:
+            continue
+        if entry.__objclass__ is cls and entry.__name__ == '__dict__':
+            found = read_member(entry, obj)
+            return found if inherits(found, dict) else None
+    return None
+
+
+def read_member(descriptor, obj):
+    """What a member or getset descriptor of the interpreter's own reads from `obj`, or `ABSENT` for an empty slot."""
+    try:
+        return descriptor.__get__(obj, type(obj))
+    except (AttributeError, TypeError):
+        return ABSENT
+
+
+def slot_fields(obj):
+    """`(name, value)` of the filled slots that the classes of `obj` declare, those of the outermost base first."""
+    for cls in reversed(mro(type(obj))):
+        for name, entry in class_entries(cls):
+            if type(entry) is not MemberDescriptorType or type(name) is not str or entry.__objclass__ is not cls:
+                continue
+            if is_dunder(name):
+                continue
+            value = read_member(entry, obj)
+            if value is not ABSENT:
+                yield name, value
+
+
+def instance_fields(obj):
+    """`(name, value)` of all that one instance stores: slots, then its dict in the order of assignment."""
+    yield from slot_fields(obj)
+    own = instance_dict(obj)
+    if own is not None:
+        for name, value in entries(own):
+            if type(name) is str:
+                yield name, value
+
+
+def is_dunder(name):
+    return len(name) > 4 and name.startswith('__') and name.endswith('__')

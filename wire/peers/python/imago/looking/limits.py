@@ -1,0 +1,54 @@
+"""How much of a value one look may show, and how long looking may take.
+
+Lengths are characters of the text that is sent, counts are items. Every answer of `inspect` repeats the ones that
+shaped it, so that nobody has to guess why something was cut.
+"""
+
+REPR_MAX_CHARS = 4096
+REPR_MAX_ITEMS = 100
+DOC_MAX_CHARS = 4096
+SAMPLE_MAX_ITEMS = 16
+SAMPLE_ITEM_MAX_CHARS = 200
+MEMBER_MAX_PER_GROUP = 24
+MEMBER_NAME_MAX_CHARS = 200
+SOURCE_PREVIEW_MAX_CHARS = 1200
+SIGNATURE_MAX_CHARS = 1200
+MESSAGE_MAX_CHARS = 1000
+TRACEBACK_MAX_FRAMES = 12
+NAME_MAX_CHARS = 200
+
+# What is kept of a printed value for `more`, and what one answer of `more` carries at most.
+KEPT_MAX_CHARS = 256 * 1024
+PIECE_MAX_CHARS = 64 * 1024
+PIECE_MAX_ITEMS = 1000
+
+# A key is looked for by comparing; beyond this many entries only the dict itself could find it in time.
+KEY_SCAN_MAX_ENTRIES = 100_000
+SLICE_MAX_ITEMS = 100_000
+
+EXPRESSION_MAX_CHARS = 8192
+EXPRESSION_MAX_DEPTH = 64
+
+NEAREST_MAX_NAMES = 5
+
+# Seconds that an evaluated look may spend: on the expression, on any one section after it, and in all.
+EXPRESSION_SECONDS = 1.0
+SECTION_SECONDS = 0.5
+TOTAL_SECONDS = 2.0
+
+STATIC_LIMITS = {
+    'repr_max_chars': REPR_MAX_CHARS,
+    'repr_max_items': REPR_MAX_ITEMS,
+    'doc_max_chars': DOC_MAX_CHARS,
+    'sample_max_items': SAMPLE_MAX_ITEMS,
+    'sample_item_max_chars': SAMPLE_ITEM_MAX_CHARS,
+    'member_max_per_group': MEMBER_MAX_PER_GROUP,
+    'source_preview_max_chars': SOURCE_PREVIEW_MAX_CHARS,
+}
+
+EVALUATED_LIMITS = {
+    **STATIC_LIMITS,
+    'expression_max_ms': round(EXPRESSION_SECONDS * 1000),
+    'section_max_ms': round(SECTION_SECONDS * 1000),
+    'total_max_ms': round(TOTAL_SECONDS * 1000),
+}

@@ -1,0 +1,97 @@
+"""The source of a piece of code, as far as it is in the line cache or in the file that the code names.
+
+The line cache is read, never filled: filling it may call a loader that the program brought. Only regular files are
+opened.
+"""
+
+import inspect
+import linecache
+import re
+import tokenize
+from io import TextIOWrapper, open_code
+from itertools import islice
+from os import stat
+from stat import S_ISREG
+
+from .fields import ABSENT, clean, plain, stored
+from .limits import SOURCE_PREVIEW_MAX_CHARS
+
+_FILE_MAX_BYTES = 8 * 1024 * 1024
+_BLOCK_MAX_LINES = 200
+
+
+def code_place(code):
+    """`(file, line)` of a code object; the line counts from 1."""
+    file = plain(code.co_filename)
+    return (None if file is None else clean(file)), code.co_firstlineno
+
+
+def source_line(code, number):
+    """One line, stripped, or None."""
+    lines = _lines(plain(code.co_filename), number, 1)
+    return clean(lines[0].strip()) or None if lines else None
+
+
+def preview_of_code(code):
+    """`(text, truncated)` of the block that begins where `code` does; `(None, False)` where there is no source."""
+    return preview_at(plain(code.co_filename), code.co_firstlineno)
+
+
+def preview_at(file, first):
+    """`(text, truncated)` of the block that begins on line `first` of `file`."""
+    lines = _lines(file, first, _BLOCK_MAX_LINES)
+    if not lines:
+        return None, False
+    text = clean(''.join(_block(_as_many_as_fit(lines))).rstrip('\n'))
+    return text[:SOURCE_PREVIEW_MAX_CHARS], len(text) > SOURCE_PREVIEW_MAX_CHARS
+
+
+def class_line(file, name, before):
+    """The line on which the class statement of `name` begins, searched upwards from the first code in its body."""
+    lines = _lines(file, max(1, before - 2000), min(before, 2000))
+    pattern = re.compile(rf'\s*class\s+{re.escape(name)}\b')
+    for back, line in enumerate(reversed(lines or [])):
+        if pattern.match(line):
+            return before - back if before <= 2000 else before - back - 1
+    return None
+
+
+def _as_many_as_fit(lines):
+    """The lines from the front, just enough of them to tell whether the block is longer than a preview."""
+    room, taken = SOURCE_PREVIEW_MAX_CHARS + 200, []
+    for line in lines:
+        taken.append(line[: room + 1])
+        room -= len(line)
+        if room < 0:
+            break
+    return taken
+
+
+def _block(lines):
+    try:
+        return inspect.getblock(lines)
+    except (SyntaxError, tokenize.TokenError, ValueError):
+        return lines  # The block, or a text within it, goes on past the lines that fit.
+
+
+def _lines(file, first, count):
+    """At most `count` lines from line `first` on, or None."""
+    if file is None or first is None or first < 1:
+        return None
+    cached = stored(linecache.cache, file)
+    if type(cached) is tuple and len(cached) == 4 and type(cached[2]) is list:
+        lines = cached[2][first - 1 : first - 1 + count]
+        return lines if all(type(line) is str for line in lines) else None
+    if cached is not ABSENT or file.startswith('<'):
+        return None
+    try:
+        facts = stat(file)
+        if not S_ISREG(facts.st_mode) or facts.st_size > _FILE_MAX_BYTES:
+            return None
+        with open_code(file) as stream:
+            encoding, _ = tokenize.detect_encoding(stream.readline)
+            stream.seek(0)
+            with TextIOWrapper(stream, encoding, errors='replace') as text:
+                return list(islice(text, first - 1, first - 1 + count))
+    except (OSError, ValueError, SyntaxError, LookupError):
+        return None
