@@ -11,6 +11,7 @@ import types
 
 from imago import looking
 from imago.looking.deadline import DeadlineExceeded
+from imago.looking.fields import type_facts
 
 #: Frames reported at the outer and at the inner end of a long stack, and how many of those inner ones show locals.
 OUTER_FRAMES = 10
@@ -34,7 +35,7 @@ def report(error, guard, causes=CAUSES):
     """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it."""
     stack, omitted = _stack(error.__traceback__)
     raised = {
-        "type": _type(type(error)),
+        "type": type_facts(error),
         "message": _cut(_message(error, guard), MESSAGE_CHARS),
         "frames": _frames(stack, omitted),
         "frames_omitted": omitted,
@@ -51,7 +52,7 @@ def report(error, guard, causes=CAUSES):
 
 def bare(error):
     """The least that can be said of an exception, where reporting it has failed."""
-    kind = _type(type(error))
+    kind = type_facts(error)
     said = "%s (its report could not be made)" % kind["qualified"]
     return {"type": kind, "message": said, "frames": [], "frames_omitted": 0, "traceback": said + "\n"}
 
@@ -117,19 +118,6 @@ def _locals(frame):
     return shown, len(names) - len(shown)
 
 
-def _type(kind):
-    name = type.__dict__["__qualname__"].__get__(kind)
-    module = type.__dict__["__module__"].__get__(kind)
-    if type(module) is not str:
-        module = None
-    plain = module is None or module in ("builtins", "__main__")
-    return {
-        "name": type.__dict__["__name__"].__get__(kind),
-        "module": module,
-        "qualified": name if plain else "%s.%s" % (module, name),
-    }
-
-
 def _message(error, guard):
     return _guarded(lambda: str.__str__(str(error)), guard)
 
@@ -150,7 +138,7 @@ def _text(error, stack, omitted, guard):
     def make():
         chain = _chain(error)
         if len(chain) > CHAIN:
-            kind = _type(type(error))["qualified"]
+            kind = type_facts(error)["qualified"]
             return "%s: %s\n(one of more than %d chained exceptions)\n" % (kind, error, CHAIN)
         whole = traceback.TracebackException(type(error), error, _rebuilt(stack))
         _leave_out_ours(whole)

@@ -4,10 +4,9 @@ All of them are entered on the reader's thread and return at once. ``evaluate`` 
 workers, and what can be said from memory is answered on the spot.
 """
 
-import threading
-
-from imago import looking
+from imago import exceptions, looking
 from imago.clock import report_fault
+from imago.interrupting import DeadlineExceeded
 from imago.link import Fail
 
 LONGEST_LINE = 10_000_000
@@ -104,8 +103,13 @@ class Service:
 
     def _inspect_evaluated(self, expr, deadline_ms):
         guard = self._interrupts.guard
-        with guard(deadline_ms / 1000):
-            return looking.inspect_evaluated(self._namespace, expr, self._handles, self._evaluator.value, guard)
+        try:
+            with guard(deadline_ms / 1000):
+                return looking.inspect_evaluated(self._namespace, expr, self._handles, self._evaluator.value, guard)
+        except DeadlineExceeded:
+            return {"type": "timed_out", "deadline_ms": deadline_ms}
+        except BaseException as error:
+            return {"type": "raised", "exception": exceptions.report(error, guard)}
 
     def _look(self, served, params, look):
         done = self._deadline(served, params)
