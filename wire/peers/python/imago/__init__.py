@@ -5,7 +5,7 @@ to. From then on it evaluates code in this process, looks at values without runn
 Everything here is standard library; nothing of it is visible in the namespace that user code sees.
 """
 
-__version__ = "0.1.0"
+__version__ = '0.1.0'
 
 #: The version of ``docs/wire.md`` that this package speaks.
 PROTOCOL = 1

@@ -16,9 +16,9 @@ if not __package__:
         import imago.boot
     finally:
         del sys.path[0]
-        sys.path.insert(0, "")
+        sys.path.insert(0, '')
 else:
     import imago.boot
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     imago.boot.main()

@@ -30,7 +30,7 @@ INVITATION = 1024 * 1024
 LEAVE = 4.0
 
 _STARTS_A_CHILD = frozenset(
-    ["subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "pty.spawn"]
+    ['subprocess.Popen', 'os.system', 'os.posix_spawn', 'os.fork', 'os.forkpty', 'os.exec', 'pty.spawn']
 )
 
 
@@ -40,7 +40,7 @@ def main():
     faulthandler.enable(file=sys.__stderr__)
     namespace = _fresh_main()
     kernel = Kernel(invitation, namespace)
-    threading.Thread(target=kernel.watch, args=(lifeline,), name="imago-lifeline", daemon=True).start()
+    threading.Thread(target=kernel.watch, args=(lifeline,), name='imago-lifeline', daemon=True).start()
     kernel.run()
 
 
@@ -50,9 +50,9 @@ class Kernel:
     def __init__(self, invitation, namespace):
         epoch = os.urandom(4).hex()
         self._ending = threading.Event()
-        self._script = Script(invitation["script"], invitation["args"]) if invitation["script"] else None
+        self._script = Script(invitation['script'], invitation['args']) if invitation['script'] else None
         clock = Clock()
-        self._session = Session(invitation["address"], invitation["secret"], _hello(epoch), self._ending)
+        self._session = Session(invitation['address'], invitation['secret'], _hello(epoch), self._ending)
         self._output = Output(clock, self._session.note)
         self._interrupts = Interrupts(clock)
         self._streams = Streams(self._output, self._interrupts.shield, self._ask)
@@ -70,7 +70,7 @@ class Kernel:
         self._streams.install()
         os.register_at_fork(after_in_child=self._become_child)
         sys.addaudithook(self._before_children)
-        threading.Thread(target=self._session.run, name="imago-link", daemon=True).start()
+        threading.Thread(target=self._session.run, name='imago-link', daemon=True).start()
         if self._script is not None:
             self._script.run(self._evaluator, self._interrupts)
         if not self._ending.is_set():
@@ -86,7 +86,7 @@ class Kernel:
             return
         self._ending.set()
         # A watchdog without need of the interpreter, which C code may hold.
-        faulthandler.dump_traceback_later(LEAVE, exit=True, file=open(os.devnull, "w"))
+        faulthandler.dump_traceback_later(LEAVE, exit=True, file=open(os.devnull, 'w'))
         self._evaluator.stop()
         self._interrupts.leave()
 
@@ -101,7 +101,7 @@ class Kernel:
         self.end()
 
     def _give_up(self, why):
-        sys.__stderr__.write("imago: the daemon refused this kernel: %s\n" % why)
+        sys.__stderr__.write('imago: the daemon refused this kernel: %s\n' % why)
         sys.__stderr__.flush()
         self.end()
 
@@ -122,22 +122,22 @@ class Kernel:
 
 
 def _read_invitation():
-    line = b""
-    while not line.endswith(b"\n"):
+    line = b''
+    while not line.endswith(b'\n'):
         data = os.read(0, 65536)
         if not data or len(line) > INVITATION:
-            sys.exit("imago: this is started by the imago daemon, which writes one line of JSON to standard input")
+            sys.exit('imago: this is started by the imago daemon, which writes one line of JSON to standard input')
         line += data
     try:
         invitation = json.loads(line)
         return {
-            "address": str(invitation["address"]),
-            "secret": str(invitation["secret"]),
-            "script": invitation.get("script"),
-            "args": [str(arg) for arg in invitation.get("args") or []],
+            'address': str(invitation['address']),
+            'secret': str(invitation['secret']),
+            'script': invitation.get('script'),
+            'args': [str(arg) for arg in invitation.get('args') or []],
         }
     except (ValueError, KeyError, TypeError, AttributeError):
-        sys.exit("imago: the first line of standard input is not an invitation of the imago daemon")
+        sys.exit('imago: the first line of standard input is not an invitation of the imago daemon')
 
 
 def _move_stdin():
@@ -153,11 +153,11 @@ def _move_stdin():
 
 def _fresh_main():
     """A ``__main__`` as an interpreter has it that was started without a script. Returns its namespace."""
-    sys.modules["imago.__main__"] = sys.modules["__main__"]
-    module = types.ModuleType("__main__")
-    module.__builtins__ = sys.modules["builtins"]
-    sys.modules["__main__"] = module
-    sys.argv[:] = [""]
+    sys.modules['imago.__main__'] = sys.modules['__main__']
+    module = types.ModuleType('__main__')
+    module.__builtins__ = sys.modules['builtins']
+    sys.modules['__main__'] = module
+    sys.argv[:] = ['']
     return module.__dict__
 
 
@@ -166,13 +166,13 @@ def _hello(epoch):
     from imago.codec import encodings
 
     return {
-        "role": "kernel",
-        "protocol": PROTOCOL,
-        "language": "python",
-        "implementation": "%s %s" % (platform.python_implementation(), platform.python_version()),
-        "version": __version__,
-        "pid": os.getpid(),
-        "epoch": epoch,
-        "abilities": ["evaluate", "globals", "inspect", "more", "interrupt", "ask"],
-        "encodings": list(encodings()),
+        'role': 'kernel',
+        'protocol': PROTOCOL,
+        'language': 'python',
+        'implementation': '%s %s' % (platform.python_implementation(), platform.python_version()),
+        'version': __version__,
+        'pid': os.getpid(),
+        'epoch': epoch,
+        'abilities': ['evaluate', 'globals', 'inspect', 'more', 'interrupt', 'ask'],
+        'encodings': list(encodings()),
     }

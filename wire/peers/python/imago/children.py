@@ -26,5 +26,5 @@ def _status(code):
         return 0
     if isinstance(code, int):
         return code & 0xFF
-    sys.stderr.write("%s\n" % (code,))
+    sys.stderr.write('%s\n' % (code,))
     return 1

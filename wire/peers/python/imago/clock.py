@@ -18,7 +18,7 @@ class Clock:
         timer = [time.monotonic() + seconds, next(self._order), action]
         with self._changed:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="imago-clock", daemon=True)
+                self._thread = threading.Thread(target=self._run, name='imago-clock', daemon=True)
                 self._thread.start()
             heapq.heappush(self._due, timer)
             if self._due[0] is timer:
@@ -42,7 +42,7 @@ class Clock:
                 try:
                     action()
                 except Exception:
-                    report_fault("a timer")
+                    report_fault('a timer')
 
 
 def report_fault(where):
@@ -51,7 +51,7 @@ def report_fault(where):
     import traceback
 
     try:
-        sys.__stderr__.write("imago: fault in %s\n%s" % (where, traceback.format_exc()))
+        sys.__stderr__.write('imago: fault in %s\n%s' % (where, traceback.format_exc()))
         sys.__stderr__.flush()
     except Exception:
         pass

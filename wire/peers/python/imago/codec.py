@@ -6,10 +6,10 @@ A frame is a big-endian ``u32`` with the length of the body, then the body. A bo
 import json
 import struct
 
-_HEADER = struct.Struct(">I")
+_HEADER = struct.Struct('>I')
 
-_json_utf8 = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")).encode
-_json_ascii = json.JSONEncoder(ensure_ascii=True, check_circular=False, allow_nan=False, separators=(",", ":")).encode
+_json_utf8 = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(',', ':')).encode
+_json_ascii = json.JSONEncoder(ensure_ascii=True, check_circular=False, allow_nan=False, separators=(',', ':')).encode
 _json_decode = json.JSONDecoder().decode
 
 
@@ -29,7 +29,7 @@ class TooLarge(Exception):
 class Json:
     """Messages as JSON text in UTF-8. Lone surrogates travel as escapes, so no text is ever lost."""
 
-    name = "json"
+    name = 'json'
 
     @staticmethod
     def encode(message):
@@ -41,22 +41,22 @@ class Json:
     @staticmethod
     def decode(body):
         try:
-            return _json_decode(str(body, "utf-8"))
+            return _json_decode(str(body, 'utf-8'))
         except (ValueError, RecursionError) as error:
-            raise Broken("FRAME_MALFORMED", "the body of a frame is not valid JSON: %s" % error) from None
+            raise Broken('FRAME_MALFORMED', 'the body of a frame is not valid JSON: %s' % error) from None
 
     @staticmethod
     def pieces(body, size):
         """The body as pieces of text, each of at most ``size`` characters."""
-        text = str(body, "utf-8")
+        text = str(body, 'utf-8')
         return [text[start : start + size] for start in range(0, len(text), size)]
 
     @staticmethod
     def join(pieces):
         try:
-            return "".join(pieces).encode("utf-8", "surrogatepass")
+            return ''.join(pieces).encode('utf-8', 'surrogatepass')
         except TypeError:
-            raise Broken("MESSAGE_INVALID", "a chunk of JSON text is not a string") from None
+            raise Broken('MESSAGE_INVALID', 'a chunk of JSON text is not a string') from None
 
     @staticmethod
     def measure(piece):
@@ -66,7 +66,7 @@ class Json:
 class Msgpack:
     """Messages as msgpack, by the ``msgpack`` package where the user has it."""
 
-    name = "msgpack"
+    name = 'msgpack'
 
     def __init__(self, package):
         self._package = package
@@ -75,13 +75,13 @@ class Msgpack:
         try:
             return self._package.packb(message)
         except UnicodeEncodeError:
-            return self._package.packb(message, unicode_errors="backslashreplace")
+            return self._package.packb(message, unicode_errors='backslashreplace')
 
     def decode(self, body):
         try:
             return self._package.unpackb(body, strict_map_key=False)
         except Exception as error:
-            raise Broken("FRAME_MALFORMED", "the body of a frame is not valid msgpack: %s" % error) from None
+            raise Broken('FRAME_MALFORMED', 'the body of a frame is not valid msgpack: %s' % error) from None
 
     @staticmethod
     def pieces(body, size):
@@ -90,9 +90,9 @@ class Msgpack:
     @staticmethod
     def join(pieces):
         try:
-            return b"".join(pieces)
+            return b''.join(pieces)
         except TypeError:
-            raise Broken("MESSAGE_INVALID", "a chunk of msgpack is not binary") from None
+            raise Broken('MESSAGE_INVALID', 'a chunk of msgpack is not binary') from None
 
     @staticmethod
     def measure(piece):
@@ -101,12 +101,12 @@ class Msgpack:
 
 def encodings():
     """The encodings that this process can speak, by name."""
-    known = {"json": Json()}
+    known = {'json': Json()}
     try:
         import msgpack
 
         if msgpack.version >= (1, 0):
-            known["msgpack"] = Msgpack(msgpack)
+            known['msgpack'] = Msgpack(msgpack)
     except Exception:
         pass
     return known
@@ -133,26 +133,26 @@ class Chunks:
         if len(body) <= self._chunk:
             return [frame(body)]
         if len(body) > self._limit:
-            raise TooLarge("a message of %d bytes is larger than the %d that chunks may carry" % (len(body), self._limit))
+            raise TooLarge('a message of %d bytes is larger than the %d that chunks may carry' % (len(body), self._limit))
         self._streams += 1
         pieces = self._codec.pieces(body, self._chunk)
         last = len(pieces) - 1
         return [
-            frame(self._codec.encode({"type": "chunk", "stream": self._streams, "last": at == last, "data": piece}))
+            frame(self._codec.encode({'type': 'chunk', 'stream': self._streams, 'last': at == last, 'data': piece}))
             for at, piece in enumerate(pieces)
         ]
 
     def join(self, chunk):
         """Takes one chunk in; returns the whole message with its last one, else ``None``."""
-        stream, piece = chunk.get("stream"), chunk.get("data")
-        if not isinstance(stream, int) or not isinstance(chunk.get("last"), bool):
-            raise Broken("MESSAGE_INVALID", "a chunk has no number, or does not say whether it is the last")
+        stream, piece = chunk.get('stream'), chunk.get('data')
+        if not isinstance(stream, int) or not isinstance(chunk.get('last'), bool):
+            raise Broken('MESSAGE_INVALID', 'a chunk has no number, or does not say whether it is the last')
         self._held += self._codec.measure(piece)
         if self._held > self._limit:
-            raise Broken("MESSAGE_TOO_LARGE", "chunks add up to more than %d bytes" % self._limit)
+            raise Broken('MESSAGE_TOO_LARGE', 'chunks add up to more than %d bytes' % self._limit)
         pieces = self._joining.setdefault(stream, [])
         pieces.append(piece)
-        if not chunk["last"]:
+        if not chunk['last']:
             return None
         del self._joining[stream]
         self._held -= sum(map(self._codec.measure, pieces))
@@ -164,7 +164,7 @@ class Frames:
 
     def __init__(self, receive, limit):
         self.receive = receive
-        self._rest = b""
+        self._rest = b''
         self.limit = limit
 
     def next(self):
@@ -174,24 +174,24 @@ class Frames:
             more = self.receive(65536)
             if not more:
                 if data:
-                    raise Broken("FRAME_TRUNCATED", "the connection ended inside the length of a frame")
+                    raise Broken('FRAME_TRUNCATED', 'the connection ended inside the length of a frame')
                 return None
             data += more
         (length,) = _HEADER.unpack_from(data)
         if length == 0:
-            raise Broken("FRAME_MALFORMED", "a frame has no body")
+            raise Broken('FRAME_MALFORMED', 'a frame has no body')
         if length > self.limit:
-            raise Broken("FRAME_TOO_LARGE", "a frame announced %d bytes, and %d are allowed" % (length, self.limit))
+            raise Broken('FRAME_TOO_LARGE', 'a frame announced %d bytes, and %d are allowed' % (length, self.limit))
         end = length + 4
         if len(data) < end:
             data = self._fill(bytearray(data), end)
-        self._rest = bytes(data[end:]) if len(data) > end else b""
+        self._rest = bytes(data[end:]) if len(data) > end else b''
         return data[4:end]
 
     def _fill(self, data, end):
         while len(data) < end:
             more = self.receive(min(262144, end - len(data)))
             if not more:
-                raise Broken("FRAME_TRUNCATED", "the connection ended inside the body of a frame")
+                raise Broken('FRAME_TRUNCATED', 'the connection ended inside the body of a frame')
             data += more
         return bytes(data)

@@ -41,29 +41,29 @@ class Compiler:
         if file is None:
             file = self._name(source)
         elif line is not None and line > 1:
-            source = "\n" * (line - 1) + source
+            source = '\n' * (line - 1) + source
         tree = _parse(source, file, _PARSE | self._futures)
         body = tree.body
         last = body.pop() if body and type(body[-1]) is ast.Expr else None
         statements = expression = None
         flags = self._futures
         if body:
-            statements = compile(tree, file, "exec", _COMPILE | flags, True)
+            statements = compile(tree, file, 'exec', _COMPILE | flags, True)
             flags |= statements.co_flags & _FUTURES
         if last is not None:
-            expression = compile(ast.Expression(last.value), file, "eval", _COMPILE | flags, True)
+            expression = compile(ast.Expression(last.value), file, 'eval', _COMPILE | flags, True)
         self._futures = flags
         return statements, expression
 
     def script(self, source, file):
         """The code of a whole program; its future statements hold for later evaluations too."""
-        code = compile(source, file, "exec", 0, True)
+        code = compile(source, file, 'exec', 0, True)
         self._futures |= code.co_flags & _FUTURES
         return code
 
     def _name(self, source):
         self._count += 1
-        name = "<imago-%d>" % self._count
+        name = '<imago-%d>' % self._count
         # Without a time of change linecache never looks for a file of that name.
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         self._named[name] = len(source)
@@ -82,18 +82,18 @@ def awaits(code):
 
 def _parse(source, file, flags):
     if sys.version_info >= (3, 11) or len(source) < _LONG:
-        return compile(source, file, "exec", flags, True)
+        return compile(source, file, 'exec', flags, True)
     outcome = []
 
     def parse():
         try:
-            outcome.append((compile(source, file, "exec", flags, True), None))
+            outcome.append((compile(source, file, 'exec', flags, True), None))
         except BaseException as error:
             outcome.append((None, error.with_traceback(None)))
 
     before = threading.stack_size(_DEEP_STACK)
     try:
-        thread = threading.Thread(target=parse, name="imago-parse", daemon=True)
+        thread = threading.Thread(target=parse, name='imago-parse', daemon=True)
         thread.start()
     finally:
         threading.stack_size(before)

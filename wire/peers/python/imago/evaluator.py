@@ -37,7 +37,7 @@ class Evaluation:
         self.call = call
         self.source = source
         self.place = place
-        self.state = "queued"
+        self.state = 'queued'
         self.began = None
         self.outcome = None
         self.on_end = []
@@ -75,7 +75,7 @@ class Evaluator:
             self._follow(known, served)
             return
         if self._waiting >= WAITING:
-            raise Fail("busy", "%d evaluations wait already; this one was not run" % self._waiting)
+            raise Fail('busy', '%d evaluations wait already; this one was not run' % self._waiting)
         evaluation = Evaluation(call, source, place, None)
         evaluation.outflow = Outflow(lambda: self._clock.soon(lambda: self._output.pump(evaluation)))
         self._known[call] = evaluation
@@ -86,7 +86,7 @@ class Evaluator:
     def recall(self, served, call):
         known = self._known.get(call)
         if known is None:
-            raise Fail("unknown_call", "no call %s is remembered in this epoch" % call)
+            raise Fail('unknown_call', 'no call %s is remembered in this epoch' % call)
         self._follow(known, served)
 
     def probe(self, work):
@@ -100,10 +100,10 @@ class Evaluator:
         """Stops one call; ``report(InterruptReport)`` comes when it was seen to stop, or after ``WATCHED`` seconds."""
         evaluation = self._known.get(call)
         if evaluation is None:
-            report(_said("not_running", "no call %s is known in this epoch" % call))
+            report(_said('not_running', 'no call %s is known in this epoch' % call))
             return
         if self._withdraw(evaluation):
-            report(_said("withdrawn", "it still waited its turn, and will not run"))
+            report(_said('withdrawn', 'it still waited its turn, and will not run'))
             return
         once = threading.Lock()
 
@@ -112,27 +112,27 @@ class Evaluator:
                 report(_said(outcome, message))
 
         def ended():
-            if evaluation.outcome["type"] == "interrupted":
-                say("stopped", "it was seen to stop, after %g ms" % evaluation.outcome["elapsed_ms"])
+            if evaluation.outcome['type'] == 'interrupted':
+                say('stopped', 'it was seen to stop, after %g ms' % evaluation.outcome['elapsed_ms'])
             else:
-                say("not_running", "it ended by itself before the interrupt took effect")
+                say('not_running', 'it ended by itself before the interrupt took effect')
 
         with self._changing:
-            if evaluation.state == "running":
+            if evaluation.state == 'running':
                 evaluation.on_end.append(ended)
-        if evaluation.state != "running":
-            say("not_running", "it had ended before it could be interrupted")
+        if evaluation.state != 'running':
+            say('not_running', 'it had ended before it could be interrupted')
             return
         self._interrupts.interrupt(evaluation)
-        stubborn = "it was interrupted and still runs: it holds on to the interrupt, or is in C code that does not look"
-        self._clock.after(WATCHED, lambda: say("still_running", stubborn))
+        stubborn = 'it was interrupted and still runs: it holds on to the interrupt, or is in C code that does not look'
+        self._clock.after(WATCHED, lambda: say('still_running', stubborn))
 
     def status(self):
         running = self.running
         now = None
         if running is not None:
-            now = {"call": running.call, "elapsed_ms": running.elapsed_ms()}
-        return {"running": now, "queued": self._waiting}
+            now = {'call': running.call, 'elapsed_ms': running.elapsed_ms()}
+        return {'running': now, 'queued': self._waiting}
 
     def stop(self):
         """Ends ``run`` once what runs has ended."""
@@ -150,11 +150,11 @@ class Evaluator:
 
     def _withdraw(self, evaluation):
         with self._changing:
-            if evaluation.state != "queued":
+            if evaluation.state != 'queued':
                 return False
-            evaluation.state = "withdrawn"
+            evaluation.state = 'withdrawn'
             self._waiting -= 1
-        self._end(evaluation, {"type": "withdrawn"})
+        self._end(evaluation, {'type': 'withdrawn'})
         return True
 
     # On the evaluating thread.
@@ -206,9 +206,9 @@ class Evaluator:
 
     def _run(self, evaluation):
         with self._changing:
-            if evaluation.state != "queued":
+            if evaluation.state != 'queued':
                 return
-            evaluation.state = "running"
+            evaluation.state = 'running'
             evaluation.began = time.perf_counter()
             self._waiting -= 1
             self.running = self._output.current = evaluation
@@ -241,12 +241,12 @@ class Evaluator:
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
             raised = exceptions.report(error, guard)
-            kind = "interrupted" if self._interrupts.hit(evaluation) and _stopped(error) else "raised"
-            return {"type": kind, "exception": raised, "elapsed_ms": elapsed}
+            kind = 'interrupted' if self._interrupts.hit(evaluation) and _stopped(error) else 'raised'
+            return {'type': kind, 'exception': raised, 'elapsed_ms': elapsed}
         elapsed = evaluation.elapsed_ms()
         self._check_child(None)
         shown = [looking.show(value, self._handles, guard) for value in values]
-        return {"type": "done", "values": shown, "elapsed_ms": elapsed}
+        return {'type': 'done', 'values': shown, 'elapsed_ms': elapsed}
 
     def _execute(self, source, place):
         """Runs source; returns the value of its last expression in a list, which is empty after a statement."""
@@ -257,9 +257,9 @@ class Evaluator:
 
     def value(self, source):
         """The value of an expression, for looking at it. On the evaluating thread, exposed."""
-        statements, expression = self.compiler.compile(source, "<imago inspect>")
+        statements, expression = self.compiler.compile(source, '<imago inspect>')
         if statements is not None or expression is None:
-            raise SyntaxError("not an expression")
+            raise SyntaxError('not an expression')
         return self._run_code(expression)
 
     def _run_code(self, code):
@@ -270,16 +270,16 @@ class Evaluator:
         """What to answer where reporting itself was cut short, or could not be done."""
         elapsed = evaluation.elapsed_ms()
         if self._interrupts.hit(evaluation):
-            return {"type": "interrupted", "elapsed_ms": elapsed}
-        return {"type": "raised", "exception": exceptions.bare(error), "elapsed_ms": elapsed}
+            return {'type': 'interrupted', 'elapsed_ms': elapsed}
+        return {'type': 'raised', 'exception': exceptions.bare(error), 'elapsed_ms': elapsed}
 
     def _end(self, evaluation, outcome):
         evaluation.outcome = outcome
         evaluation.source = None
         self._output.settle(evaluation, outcome)
         with self._changing:
-            if evaluation.state != "withdrawn":
-                evaluation.state = "ended"
+            if evaluation.state != 'withdrawn':
+                evaluation.state = 'ended'
             watchers, evaluation.on_end = evaluation.on_end, []
         for watcher in watchers:
             watcher()
@@ -311,7 +311,7 @@ class Evaluator:
 
 
 def _said(outcome, message):
-    return {"outcome": outcome, "message": message}
+    return {'outcome': outcome, 'message': message}
 
 
 def _stopped(error):

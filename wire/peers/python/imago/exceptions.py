@@ -35,26 +35,26 @@ def report(error, guard, causes=CAUSES):
     """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it."""
     stack, omitted = _stack(error.__traceback__)
     raised = {
-        "type": type_facts(error),
-        "message": _cut(_message(error, guard), MESSAGE_CHARS),
-        "frames": _frames(stack, omitted),
-        "frames_omitted": omitted,
-        "traceback": _cut(_text(error, stack, omitted, guard), TRACEBACK_CHARS),
+        'type': type_facts(error),
+        'message': _cut(_message(error, guard), MESSAGE_CHARS),
+        'frames': _frames(stack, omitted),
+        'frames_omitted': omitted,
+        'traceback': _cut(_text(error, stack, omitted, guard), TRACEBACK_CHARS),
     }
     notes = _notes(error)
     if notes:
-        raised["notes"] = notes
+        raised['notes'] = notes
     how, other = _origin(error)
     if other is not None and causes > 0:
-        raised["cause"] = {"how": how, "exception": report(other, guard, causes - 1)}
+        raised['cause'] = {'how': how, 'exception': report(other, guard, causes - 1)}
     return raised
 
 
 def bare(error):
     """The least that can be said of an exception, where reporting it has failed."""
     kind = type_facts(error)
-    said = "%s (its report could not be made)" % kind["qualified"]
-    return {"type": kind, "message": said, "frames": [], "frames_omitted": 0, "traceback": said + "\n"}
+    said = '%s (its report could not be made)' % kind['qualified']
+    return {'type': kind, 'message': said, 'frames': [], 'frames_omitted': 0, 'traceback': said + '\n'}
 
 
 def text(error, guard):
@@ -86,16 +86,16 @@ def _frames(stack, omitted):
     shown = []
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
-        source = linecache.getline(code.co_filename, line, frame.f_globals).strip() if line else ""
+        source = linecache.getline(code.co_filename, line, frame.f_globals).strip() if line else ''
         local, left = _locals(frame) if at >= len(stack) - FRAMES_WITH_LOCALS else ([], 0)
         shown.append(
             {
-                "function": getattr(code, "co_qualname", code.co_name),
-                "file": code.co_filename,
-                "line": line,
-                "source": source[:SOURCE_CHARS] or None,
-                "locals": local,
-                "locals_omitted": left,
+                'function': getattr(code, 'co_qualname', code.co_name),
+                'file': code.co_filename,
+                'line': line,
+                'source': source[:SOURCE_CHARS] or None,
+                'locals': local,
+                'locals_omitted': left,
             }
         )
     return shown
@@ -111,10 +111,10 @@ def _locals(frame):
         if len(shown) == LOCALS:
             break
         try:
-            row = {"type_name": looking.type_name(value), "repr": looking.static_text(value, LOCAL_CHARS)}
+            row = {'type_name': looking.type_name(value), 'repr': looking.static_text(value, LOCAL_CHARS)}
         except Exception as error:
-            row = {"type_name": "object", "repr": "<cannot be shown: %s>" % type(error).__name__}
-        shown.append({"name": str(name), **row})
+            row = {'type_name': 'object', 'repr': '<cannot be shown: %s>' % type(error).__name__}
+        shown.append({'name': str(name), **row})
     return shown, len(names) - len(shown)
 
 
@@ -127,29 +127,29 @@ def _guarded(make, guard):
         with guard(PATIENCE):
             return make()
     except DeadlineExceeded:
-        return "<its text took longer than %g s>" % PATIENCE
+        return '<its text took longer than %g s>' % PATIENCE
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as failed:
-        return "<its text could not be made: %s>" % type(failed).__name__
+        return '<its text could not be made: %s>' % type(failed).__name__
 
 
 def _text(error, stack, omitted, guard):
     def make():
         chain = _chain(error)
         if len(chain) > CHAIN:
-            kind = type_facts(error)["qualified"]
-            return "%s: %s\n(one of more than %d chained exceptions)\n" % (kind, error, CHAIN)
+            kind = type_facts(error)['qualified']
+            return '%s: %s\n(one of more than %d chained exceptions)\n' % (kind, error, CHAIN)
         whole = traceback.TracebackException(type(error), error, _rebuilt(stack))
         _leave_out_ours(whole)
         if omitted:
-            mark = traceback.FrameSummary("<%d frames left out>" % omitted, 0, "...", lookup_line=False, line="")
+            mark = traceback.FrameSummary('<%d frames left out>' % omitted, 0, '...', lookup_line=False, line='')
             whole.stack.insert(OUTER_FRAMES, mark)
         lines = list(whole.format())
-        if not stack and len(chain) == 1 and lines and lines[0].startswith("Traceback"):
+        if not stack and len(chain) == 1 and lines and lines[0].startswith('Traceback'):
             # The compiler's own complaint has no stack, and Python prints no heading for it.
             del lines[0]
-        return "".join(lines)
+        return ''.join(lines)
 
     return _guarded(make, guard)
 
@@ -179,14 +179,14 @@ def _chain(error):
 
 def _origin(error):
     if error.__cause__ is not None:
-        return "cause", error.__cause__
+        return 'cause', error.__cause__
     if error.__context__ is not None and not error.__suppress_context__:
-        return "context", error.__context__
+        return 'context', error.__context__
     return None, None
 
 
 def _notes(error):
-    notes = getattr(error, "__notes__", None)
+    notes = getattr(error, '__notes__', None)
     if type(notes) is not list:
         return []
     return [_cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]
@@ -198,4 +198,4 @@ def _cut(text, limit):
         return text
     head = limit // 4
     tail = limit - head
-    return "%s\n… %d characters left out …\n%s" % (text[:head], len(text) - limit, text[-tail:])
+    return '%s\n… %d characters left out …\n%s' % (text[:head], len(text) - limit, text[-tail:])

@@ -39,7 +39,7 @@ class Interrupts:
         self._leaving = False
         self._guards = []
         self._watched = None
-        self._asked_at = float("-inf")
+        self._asked_at = float('-inf')
         self._signalled = False
         self._handler = None
         self.script = False
@@ -196,7 +196,7 @@ class Interrupts:
 class _Shield:
     """Our own code beneath user code, whole. For any thread: only the exposed one is affected."""
 
-    __slots__ = ("_of",)
+    __slots__ = ('_of',)
 
     def __init__(self, of):
         self._of = of
@@ -219,7 +219,7 @@ class _Shield:
 
 
 class _Guard:
-    __slots__ = ("_of", "_seconds", "_mine", "until")
+    __slots__ = ('_of', '_seconds', '_mine', 'until')
 
     def __init__(self, of, seconds):
         self._of = of
@@ -244,7 +244,7 @@ class _Guard:
 
 
 def _signal_main(ident):
-    if hasattr(signal, "pthread_kill"):
+    if hasattr(signal, 'pthread_kill'):
         signal.pthread_kill(ident, signal.SIGINT)
     else:
         import _thread

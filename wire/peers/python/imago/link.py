@@ -53,7 +53,7 @@ class Link:
             self.close(error.code, error.message)
             return error
         except OSError as error:
-            return Broken("LINK_CLOSED", str(error))
+            return Broken('LINK_CLOSED', str(error))
         finally:
             self._end()
 
@@ -61,14 +61,14 @@ class Link:
         """Calls the daemon. ``answer(result, failure)`` comes once, on the reader's thread. Returns a give-up."""
         number = next(self._ids)
         self._asked[number] = answer
-        self._send({"type": "call", "id": number, "method": method, "params": params})
+        self._send({'type': 'call', 'id': number, 'method': method, 'params': params})
         if not self.open and self._asked.pop(number, None):
-            answer(None, {"code": "closed", "message": "the link to the daemon is down"})
+            answer(None, {'code': 'closed', 'message': 'the link to the daemon is down'})
 
         def give_up():
             if self._asked.pop(number, None):
                 self._given_up.add(number)
-                self._send({"type": "cancel", "id": number})
+                self._send({'type': 'cancel', 'id': number})
 
         return give_up
 
@@ -76,12 +76,12 @@ class Link:
         """Says something unasked, unless the other end is far behind; returns whether it was said."""
         if self._outbox.queued > HIGH:
             return False
-        self._send({"type": "note", "name": name, "params": params})
+        self._send({'type': 'note', 'name': name, 'params': params})
         return self.open
 
-    def close(self, code=None, message=""):
+    def close(self, code=None, message=''):
         if code is not None:
-            self._send({"type": "bye", "code": code, "message": message})
+            self._send({'type': 'bye', 'code': code, 'message': message})
         self._shut()
 
     def drained(self):
@@ -108,65 +108,65 @@ class Link:
         frames = []
         for body in bodies:
             frames += self._chunks.cut(body)
-        self._outbox.send(owner, [b"".join(frames)] if len(frames) == len(bodies) else frames)
+        self._outbox.send(owner, [b''.join(frames)] if len(frames) == len(bodies) else frames)
 
     def _take(self, message):
         if not isinstance(message, dict):
-            raise Broken("MESSAGE_INVALID", "a frame holds no message")
-        kind = message.get("type")
-        if kind == "call":
+            raise Broken('MESSAGE_INVALID', 'a frame holds no message')
+        kind = message.get('type')
+        if kind == 'call':
             self._take_call(message)
-        elif kind == "credit":
-            served = self._served.get(_number(message, "id"))
+        elif kind == 'credit':
+            served = self._served.get(_number(message, 'id'))
             if served is not None:
-                served.grant(_number(message, "bytes"))
-        elif kind == "cancel":
-            served = self._served.get(_number(message, "id"))
+                served.grant(_number(message, 'bytes'))
+        elif kind == 'cancel':
+            served = self._served.get(_number(message, 'id'))
             if served is not None:
                 served.cancel()
-        elif kind == "ping":
-            self._send({"type": "pong", "n": _number(message, "n")})
-        elif kind in ("return", "fail"):
+        elif kind == 'ping':
+            self._send({'type': 'pong', 'n': _number(message, 'n')})
+        elif kind in ('return', 'fail'):
             self._take_answer(message)
-        elif kind == "chunk":
+        elif kind == 'chunk':
             whole = self._chunks.join(message)
             if whole is not None:
-                if isinstance(whole, dict) and whole.get("type") == "chunk":
-                    raise Broken("PROTOCOL_BROKEN", "chunks made a chunk")
+                if isinstance(whole, dict) and whole.get('type') == 'chunk':
+                    raise Broken('PROTOCOL_BROKEN', 'chunks made a chunk')
                 self._take(whole)
-        elif kind == "note":
+        elif kind == 'note':
             if self._note is not None:
-                self._note(message.get("name"), message.get("params"))
-        elif kind == "event":
-            number = _number(message, "id")
+                self._note(message.get('name'), message.get('params'))
+        elif kind == 'event':
+            number = _number(message, 'id')
             if number not in self._asked and number not in self._given_up:
-                raise Broken("PROTOCOL_BROKEN", "an event belongs to no call")
-        elif kind == "bye":
+                raise Broken('PROTOCOL_BROKEN', 'an event belongs to no call')
+        elif kind == 'bye':
             self._shut()
-        elif kind != "pong":
-            raise Broken("MESSAGE_INVALID", "a message is of no known type")
+        elif kind != 'pong':
+            raise Broken('MESSAGE_INVALID', 'a message is of no known type')
 
     def _take_call(self, message):
-        number = _number(message, "id")
-        method = message.get("method")
+        number = _number(message, 'id')
+        method = message.get('method')
         if number <= self._last_id or not isinstance(method, str):
-            raise Broken("PROTOCOL_BROKEN", "a call names no method, or has the number of an earlier one")
+            raise Broken('PROTOCOL_BROKEN', 'a call names no method, or has the number of an earlier one')
         self._last_id = number
         served = self._served[number] = Served(self, number)
         try:
-            self._serve(served, method, message.get("params"))
+            self._serve(served, method, message.get('params'))
         except Fail as fail:
             served.fail(fail.code, fail.message)
 
     def _take_answer(self, message):
-        number = _number(message, "id")
+        number = _number(message, 'id')
         answer = self._asked.pop(number, None)
         if answer is not None:
-            answer(message.get("result"), message.get("error") if message["type"] == "fail" else None)
+            answer(message.get('result'), message.get('error') if message['type'] == 'fail' else None)
         elif number in self._given_up:
             self._given_up.discard(number)
         else:
-            raise Broken("PROTOCOL_BROKEN", "an answer belongs to no pending call")
+            raise Broken('PROTOCOL_BROKEN', 'an answer belongs to no pending call')
 
     def _shut(self):
         self.open = False
@@ -182,7 +182,7 @@ class Link:
         for number in list(self._asked):
             answer = self._asked.pop(number, None)
             if answer is not None:
-                answer(None, {"code": "closed", "message": "the link to the daemon was lost"})
+                answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
         for served in list(self._served.values()):
             served.lose()
         self._served.clear()
@@ -191,7 +191,7 @@ class Link:
 class Served:
     """One call that the daemon made here. Exactly one ``result`` or ``fail`` reaches it; later ones are ignored."""
 
-    __slots__ = ("link", "number", "granted", "spent", "on_cancel", "on_credit", "on_lost", "_ending")
+    __slots__ = ('link', 'number', 'granted', 'spent', 'on_cancel', 'on_credit', 'on_lost', '_ending')
 
     def __init__(self, link, number):
         self.link = link
@@ -207,9 +207,9 @@ class Served:
             return False
         link = self.link
         try:
-            link.post(self.number, [*before, link.encode({"type": "return", "id": self.number, "result": result})])
+            link.post(self.number, [*before, link.encode({'type': 'return', 'id': self.number, 'result': result})])
         except (TooLarge, ValueError, TypeError, OverflowError) as error:
-            self._send_failure("fault", "the answer could not be sent: %s" % error)
+            self._send_failure('fault', 'the answer could not be sent: %s' % error)
         return True
 
     def fail(self, code, message):
@@ -218,7 +218,7 @@ class Served:
 
     def event(self, event):
         """The event as a message, encoded; send it with ``post``. Its length is what it costs."""
-        return self.link.encode({"type": "event", "id": self.number, "event": event})
+        return self.link.encode({'type': 'event', 'id': self.number, 'event': event})
 
     def post(self, bodies):
         self.link.post(self.number, bodies)
@@ -244,12 +244,12 @@ class Served:
         return True
 
     def _send_failure(self, code, message):
-        failure = {"type": "fail", "id": self.number, "error": {"code": code, "message": message}}
+        failure = {'type': 'fail', 'id': self.number, 'error': {'code': code, 'message': message}}
         self.link.post(self.number, [self.link.encode(failure)])
 
 
 def _number(message, name):
     value = message.get(name)
     if type(value) is not int or value < 0:
-        raise Broken("MESSAGE_INVALID", "a %s has no usable %s" % (message.get("type"), name))
+        raise Broken('MESSAGE_INVALID', 'a %s has no usable %s' % (message.get('type'), name))
     return value

@@ -15,7 +15,7 @@ import threading
 HIGH = 1024 * 1024
 CUT = 80 * 1024 * 1024
 
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
+_AT_ONCE = getattr(socket, 'MSG_DONTWAIT', 0)
 
 
 class Outbox:
@@ -105,12 +105,12 @@ class Outbox:
         while self._first and size < 65536:
             frames.append(self._first.popleft())
             size += len(frames[-1])
-        return b"".join(frames)
+        return b''.join(frames)
 
     def _leave_to_helper(self):
         self._stalled.set()
         if self._helper is None:
-            self._helper = threading.Thread(target=self._help, name="imago-send", daemon=True)
+            self._helper = threading.Thread(target=self._help, name='imago-send', daemon=True)
             self._helper.start()
 
     def _help(self):
@@ -125,7 +125,7 @@ class Outbox:
 
     def _wait_for_room(self):
         try:
-            if hasattr(select, "poll"):
+            if hasattr(select, 'poll'):
                 poll = select.poll()
                 poll.register(self._connection, select.POLLOUT)
                 poll.poll(1000)

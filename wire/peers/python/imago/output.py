@@ -28,7 +28,7 @@ class Output:
         self._size = 0
         self._awaited = False
         self._flushing = threading.Lock()
-        self._unheard = {"stdout": 0, "stderr": 0}
+        self._unheard = {'stdout': 0, 'stderr': 0}
         self.current = None
 
     def write(self, stream, text):
@@ -96,7 +96,7 @@ class Output:
 
     def _hand_on(self, last, texts, hold):
         owner, stream = last
-        text = texts[0] if len(texts) == 1 else "".join(texts)
+        text = texts[0] if len(texts) == 1 else ''.join(texts)
         if owner is None or owner.outflow.ended:
             self._say(stream, text)
         else:
@@ -108,12 +108,12 @@ class Output:
         """Background output: nobody counts its credit, so it is dropped as soon as the daemon falls behind."""
         lost = self._unheard[stream]
         if lost:
-            if not self._note("output", {"stream": stream, "text": "\n[imago: %d characters were dropped]\n" % lost}):
+            if not self._note('output', {'stream': stream, 'text': '\n[imago: %d characters were dropped]\n' % lost}):
                 self._unheard[stream] += len(text)
                 return
             self._unheard[stream] = 0
         for start in range(0, len(text), EVENT):
-            if not self._note("output", {"stream": stream, "text": text[start : start + EVENT]}):
+            if not self._note('output', {'stream': stream, 'text': text[start : start + EVENT]}):
                 self._unheard[stream] += len(text) - start
                 return
 
@@ -229,7 +229,7 @@ class Way:
         credit = served.granted - served.spent
         if not self._kept:
             stream, count = next(iter(self._dropped.items()))
-            body = served.event({"type": "dropped", "stream": stream, "characters": count})
+            body = served.event({'type': 'dropped', 'stream': stream, 'characters': count})
             if len(body) > credit:
                 return None
             del self._dropped[stream]
@@ -237,7 +237,7 @@ class Way:
         stream, text = self._kept[0]
         size = min(len(text), EVENT, served.link.limits.chunk // 2)
         while size > 0:
-            body = served.event({"type": "output", "stream": stream, "text": text[:size]})
+            body = served.event({'type': 'output', 'stream': stream, 'text': text[:size]})
             if len(body) <= credit:
                 self._kept.popleft()
                 if size < len(text):

@@ -22,9 +22,9 @@ class Script:
 
     def run(self, evaluator, interrupts):
         """Runs the program to its end. If that takes long, evaluations meanwhile run on a thread of their own."""
-        namespace = sys.modules["__main__"].__dict__
+        namespace = sys.modules['__main__'].__dict__
         self._prepare(namespace)
-        aside = threading.Thread(target=self._serve_aside, args=(evaluator,), name="imago-eval", daemon=True)
+        aside = threading.Thread(target=self._serve_aside, args=(evaluator,), name='imago-eval', daemon=True)
         aside.start()
         parent = os.getpid()
         try:
@@ -49,14 +49,14 @@ class Script:
     def _prepare(self, namespace):
         sys.argv[:] = [self._path, *self._args]
         here = os.path.dirname(os.path.realpath(self._path))
-        if sys.path and sys.path[0] == "":
+        if sys.path and sys.path[0] == '':
             sys.path[0] = here
         else:
             sys.path.insert(0, here)
         namespace.update(
             __file__=self._path,
             __cached__=None,
-            __loader__=importlib.machinery.SourceFileLoader("__main__", self._path),
+            __loader__=importlib.machinery.SourceFileLoader('__main__', self._path),
         )
 
     def _report(self, guard):
@@ -68,4 +68,4 @@ class Script:
             sys.stderr.write(exceptions.text(error, guard))
         elif error.code not in (None, 0):
             name = os.path.basename(self._path)
-            sys.stderr.write("imago: %s ended with %r; its image stays live\n" % (name, error.code))
+            sys.stderr.write('imago: %s ended with %r; its image stays live\n' % (name, error.code))

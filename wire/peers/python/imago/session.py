@@ -55,12 +55,12 @@ class Session:
         """Asks whoever started ``call`` for a line, and waits. Raises ``EOFError`` saying why there is none."""
         link = self._link
         if call is None:
-            raise EOFError("nobody can be asked for input: no evaluation is running; pass the text as a value instead")
+            raise EOFError('nobody can be asked for input: no evaluation is running; pass the text as a value instead')
         if link is None:
-            raise EOFError("nobody can be asked for input: the link to the daemon is down")
+            raise EOFError('nobody can be asked for input: the link to the daemon is down')
         answers = queue.SimpleQueue()
-        question = {"type": "stdin", "prompt": prompt, "secret": secret}
-        give_up = link.ask("ask", {"call": call, "question": question}, lambda *answer: answers.put(answer))
+        question = {'type': 'stdin', 'prompt': prompt, 'secret': secret}
+        give_up = link.ask('ask', {'call': call, 'question': question}, lambda *answer: answers.put(answer))
         try:
             while True:
                 try:
@@ -72,10 +72,10 @@ class Session:
         except BaseException:
             give_up()
             raise
-        if failure is None and isinstance(result, dict) and isinstance(result.get("answer"), str):
-            return result["answer"]
-        why = failure.get("message") if isinstance(failure, dict) else "the daemon gave no answer"
-        raise EOFError("input was asked for, and not answered: %s" % why)
+        if failure is None and isinstance(result, dict) and isinstance(result.get('answer'), str):
+            return result['answer']
+        why = failure.get('message') if isinstance(failure, dict) else 'the daemon gave no answer'
+        raise EOFError('input was asked for, and not answered: %s' % why)
 
     def close(self):
         """Says the last of what is queued, for a moment, and closes."""
@@ -102,11 +102,11 @@ class Session:
         except BaseException:
             connection.close()
             raise
-        return Link(connection, frames, encodings()[welcome["encoding"]], limits, self.serve)
+        return Link(connection, frames, encodings()[welcome['encoding']], limits, self.serve)
 
     def _complain(self, error):
         """Once: a daemon that restarts is tried for long."""
         if not self._complained:
             self._complained = True
-            sys.__stderr__.write("imago: no link to the daemon: %s\n" % error)
+            sys.__stderr__.write('imago: no link to the daemon: %s\n' % error)
             sys.__stderr__.flush()

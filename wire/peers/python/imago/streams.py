@@ -12,10 +12,10 @@ import os
 class Out(io.TextIOBase):
     """A text stream whose writes go to ``write(stream, text)``. It cannot be closed."""
 
-    encoding = "utf-8"
-    errors = "backslashreplace"
+    encoding = 'utf-8'
+    errors = 'backslashreplace'
     newlines = None
-    mode = "w"
+    mode = 'w'
     line_buffering = False
     write_through = True
 
@@ -24,15 +24,15 @@ class Out(io.TextIOBase):
         self._streams = streams
         self._stream = name
         self._descriptor = descriptor
-        self.name = "<%s>" % name
+        self.name = '<%s>' % name
         self.buffer = _Bytes(self)
         #: What was written last: where ``input`` has just written its prompt, the prompt.
-        self.last = ""
+        self.last = ''
 
     def write(self, text):
         if type(text) is not str:
             if not isinstance(text, str):
-                raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+                raise TypeError('write() argument must be str, not %s' % type(text).__name__)
             text = str.__str__(text)
         if text:
             self.last = text
@@ -64,9 +64,9 @@ class _Bytes(io.BufferedIOBase):
     def __init__(self, text):
         super().__init__()
         self._text = text
-        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._decoder = codecs.getincrementaldecoder('utf-8')('backslashreplace')
         self.raw = self
-        self.mode = "wb"
+        self.mode = 'wb'
         self.name = text.name
 
     def write(self, data):
@@ -90,22 +90,22 @@ class _Bytes(io.BufferedIOBase):
 class In(io.TextIOBase):
     """A text stream that asks whoever started the evaluation, a line at a time. ``EOFError`` says why nobody answered."""
 
-    encoding = "utf-8"
-    errors = "strict"
+    encoding = 'utf-8'
+    errors = 'strict'
     newlines = None
-    mode = "r"
-    name = "<stdin>"
+    mode = 'r'
+    name = '<stdin>'
 
     def __init__(self, ask, prompt):
         super().__init__()
         self._ask = ask
         self._prompt = prompt
-        self._rest = ""
+        self._rest = ''
         self.buffer = io.BufferedReader(_AskedBytes(self))
 
     def readline(self, size=-1):
-        line = self._rest or self._ask(self._prompt(), False) + "\n"
-        end = line.find("\n") + 1 or len(line)
+        line = self._rest or self._ask(self._prompt(), False) + '\n'
+        end = line.find('\n') + 1 or len(line)
         if size is not None and 0 <= size < end:
             end = size
         self._rest = line[end:]
@@ -121,7 +121,7 @@ class In(io.TextIOBase):
         except EOFError:
             if not lines:
                 raise
-        return "".join(lines)
+        return ''.join(lines)
 
     def close(self):
         """Without effect, as for the other streams."""
@@ -140,7 +140,7 @@ class _AskedBytes(io.RawIOBase):
     def __init__(self, text):
         super().__init__()
         self._text = text
-        self._rest = b""
+        self._rest = b''
 
     def readinto(self, buffer):
         if not self._rest:
@@ -161,8 +161,8 @@ class Streams:
         self._output = output
         self._shield = shield
         self._direct = False
-        self.out = Out(self, "stdout", 1)
-        self.err = Out(self, "stderr", 2)
+        self.out = Out(self, 'stdout', 1)
+        self.err = Out(self, 'stderr', 2)
         self._in = In(ask, self._prompt)
         self._ask = ask
 
@@ -171,11 +171,11 @@ class Streams:
         import sys
 
         for real in (sys.__stdout__, sys.__stderr__):
-            if hasattr(real, "reconfigure"):
-                real.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+            if hasattr(real, 'reconfigure'):
+                real.reconfigure(encoding='utf-8', errors='backslashreplace', line_buffering=True)
         sys.stdin, sys.stdout, sys.stderr = self._in, self.out, self.err
 
-        def ask_secretly(prompt="Password: ", stream=None, **_):
+        def ask_secretly(prompt='Password: ', stream=None, **_):
             """Asks whoever started the evaluation, who is told not to show what is typed."""
             return self._ask(prompt, True)
 
@@ -187,14 +187,14 @@ class Streams:
 
     def write(self, stream, descriptor, text):
         if self._direct:
-            _write_all(descriptor, text.encode("utf-8", "backslashreplace"))
+            _write_all(descriptor, text.encode('utf-8', 'backslashreplace'))
             return
         with self._shield:
             self._output.write(stream, text)
 
     def _prompt(self):
         """The line that stands unfinished on standard output: what ``input`` has just printed."""
-        return self.out.last.rpartition("\n")[2][-1000:]
+        return self.out.last.rpartition('\n')[2][-1000:]
 
 
 def _write_all(descriptor, data):

@@ -22,7 +22,7 @@ class Workers:
                 self._free -= 1
             elif self._count < MOST:
                 self._count += 1
-                threading.Thread(target=self._work, name="imago-look", daemon=True).start()
+                threading.Thread(target=self._work, name='imago-look', daemon=True).start()
         self._tasks.put(task)
 
     def _work(self):
@@ -31,6 +31,6 @@ class Workers:
             try:
                 task()
             except BaseException:
-                report_fault("a look")
+                report_fault('a look')
             with self._changing:
                 self._free += 1
