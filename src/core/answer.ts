@@ -1,0 +1,36 @@
+import type { Envelope, Outcome, ToolError } from '../../tools/outcome.ts'
+import { failedInside } from '../../tools/outcome.ts'
+import { bound } from './bounds.ts'
+import { beginning } from './cut.ts'
+import type { TextStore } from './texts.ts'
+
+const MESSAGE_CHARS = 4 * 1024
+
+/** How a call ended, once it has: a call that rises has not. */
+export type Ended = Exclude<Outcome, { type: 'rises' }>
+
+/** An outcome within the bounds of an answer. What is cut can be read by its handle. */
+export function bounded(outcome: Outcome, texts: Pick<TextStore, 'keep'>): Ended {
+  switch (outcome.type) {
+    case 'ok':
+      return { type: 'ok', result: bound(outcome.result, texts) }
+    case 'failed':
+      return { type: 'failed', error: boundedError(outcome.error, texts) }
+    case 'rises':
+      return failedInside('handler_fault', {
+        message: `It rose to ${outcome.level} and no further.`,
+      }) as Ended
+    default:
+      return outcome satisfies never
+  }
+}
+
+function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolError {
+  const details = bound(error.details, texts) as Readonly<Record<string, unknown>>
+  return { ...error, message: beginning(error.message, MESSAGE_CHARS), details }
+}
+
+/** The one form in which every call is answered. */
+export function enveloped(ended: Ended): Envelope {
+  return ended.type === 'ok' ? { ok: true, result: ended.result } : { ok: false, error: ended.error }
+}

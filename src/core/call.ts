@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import type { Jobs, Profile, Texts } from '../../tools/define.ts'
+import type { Envelope, Outcome } from '../../tools/outcome.ts'
+import type { CallId, Question, Stream } from '../../wire/kernel.ts'
+import { bounded, enveloped } from './answer.ts'
+import { type Clock, SYSTEM_CLOCK } from './clock.ts'
+import { faultOf } from './faults.ts'
+import { Flight } from './flight.ts'
+import { openJobs } from './jobs.ts'
+import type { Journal } from './journal.ts'
+import type { Kernels } from './kernels.ts'
+import { openOnce } from './once.ts'
+import { type PathOptions, walk } from './path.ts'
+import type { Policy } from './policy.ts'
+import { forgotten, otherCall, tooManyPending } from './refusals.ts'
+import type { Registry } from './registry.ts'
+import { openTexts } from './texts.ts'
+import { waitFor } from './waiting.ts'
+
+/** Who makes a call. Nothing in a message can change it: it comes from the connection. */
+export interface Caller {
+  readonly id: string
+  readonly kind: 'cli' | 'mcp' | 'console' | 'test'
+  /** The project; its default kernel is used where none is named, and its policy holds. */
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  /** It was told that safe tools only read: a call of one that would have to run code is refused. */
+  readonly readOnlyPromised: boolean
+  readonly profile: Profile
+}
+
+export interface CallRequest {
+  readonly tool: string
+  /** May hold the reserved `kernel` and `patience` (seconds). Left out means none. */
+  readonly args: unknown
+  readonly caller: Caller
+  /** The caller's own name for this call. Asking again under it joins the call, or gives its answer; it never runs twice. */
+  readonly call?: CallId | undefined
+  /** Aborts when the caller cancels on purpose, and only then: going away ends no call. */
+  readonly signal?: AbortSignal | undefined
+  /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
+  readonly gone?: AbortSignal | undefined
+  /** News, in order, until the answer. Must not throw. */
+  on?(event: CallEvent): void
+  /** Puts a question of the running code to the caller. */
+  ask?(question: Question): Promise<string>
+}
+
+export type CallEvent =
+  /** It was let through the gate, and begins now. */
+  | { readonly type: 'dispatched'; readonly call: CallId; readonly kernel: string | null }
+  | { readonly type: 'output'; readonly stream: Stream; readonly text: string }
+  /** It still runs; about once a second. */
+  | { readonly type: 'progress'; readonly message: string; readonly elapsed_ms: number }
+
+/** The one path for every call, whoever makes it. */
+export interface Calls {
+  /**
+   * Finds the tool, checks the arguments, asks the gate, writes the journal, runs, bounds, and answers. Never
+   * rejects. The answer of a call that outlives the caller's patience names a job, and the call goes on.
+   */
+  run(request: CallRequest): Promise<Envelope>
+  /** How many calls are under way, jobs included. */
+  busy(): number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  /** Lets go of what is kept of earlier calls. What still runs is not ended. */
+  close(): void
+}
+
+export interface CallsOptions {
+  readonly registry: Registry
+  readonly kernels: Pick<Kernels, 'resolve'>
+  readonly policy: Policy
+  readonly journal: Journal
+  /** Long output goes to files below it. */
+  readonly stateDir: string
+  /** Faults, with their stacks; they are not for callers. */
+  readonly log: (message: string, error: unknown) => void
+  /** How long a caller waits for running code before it is answered with a job, in milliseconds. */
+  readonly patienceMs?: number
+  /** How long a look may take, in milliseconds. */
+  readonly lookMs?: number
+  /** Calls of one caller that may be under way, jobs included. */
+  readonly pending?: number
+  readonly clock?: Clock
+}
+
+const DEFAULTS = { patienceMs: 60_000, lookMs: 5_000, pending: 32, clock: SYSTEM_CLOCK }
+/** How long a cancelled call is watched for its end before its caller is answered, in milliseconds. */
+const CANCEL_MS = 5_000
+
+export function openCalls(given: CallsOptions): Calls {
+  const options = { ...DEFAULTS, ...given }
+  const { clock, log } = options
+  const jobs = openJobs(clock)
+  const texts = openTexts(options)
+  const once = openOnce()
+  const pending = new Map<string, number>()
+  const path: PathOptions = { ...options, jobs, texts }
+  const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
+
+  /** Counts the call with its caller until it ends, however long that takes. */
+  function begin(request: CallRequest): Flight {
+    const { id } = request.caller
+    const flight = new Flight({
+      call: request.call ?? (randomUUID() as CallId),
+      request,
+      began: clock.now(),
+      patienceMs: options.patienceMs,
+      walk: started => walk(started, request, path),
+    })
+    if (request.call !== undefined) once.begin(flight, request)
+    pending.set(id, (pending.get(id) ?? 0) + 1)
+    void flight.done.then(() => {
+      const left = (pending.get(id) ?? 1) - 1
+      if (left === 0) pending.delete(id)
+      else pending.set(id, left)
+      once.end(flight)
+    })
+    return flight
+  }
+
+  /** The call to wait for, new or known, or why there is none. */
+  function admit(request: CallRequest): Flight | Outcome<never> {
+    const before = request.call === undefined ? NEW : once.before(request.call, request)
+    switch (before.type) {
+      case 'same':
+        return before.flight
+      case 'other':
+        return otherCall(String(request.call))
+      case 'forgotten':
+        return forgotten(String(request.call))
+      case 'new': {
+        const count = pending.get(request.caller.id) ?? 0
+        if (count >= options.pending) return tooManyPending({ pending: count, most: options.pending })
+        return begin(request)
+      }
+      default:
+        return before satisfies never
+    }
+  }
+
+  return {
+    async run(request) {
+      try {
+        const admitted = admit(request)
+        if (!(admitted instanceof Flight)) return answered(admitted)
+        return await waitFor({ flight: admitted, request, clock, cancelMs: CANCEL_MS })
+      } catch (error) {
+        const { tool } = request
+        return answered(faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log }))
+      }
+    },
+    busy: () => [...pending.values()].reduce((sum, count) => sum + count, 0),
+    jobs,
+    texts,
+    close: () => texts.close(),
+  }
+}
+
+const NEW = { type: 'new' } as const

@@ -1,0 +1,97 @@
+import type { Level } from '../../tools/define.ts'
+
+/** What the gate can say of a call. Later ones are stricter. */
+export const DECISIONS = ['allow', 'ask', 'deny'] as const
+export type Decision = (typeof DECISIONS)[number]
+
+/** What running code can be about to do outside the image. */
+export const EFFECTS = ['write_file', 'start_process', 'open_connection'] as const
+export type Effect = (typeof EFFECTS)[number]
+
+/** One line of policy. What it names must match; what it leaves out matches anything. It never sees code. */
+export interface Rule {
+  readonly decision: Decision
+  /** A tool's name, or the beginning of one before a last `*`. */
+  readonly tool?: string | undefined
+  readonly level?: Level | undefined
+  /** A kernel's name, or the beginning of one before a last `*`. */
+  readonly kernel?: string | undefined
+  /** An absolute path: this file, or anything inside this directory. */
+  readonly path?: string | undefined
+  readonly effect?: Effect | undefined
+  readonly from: Source
+}
+
+/** Where a rule was written. `number` counts the rules of a file from 1. */
+export type Source =
+  | { readonly type: 'default' }
+  | { readonly type: 'user' | 'project'; readonly file: string; readonly number: number }
+
+/** What is asked of the gate. `kernel` is null for a tool that works without one, `path` a real path. */
+export interface Asked {
+  readonly tool: string
+  readonly level: Level
+  readonly kernel: string | null
+  readonly path?: string
+  readonly effects?: readonly Effect[]
+  readonly rules: readonly Rule[]
+}
+
+export interface Verdict {
+  readonly decision: Decision
+  /** The rule that decided; the first one, where several say the same. */
+  readonly rule: Rule
+}
+
+/** What holds where no rule matches: safe runs, cautious runs and is logged, dangerous asks. */
+export const DEFAULTS: Readonly<Record<Level, Verdict>> = {
+  safe: fallback('allow', 'safe'),
+  cautious: fallback('allow', 'cautious'),
+  dangerous: fallback('ask', 'dangerous'),
+}
+
+/**
+ * Whether a call may run. Pure: the same question has the same answer. Of the rules that match, the strictest
+ * decides (`deny` over `ask` over `allow`), however specific the others are. Each effect is judged by itself, and
+ * the strictest answer holds for the call.
+ */
+export function decide(asked: Asked): Verdict {
+  const { effects = [] } = asked
+  if (effects.length === 0) return judge(asked, undefined)
+  return effects.map(effect => judge(asked, effect)).reduce(stricter)
+}
+
+function judge(asked: Asked, effect: Effect | undefined): Verdict {
+  const verdicts = asked.rules
+    .filter(rule => matches(rule, asked, effect))
+    .map(rule => ({ decision: rule.decision, rule }))
+  return verdicts.length === 0 ? DEFAULTS[asked.level] : verdicts.reduce(stricter)
+}
+
+function stricter(one: Verdict, other: Verdict): Verdict {
+  return DECISIONS.indexOf(other.decision) > DECISIONS.indexOf(one.decision) ? other : one
+}
+
+function matches(rule: Rule, asked: Asked, effect: Effect | undefined): boolean {
+  return (
+    (rule.tool === undefined || named(rule.tool, asked.tool)) &&
+    (rule.level === undefined || rule.level === asked.level) &&
+    (rule.kernel === undefined || (asked.kernel !== null && named(rule.kernel, asked.kernel))) &&
+    (rule.path === undefined || (asked.path !== undefined && within(rule.path, asked.path))) &&
+    (rule.effect === undefined || rule.effect === effect)
+  )
+}
+
+function named(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+}
+
+/** By components: `/a/b` holds `/a/b/c` and not `/a/bc`. */
+function within(directory: string, path: string): boolean {
+  const trimmed = directory.endsWith('/') ? directory.slice(0, -1) : directory
+  return path === trimmed || path.startsWith(`${trimmed}/`)
+}
+
+function fallback(decision: Decision, level: Level): Verdict {
+  return { decision, rule: { decision, level, from: { type: 'default' } } }
+}

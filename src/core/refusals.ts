@@ -1,0 +1,130 @@
+import type { Level, Tool } from '../../tools/define.ts'
+import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import type { Verdict } from './gate.ts'
+import type { Rules } from './policy.ts'
+import type { Registry } from './registry.ts'
+
+/** What a caller is told when a call did not run. Each says why, and what can be done. */
+
+export function unknownTool(name: string, registry: Registry): Outcome<never> {
+  const nearest = registry.nearest(name)
+  const tools = registry.list('full').map(tool => tool.name)
+  const shown = JSON.stringify(name.slice(0, 100))
+  const hint = nearest.length > 0 ? ` Nearest: ${nearest.join(', ')}.` : ''
+  return failed('unknown_function', {
+    message: `There is no tool ${shown}.${hint}`,
+    details: { tool: name.slice(0, 100), nearest },
+    next:
+      tools.length <= 20
+        ? `The tools are: ${tools.join(', ')}.`
+        : 'imago tools lists all of them, with their arguments.',
+  })
+}
+
+/** The client was promised that this tool only reads. */
+export function needsEvaluation(tool: Tool, because: string): Outcome<never> {
+  return failed('needs_evaluation', {
+    message: `${tool.name} was promised to change nothing, and this would have to run code: ${because}. Nothing ran.`,
+    details: { because },
+    next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
+  })
+}
+
+export function tooManyPending({ pending, most }: { pending: number; most: number }): Outcome<never> {
+  return failed('busy', {
+    message: `${pending} calls of this caller are under way already; ${most} is the most. Nothing ran.`,
+    details: { pending, most },
+    next: 'Wait for one of them to end, with job, and call again.',
+  })
+}
+
+export function otherCall(call: string): Outcome<never> {
+  return failed('invalid_args', {
+    message: `The call ${call} was made before with another tool or other arguments. It keeps its meaning, and nothing ran.`,
+    details: { call },
+    next: 'Use a new name for a new call.',
+  })
+}
+
+/** It ran, and what came of it has made room for newer results. */
+export function forgotten(call: string): Outcome<never> {
+  return failed('outcome_unknown', {
+    message: `The call ${call} was made before, and its result is no longer kept. It was not run again.`,
+    details: { call },
+    next: 'Look at what is there before deciding to run anything again.',
+  })
+}
+
+export function journalUnavailable(error: unknown): Outcome<never> {
+  return failedInside('journal_unavailable', {
+    message: `${error instanceof Error ? error.message : String(error)} What may change something is not run without a record. Nothing ran.`,
+    next: 'Looking goes on working. A person has to make the state directory writable, then call again.',
+  })
+}
+
+export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly string[] }): Outcome<never> {
+  return failed('not_available', {
+    message: `${o.kernel} cannot do what ${o.tool.name} needs: ${o.missing.join(', ')}.`,
+    details: { kernel: o.kernel, missing: o.missing },
+    next: 'Use another kernel, or another tool.',
+  })
+}
+
+export function kernelGone(kernel: string): Outcome<never> {
+  return failed('kernel_unavailable', {
+    message: `The kernel ${kernel} has ended. Nothing ran.`,
+    details: { kernel },
+    next: 'Call again; a kernel that Imago owns is started anew.',
+  })
+}
+
+/** Nothing that a broken policy might forbid runs. */
+export function policyBroken(problem: string): Outcome<never> {
+  return failed('denied', {
+    message: `The policy cannot be relied on, so that only looking is allowed: ${problem} Nothing ran.`,
+    details: { problem },
+    next: 'Stop here: a person has to correct the file. Do not try another way.',
+  })
+}
+
+export interface Judged {
+  readonly tool: Tool
+  readonly level: Level
+  readonly kernel: string | null
+  readonly verdict: Verdict
+  readonly policy: Rules
+}
+
+/** What the gate did not allow. To ask somebody is to be refused, as long as nobody can be asked. */
+export function refused(judged: Judged): Outcome<never> {
+  const { tool, level, kernel, verdict } = judged
+  const what = `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`
+  const details = { tool: tool.name, level, kernel, rule: verdict.rule }
+  const next = 'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
+  if (verdict.decision === 'deny')
+    return failed('denied', {
+      message: `${ruleName(verdict)} denies ${what}. Nothing ran.`,
+      details,
+      next,
+    })
+  return failed('approval_unavailable', {
+    message: `${what} needs approval, and nobody can be asked. Nothing ran. ${remedy(judged)}`,
+    details,
+    next,
+  })
+}
+
+/** What a person could do about it. The exact text, so that nobody has to guess at a rule. */
+function remedy({ tool, level, verdict, policy }: Judged): string {
+  const { from } = verdict.rule
+  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"`
+  const allow = `a person may allow it by adding these lines to ${policy.userFile}:\n${rule}`
+  if (from.type === 'default') return `If that is right, ${allow}`
+  const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`
+  return `${removed} If that is right, a person may take it out, and ${allow.replace('a person ', '')}`
+}
+
+function ruleName({ rule: { from, level } }: Verdict): string {
+  if (from.type === 'default') return `The default for what is ${level}`
+  return `Rule ${from.number} of ${from.file}`
+}

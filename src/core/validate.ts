@@ -1,0 +1,150 @@
+import type { z } from 'zod'
+import type { Tool } from '../../tools/define.ts'
+import { type ToolError, toolError } from '../../tools/outcome.ts'
+import { expected, kindOf, shown } from './expected.ts'
+import { nearest } from './nearest.ts'
+import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
+
+/** Arguments that fit, with the reserved ones apart. */
+export interface Checked {
+  readonly type: 'valid'
+  readonly args: Readonly<Record<string, unknown>>
+  readonly kernel: string | undefined
+  /** Seconds; `undefined` leaves it to the configuration. */
+  readonly patience: number | undefined
+}
+
+/** One thing that is wrong with the arguments; `path` is empty where it concerns them all. */
+export interface Problem {
+  readonly path: string
+  readonly problem: string
+}
+
+/**
+ * The arguments of one call, judged by the strict schema of its tool. What does not fit is answered with
+ * `invalid_args`: every problem in plain words, and each again as data in `details.issues`.
+ */
+export function validate(
+  tool: Tool,
+  args: unknown,
+  registry: Pick<Registry, 'schema'>,
+): Checked | { readonly type: 'invalid'; readonly error: ToolError } {
+  if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)])
+  const { own, reserved } = split(tool, args)
+  const checked = tool.parameters.safeParse(own)
+  const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
+  if (checked.success && beside.success)
+    return {
+      type: 'valid',
+      args: checked.data,
+      kernel: beside.data.kernel,
+      patience: beside.data.patience,
+    }
+  const issues = [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])]
+  const schema = registry.schema(tool)
+  return refuse(
+    tool,
+    issues.flatMap(issue => problemsOf(issue, { tool, args, schema })),
+  )
+}
+
+type Reserved = ReturnType<typeof RESERVED_PARAMETERS.safeParse>
+const NONE: Reserved = { success: true, data: {} }
+
+function split(tool: Tool, args: Readonly<Record<string, unknown>>) {
+  const mixed = tool.needs.length > 0 && (Object.hasOwn(args, 'kernel') || Object.hasOwn(args, 'patience'))
+  if (!mixed) return { own: args, reserved: undefined }
+  const { kernel, patience, ...own } = args
+  return { own, reserved: { kernel, patience } }
+}
+
+interface Given {
+  readonly tool: Tool
+  readonly args: Readonly<Record<string, unknown>>
+  readonly schema: JsonSchema
+}
+
+function problemsOf(issue: z.core.$ZodIssue, given: Given): Problem[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map(key => unknownKey(key, issue.path, given))
+  const path = issue.path.map(String)
+  const name = pathText(path)
+  const value = valueAt(given.args, path)
+  if (value === undefined) return [{ path: name, problem: `"${name}" is required${describing(path, given)}` }]
+  const schema = schemaAt(given.schema, path)
+  if (issue.code === 'custom' || schema === undefined)
+    return [{ path: name, problem: `"${name}": ${issue.message}` }]
+  const tooLong = lengthProblem(value, schema)
+  if (tooLong !== undefined) return [{ path: name, problem: `"${name}" ${tooLong}` }]
+  return [{ path: name, problem: `"${name}" must be ${expected(schema)}, got ${shown(value)}` }]
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], { tool, schema }: Given): Problem {
+  const inside = path.map(String)
+  const names = Object.keys((schemaAt(schema, inside)?.properties ?? {}) as object)
+  const [likely] = nearest(key, names)
+  const whose = inside.length === 0 ? `an argument of ${tool.name}` : `a field of "${pathText(inside)}"`
+  const hint = likely === undefined ? takes(names) : `; did you mean "${likely}"?`
+  return { path: pathText([...inside, key.slice(0, 64)]), problem: `${shown(key)} is not ${whose}${hint}` }
+}
+
+const takes = (names: readonly string[]) =>
+  names.length === 0 ? ', which takes none' : `; it takes ${names.map(name => `"${name}"`).join(', ')}`
+
+function lengthProblem(value: unknown, schema: JsonSchema): string | undefined {
+  const most = schema.maxLength
+  if (typeof value !== 'string' || typeof most !== 'number' || value.length <= most) return undefined
+  return `is ${grouped(value.length)} characters long; the limit is ${grouped(most)}`
+}
+
+const grouped = (count: number) => count.toLocaleString('en-US')
+
+function describing(path: readonly string[], { schema }: Given): string {
+  const description = schemaAt(schema, path)?.description
+  return typeof description === 'string' ? ` (${description.replace(/\.$/, '')})` : ''
+}
+
+function notAnObject(tool: Tool, args: unknown): Problem {
+  return {
+    path: '',
+    problem: `the arguments of ${tool.name} must be one object, such as ${example(tool)}; got ${kindOf(args)}`,
+  }
+}
+
+const example = (tool: Tool) => JSON.stringify(tool.examples[0]?.args ?? {})
+
+function refuse(tool: Tool, problems: readonly Problem[]) {
+  const issues = problems.slice(0, 20)
+  const more = problems.length > issues.length ? `; and ${problems.length - issues.length} more` : ''
+  const error = toolError('invalid_args', {
+    message: `${issues.map(({ problem }) => problem).join('; ')}${more}. Nothing ran.`,
+    details: { tool: tool.name, issues },
+    next: `Correct the arguments and call ${tool.name} again.`,
+  })
+  return { type: 'invalid', error } as const
+}
+
+function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let here: unknown = schema
+  for (const step of path) {
+    if (!isRecord(here)) return undefined
+    here =
+      isRecord(here.properties) && Object.hasOwn(here.properties, step) ? here.properties[step] : here.items
+  }
+  return isRecord(here) ? here : undefined
+}
+
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let here = args
+  for (const step of path)
+    here =
+      typeof here === 'object' && here !== null && Object.hasOwn(here, step)
+        ? Reflect.get(here, step)
+        : undefined
+  return here
+}
+
+const pathText = (path: readonly string[]) => path.join('.')
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,74 @@
+import type { Envelope } from '../../tools/outcome.ts'
+import { running } from '../../tools/running.ts'
+import type { CallRequest } from './call.ts'
+import type { Clock } from './clock.ts'
+import type { Flight } from './flight.ts'
+import type { TrackedJob } from './jobs.ts'
+
+/** How often a caller is told that its call still runs, in milliseconds. */
+const PROGRESS_MS = 1_000
+
+export interface Waiting {
+  readonly flight: Flight
+  readonly request: CallRequest
+  readonly clock: Clock
+  /** How long after a cancel the caller waits to see the code stop, in milliseconds. */
+  readonly cancelMs: number
+}
+
+/**
+ * What one caller is answered: how the call ended or, once its patience is over, that it goes on as a job. An
+ * aborted request has the call cancelled, and waits a little for what comes of that. Never rejects.
+ */
+export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<Envelope> {
+  return new Promise(resolve => {
+    const endings = [flight.join(request), progress({ flight, request, clock })]
+    const answer = (envelope: Envelope) => {
+      for (const end of endings.splice(0)) end()
+      resolve(envelope)
+    }
+    const goOn = (job: TrackedJob) => {
+      job.told()
+      answer({ ok: true, result: running(job) })
+    }
+    const wait = (ms: number) =>
+      flight.whenTracked(job => {
+        if (ms === 0) goOn(job)
+        else endings.push(clock.after(ms, () => goOn(job)))
+      })
+
+    void flight.done.then(answer)
+    endings.push(
+      flight.whenTracked(() => endings.push(wait(flight.patienceMs))),
+      onAbort(request.signal, () => {
+        flight.cancel()
+        endings.push(wait(cancelMs))
+      }),
+      onAbort(request.gone, () => endings.push(wait(0))),
+    )
+  })
+}
+
+function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+  if (signal === undefined) return () => undefined
+  if (signal.aborted) run()
+  else signal.addEventListener('abort', run, { once: true })
+  return () => signal.removeEventListener('abort', run)
+}
+
+/** News that nothing is new, for whoever listens. */
+function progress({ flight, request, clock }: Omit<Waiting, 'cancelMs'>): () => void {
+  const { on } = request
+  if (on === undefined) return () => undefined
+  const tick = () => {
+    const where = flight.job === undefined ? '' : ` in ${flight.job.kernelName}`
+    on({
+      type: 'progress',
+      message: `${flight.tool} goes on${where}`,
+      elapsed_ms: Math.round(clock.now() - flight.began),
+    })
+    takeBack = clock.after(PROGRESS_MS, tick)
+  }
+  let takeBack = clock.after(PROGRESS_MS, tick)
+  return () => takeBack()
+}
