@@ -27,7 +27,7 @@ const TABLE: readonly Row[] = [
   {
     layer: 'src/core',
     may: ['tools', 'wire/kernel.ts', 'wire/errors.ts'],
-    packages: ['zod', 'p-timeout', 'node:'],
+    packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
   },
   // What a process needs before it is a client or the daemon: paths, configuration, the log.
