@@ -169,7 +169,7 @@ export class FramedKernel implements Kernel {
 
   /** Asks an owned image to end its process in order; resolves once it has agreed, or can no longer be asked. */
   async askToEnd(deadlineMs: number): Promise<void> {
-    this.#line.expectEnd()
+    this.#line.expectEnd('stopped')
     await this.#line.link.call('stop', {}, { deadlineMs }).catch(() => {})
   }
 
@@ -184,9 +184,9 @@ export class FramedKernel implements Kernel {
   }
 
   async #letGo(): Promise<void> {
-    this.#line.expectEnd()
-    await this.#options.release?.()
-    this.#line.lose({ reason: 'closed', message: `${this.#options.name} was let go of.` })
+    const { name, release } = this.#options
+    if (release) await release()
+    else this.#line.lose({ reason: 'closed', message: `${name} was let go of.` })
     await this.#line.link.closed
   }
 

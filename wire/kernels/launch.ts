@@ -105,10 +105,10 @@ interface Parts {
 
 /** Lets the peer in, and ties its life and that of its process together. */
 async function admit({ request, limits, door, child, secret, command }: Parts): Promise<Launched> {
-  let stopping: Promise<void> | undefined
+  let ending: Promise<void> | undefined
   const stop = () => {
-    stopping ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
-    return stopping
+    ending ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
+    return ending
   }
   const kernel = await firstToProve({
     door,
@@ -129,7 +129,7 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
   void kernel.ended.then(() => child.kill())
   void child.ended.then(async end => {
     await Promise.race([kernel.disconnected(), pause(LAST_READ_MS)])
-    kernel.lose(stopping ? { reason: 'closed', message: `${request.name} was stopped.` } : end)
+    kernel.lose(end)
     await door.close()
   })
   return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
@@ -174,7 +174,7 @@ async function endInOrder(parts: {
   const { kernel, child, stopMs } = parts
   await Promise.race([kernel.askToEnd(stopMs).then(() => child.ended), pause(stopMs)])
   child.kill()
-  await child.ended
+  await kernel.ended
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())

@@ -31,7 +31,7 @@ export class Line {
   #end: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
   #absence: Absence | undefined
-  #finalBreak = false
+  #expected: KernelEnd | undefined
 
   /** Waits for the handshake, and throws what `acceptKernel` throws. */
   static async open(options: LineOptions): Promise<Line> {
@@ -80,18 +80,18 @@ export class Line {
     await former.close()
   }
 
-  /** The next break of the link is its end, because the image is being let go of. */
-  expectEnd(): void {
-    this.#finalBreak = true
+  /** The image is being let go of: the next break of its link is its end, and nothing comes back after it. */
+  expectEnd(how: string): void {
+    this.#expected ??= { reason: 'closed', message: `${this.#options.name} was ${how}.` }
   }
 
-  /** The image is gone: closes the link, and settles `ended`. Later ends change nothing. */
+  /** The image is gone: closes the link, and settles `ended`, once. An end that was expected goes before the one told here. */
   lose(end: KernelEnd): void {
     if (this.#end) return
-    this.#end = end
+    this.#end = this.#expected ?? end
     this.#absence?.finish()
     this.#absence = undefined
-    this.#settleEnded(end)
+    this.#settleEnded(this.#end)
     void this.#link.close()
   }
 
@@ -109,7 +109,7 @@ export class Line {
     if (link !== this.#link || this.#end) return
     const { name, rejoinMs = 0 } = this.#options
     const why = fault?.message ?? 'the other end closed the link'
-    if (this.#finalBreak) this.lose({ reason: 'closed', message: `${name} was let go of.` })
+    if (this.#expected) this.lose(this.#expected)
     else if (rejoinMs === 0) this.lose({ reason: 'lost', message: `${name} was lost: ${why}` })
     else {
       const message = `${name} was lost, and did not come back within ${rejoinMs} ms: ${why}`

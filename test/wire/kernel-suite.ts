@@ -1,0 +1,323 @@
+import type { Kernel, Watcher } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { codeOf, evaluate, newCall, printed } from '../support/heard.ts'
+import type { Snippets } from '../support/snippets.ts'
+
+export interface SuiteOptions {
+  readonly title: string
+  readonly snippets: Snippets
+  /** A kernel of its own each time; the suite closes it. */
+  open(): Promise<Kernel>
+}
+
+const LOOK = { deadlineMs: 5_000 }
+
+/**
+ * What every kernel must satisfy, whatever its language; proved on the real runtime. Adds the facts to the test run, on one kernel, and on fresh ones where a fact ends its kernel.
+ */
+export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
+  const test = suite(title, { limitMs: 40_000 })
+  let kernel: Kernel
+
+  test.before(async () => {
+    kernel = await open()
+  })
+  test.after(async () => {
+    await kernel?.close()
+  })
+
+  const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
+  const valuesOf = async (source: string) => {
+    const evaluated = await run(source)
+    return evaluated.type === 'done' ? evaluated.values.map(value => value.repr.text) : [evaluated.type]
+  }
+
+  test('it says who it is', () => {
+    assert.is(kernel.identity.language, snippets.language)
+    assert.match(kernel.identity.epoch, /^[0-9a-f]{8}$/)
+    assert.is(kernel.identity.abilities.has('evaluate'), true)
+    assert.is(kernel.health, 'responsive')
+  })
+
+  test('an expression has one value, with its type', async () => {
+    const { source, repr, type } = snippets.expression
+    const evaluated = await run(source)
+    if (evaluated.type !== 'done') throw new Error(evaluated.type)
+    assert.is(evaluated.values.length, 1)
+    assert.is(evaluated.values[0]?.repr.text, repr)
+    assert.is(evaluated.values[0]?.repr.truncated, false)
+    assert.is(evaluated.values[0]?.type.name, type)
+    assert.ok(evaluated.elapsed_ms >= 0)
+  })
+
+  test('a statement has no value, and what it did is there for the next evaluation', async () => {
+    const evaluated = await run(snippets.assign('kept', snippets.expression.source))
+    assert.equal(evaluated.type === 'done' && evaluated.values, [])
+    assert.equal(await valuesOf('kept'), [snippets.expression.repr])
+  })
+
+  test('output of both streams comes in order, and all of it before the result', async () => {
+    const { print, inOrder } = snippets
+    const heard = evaluate(
+      kernel,
+      inOrder(print('stdout', 'one'), print('stderr', 'two'), print('stdout', 'three')),
+    )
+    assert.is((await heard.result).type, 'done')
+    const before = heard.events.length
+    assert.is(heard.text(), 'one\ntwo\nthree\n')
+    assert.is(heard.text('stderr'), 'two\n')
+    await run(snippets.expression.source)
+    assert.is(heard.events.length, before)
+  })
+
+  test('what children print belongs to the evaluation, and comes before its result', async () => {
+    for (const word of ['below', 'again', 'once more']) {
+      const heard = evaluate(kernel, snippets.printBelow(word))
+      await heard.result
+      assert.is(heard.text().trim(), word)
+    }
+  })
+
+  test('an exception keeps its message, its frames and the output before it', async () => {
+    const { raises, print, inOrder } = snippets
+    const heard = evaluate(kernel, inOrder(print('stdout', 'before'), raises.source('boom')))
+    const evaluated = await heard.result
+    if (evaluated.type !== 'raised') throw new Error(evaluated.type)
+    assert.is(evaluated.exception.type.name, raises.type)
+    assert.match(evaluated.exception.message, 'boom')
+    assert.match(evaluated.exception.traceback, 'boom')
+    const functions = evaluated.exception.frames.map(frame => frame.function)
+    assert.equal(functions.slice(-raises.functions.length), raises.functions)
+    assert.ok(evaluated.exception.frames.every(frame => frame.source !== null))
+    assert.is(heard.text(), 'before\n')
+  })
+
+  test('an exception in code with a place points to the lines of that file', async () => {
+    const source = snippets.raises.source('placed')
+    const place = { file: '/nowhere/app.file', line: 40 }
+    const evaluated = await kernel.evaluate({ call: newCall(), source, place }, {})
+    if (evaluated.type !== 'raised') throw new Error(evaluated.type)
+    for (const frame of evaluated.exception.frames) {
+      assert.is(frame.file, place.file)
+      assert.ok((frame.line ?? 0) >= 40 && (frame.line ?? 0) < 40 + source.split('\n').length)
+    }
+  })
+
+  test('code that is not code is an exception of the language, and nothing of it runs', async () => {
+    const heard = evaluate(kernel, snippets.inOrder(snippets.print('stdout', 'ran'), snippets.malformed))
+    assert.is((await heard.result).type, 'raised')
+    assert.is(heard.text(), '')
+  })
+
+  test('a long text is cut, and the rest of it can be read', async () => {
+    const evaluated = await run(snippets.longText.source(20_000))
+    const repr = evaluated.type === 'done' ? evaluated.values[0]?.repr : undefined
+    if (!repr?.handle) throw new Error('it has no handle')
+    assert.is(repr.truncated, true)
+    const total = snippets.longText.reprLength(20_000)
+    assert.is(repr.original_len, total)
+    const piece = await kernel.more({ handle: repr.handle, from: repr.text.length, count: 100 }, LOOK)
+    if (piece.type !== 'found' || piece.value.type !== 'text') throw new Error(piece.type)
+    assert.is(piece.value.text, 'x'.repeat(100))
+    assert.is(piece.value.total, total)
+    const last = await kernel.more({ handle: repr.handle, from: total - 10, count: 100 }, LOOK)
+    if (last.type !== 'found' || last.value.type !== 'text') throw new Error(last.type)
+    assert.is(last.value.text.length, 10)
+    assert.is(last.value.next, null)
+  })
+
+  test('a value worth it has a handle that leads to its inspection', async () => {
+    const { source, kind, length } = snippets.container
+    const evaluated = await run(source)
+    const handle = evaluated.type === 'done' ? evaluated.values[0]?.handle : undefined
+    if (!handle) throw new Error('it has no handle')
+    const found = await kernel.inspect({ expr: handle, evaluate: false }, LOOK)
+    if (found.type !== 'found') throw new Error(found.type)
+    assert.is(found.value.kind, kind)
+    assert.is(found.value.read, 'static')
+    const { size } = found.value
+    assert.is(size && 'len' in size && size.len, length)
+  })
+
+  test('a handle of another life is stale, and says so', async () => {
+    for (const handle of ['@ffff.1', '@ffff.99999']) {
+      assert.is((await kernel.inspect({ expr: handle, evaluate: false }, LOOK)).type, 'stale_handle')
+      assert.is((await kernel.more({ handle, from: 0, count: 10 }, LOOK)).type, 'stale_handle')
+    }
+  })
+
+  test('globals are sorted, filtered and paged, and none of them is ours', async () => {
+    const { assign, inOrder, expression } = snippets
+    const names = ['zz_page_1', 'zz_page_2', 'zz_page_3']
+    await run(inOrder(...names.map(name => assign(name, expression.source))))
+    const query = { filter: 'ZZ_page', modules: false, limit: 2 }
+    const first = await kernel.globals(query, LOOK)
+    if (first.type !== 'found') throw new Error(first.type)
+    assert.equal(
+      first.value.globals,
+      names.slice(0, 2).map(name => ({ name, type_name: expression.type })),
+    )
+    assert.is(first.value.total, 3)
+    const rest = await kernel.globals({ ...query, after: first.value.next ?? '' }, LOOK)
+    if (rest.type !== 'found') throw new Error(rest.type)
+    assert.equal(
+      rest.value.globals.map(({ name }) => name),
+      names.slice(2),
+    )
+    assert.is(rest.value.next, undefined)
+    const ours = await kernel.globals({ filter: 'imago', modules: true, limit: 10 }, LOOK)
+    assert.is(ours.type === 'found' && ours.value.total, 0)
+  })
+
+  test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
+    const { call, expression, assign } = snippets
+    await run(assign('seen_value', expression.source))
+    const inspect = (expr: string, evaluate = false) => kernel.inspect({ expr, evaluate }, LOOK)
+
+    const stored = await inspect('seen_value')
+    if (stored.type !== 'found') throw new Error(stored.type)
+    assert.is(stored.value.read, 'static')
+    assert.is(stored.value.type.name, expression.type)
+    assert.is(stored.value.repr && 'text' in stored.value.repr && stored.value.repr.text, expression.repr)
+
+    assert.is((await inspect(call.source)).type, 'needs_evaluation')
+    const evaluated = await inspect(call.source, true)
+    if (evaluated.type !== 'found') throw new Error(evaluated.type)
+    assert.is(evaluated.value.read, 'evaluated')
+    assert.is(evaluated.value.repr && 'text' in evaluated.value.repr && evaluated.value.repr.text, call.repr)
+
+    const missing = await inspect('seen_valeu')
+    if (missing.type !== 'not_found') throw new Error(missing.type)
+    assert.ok(missing.nearest.includes('seen_value'))
+    assert.is((await inspect(snippets.malformed)).type, 'malformed')
+    assert.is((await inspect(snippets.malformed, true)).type, 'malformed')
+  })
+
+  test('looking works while an evaluation runs; what would have to run waits its turn or is busy', async () => {
+    const { print, forever, inOrder, call } = snippets
+    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+    await printed(heard, 'started')
+    assert.is((await kernel.globals({ modules: false, limit: 5 }, LOOK)).type, 'found')
+    assert.is((await kernel.inspect({ expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
+    const busy = await kernel.inspect({ expr: call.source, evaluate: true }, LOOK)
+    assert.is(busy.type, 'busy')
+    assert.is(busy.type === 'busy' && busy.call, heard.call)
+    const status = await kernel.status(LOOK)
+    assert.is(status.running?.call, heard.call)
+    assert.is(status.queued, 0)
+    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+    assert.is((await heard.result).type, 'interrupted')
+    assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
+  })
+
+  test('an interrupt hits only the call that it names', async () => {
+    const { print, forever, inOrder, expression } = snippets
+    const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+    const second = evaluate(kernel, expression.source)
+    const third = evaluate(kernel, inOrder(print('stdout', 'third'), expression.source))
+    await printed(first, 'started')
+    assert.is((await kernel.status(LOOK)).queued, 2)
+    assert.is((await kernel.interrupt(third.call)).outcome, 'withdrawn')
+    assert.is((await third.result).type, 'withdrawn')
+    assert.is((await kernel.interrupt(newCall())).outcome, 'not_running')
+    assert.is((await kernel.interrupt(first.call)).outcome, 'stopped')
+    assert.is((await first.result).type, 'interrupted')
+    assert.is((await second.result).type, 'done')
+    assert.is((await kernel.interrupt(second.call)).outcome, 'not_running')
+    assert.is(third.text(), '')
+  })
+
+  test('aborting the signal interrupts what runs, withdraws what waits, and sends nothing that is late', async () => {
+    const { print, forever, inOrder } = snippets
+    const [running, waiting] = [new AbortController(), new AbortController()]
+    const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever), { signal: running.signal })
+    const second = evaluate(kernel, print('stdout', 'second'), { signal: waiting.signal })
+    await printed(first, 'started')
+    waiting.abort()
+    assert.is((await second.result).type, 'withdrawn')
+    running.abort()
+    assert.is((await first.result).type, 'interrupted')
+    const late = evaluate(kernel, print('stdout', 'late'), { signal: running.signal })
+    assert.is((await late.result).type, 'withdrawn')
+    await run(snippets.expression.source)
+    assert.is(second.text() + late.text(), '')
+  })
+
+  test('fault 30: a cancel at the moment of completion ends each call once, and never hits the next one', async () => {
+    for (let round = 0; round < 100; round++) {
+      const abort = new AbortController()
+      const first = evaluate(kernel, snippets.expression.source, { signal: abort.signal })
+      const next = evaluate(kernel, snippets.expression.source)
+      setTimeout(() => abort.abort(), round % 4)
+      const outcome = (await first.result).type
+      assert.ok(['done', 'interrupted', 'withdrawn'].includes(outcome), outcome)
+      abort.abort()
+      assert.is((await next.result).type, 'done')
+    }
+  })
+
+  test('code that reads a line gets the answer of whoever asked for it', async () => {
+    const { readLine } = snippets
+    const questions: unknown[] = []
+    const ask = async (question: unknown) => {
+      questions.push(question)
+      return 'a line'
+    }
+    const evaluated = await run(readLine.source('who? '), { ask })
+    assert.equal(evaluated.type === 'done' && evaluated.values.map(value => value.repr.text), [
+      readLine.repr('a line'),
+    ])
+    assert.equal(questions, [{ type: 'stdin', prompt: 'who? ', secret: false }])
+  })
+
+  test('code that reads a line where nobody answers is told, and does not hang', async () => {
+    const refuse = () => Promise.reject(new Error('nobody is here'))
+    for (const watcher of [{}, { ask: refuse }]) {
+      assert.is((await run(snippets.readLine.source('who? '), watcher)).type, 'raised')
+    }
+  })
+
+  test('fault 29: the same call asked for twice runs once, and both get its result', async () => {
+    const { assign, inOrder, print, expression } = snippets
+    await run(assign('runs', '0'))
+    const source = inOrder(assign('runs', 'runs + 1'), print('stdout', 'ran'), expression.source)
+    const call = newCall()
+    const both = [evaluate(kernel, source, { call }), evaluate(kernel, source, { call })]
+    for (const heard of both) assert.is((await heard.result).type, 'done')
+    assert.is((await evaluate(kernel, source, { call }).result).type, 'done')
+    assert.equal(await valuesOf('runs'), ['1'])
+  })
+
+  test('up to 64 evaluations wait, in order; one more is BUSY and does not run', async () => {
+    const { assign, inOrder, print, forever } = snippets
+    await run(assign('turn', '0'))
+    const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+    await printed(first, 'started')
+    const waiting = Array.from({ length: 63 }, () =>
+      evaluate(kernel, inOrder(assign('turn', 'turn + 1'), print('stdout', 'ran'))),
+    )
+    assert.is(await codeOf(evaluate(kernel, assign('turn', '1000')).result), 'BUSY')
+    await kernel.interrupt(first.call)
+    for (const heard of waiting) assert.is((await heard.result).type, 'done')
+    assert.equal(await valuesOf('turn'), ['63'])
+  })
+
+  test('close settles what is pending with LINK_CLOSED, and everything afterwards', async () => {
+    const other = await open()
+    const health: string[] = []
+    other.watchHealth(now => health.push(now))
+    const first = evaluate(other, snippets.inOrder(snippets.print('stdout', 'started'), snippets.forever))
+    const second = evaluate(other, snippets.expression.source)
+    await printed(first, 'started')
+    await other.close()
+    await Promise.allSettled([first.result, second.result])
+    assert.ok(['LINK_CLOSED', 'no fault'].includes(await codeOf(first.result)))
+    assert.is((await other.ended).reason, 'closed')
+    assert.equal(health, ['ended'])
+    assert.is(other.health, 'ended')
+    assert.is(await codeOf(evaluate(other, snippets.expression.source).result), 'LINK_CLOSED')
+    assert.is(await codeOf(other.globals({ modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
+    assert.is(await codeOf(other.interrupt(first.call)), 'LINK_CLOSED')
+    await other.close()
+  })
+}
