@@ -10,12 +10,13 @@ import { openJobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import type { Kernels } from './kernels.ts'
 import { openOnce } from './once.ts'
-import { type PathOptions, walk } from './path.ts'
+import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
 import { forgotten, otherCall, tooManyPending } from './refusals.ts'
 import type { Registry } from './registry.ts'
 import { openTexts } from './texts.ts'
 import { waitFor } from './waiting.ts'
+import type { PathOptions } from './walk.ts'
 
 /** Who makes a call. Nothing in a message can change it: it comes from the connection. */
 export interface Caller {

@@ -73,7 +73,16 @@ export class Flight {
   }
 
   emit(event: CallEvent): void {
-    for (const { on } of this.#joined) on?.(event)
+    for (const request of this.#joined) this.emitTo(request, event)
+  }
+
+  /** A listener that throws is one that has gone; the call must not notice. */
+  emitTo(request: CallRequest, event: CallEvent): void {
+    try {
+      if (this.#joined.has(request)) request.on?.(event)
+    } catch {
+      this.#joined.delete(request)
+    }
   }
 
   /** Asks whoever joined last and can be asked; rejects where nobody is. */

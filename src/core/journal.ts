@@ -13,7 +13,7 @@ export interface JournalCall {
   readonly call: CallId
   readonly tool: string
   readonly level: Level
-  /** Null for a tool that works without a kernel, and for a call refused before one was found. */
+  /** Null for a tool that works without a kernel, and where none is known yet. */
   readonly kernel: string | null
   readonly epoch: string | null
   readonly caller: string
@@ -28,10 +28,15 @@ export type JournalEntry =
   | { readonly type: 'ended'; readonly call: CallId; readonly outcome: string; readonly elapsed_ms: number }
   /** A whole call that changed nothing. */
   | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
-  /** A call that was refused. Nothing ran. */
-  | ({ readonly type: 'refused'; readonly outcome: string } & JournalCall)
+  /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
+  | ({ readonly type: 'refused'; readonly outcome: string } & Loosely<JournalCall>)
   /** So many lines are missing here, because the journal could not be written. */
   | { readonly type: 'lost'; readonly lines: number }
+
+type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {
+  readonly level: Level | null
+  readonly decision: Decision | null
+}
 
 /** The append-only record of every call. */
 export interface Journal {
@@ -138,18 +143,32 @@ function explained<Result>(work: () => Result): Result {
 function line(entry: JournalEntry, time: Date): string {
   const head = { v: JOURNAL_VERSION, time: time.toISOString() }
   if (!('args' in entry)) return `${JSON.stringify({ ...head, ...entry })}\n`
-  return `${JSON.stringify({ ...head, ...entry, args: capped(entry.args, 0) })}\n`
+  const text = JSON.stringify({ ...head, ...entry, args: kept(entry.args) })
+  if (text.length <= LINE_CHARS) return `${text}\n`
+  return `${JSON.stringify({ ...head, ...entry, args: hashed(JSON.stringify(kept(entry.args))) })}\n`
+}
+
+/** Whatever a caller passed, as something that JSON can hold. */
+function kept(args: unknown): unknown {
+  try {
+    return capped(args, 0)
+  } catch {
+    return '[cannot be shown]'
+  }
 }
 
 /** Longer texts are kept as their beginning, their length and their hash. */
 const ARGUMENT_CHARS = 4 * 1024
 const BEGINNING_CHARS = 1024
 const DEPTH = 8
+/** With longer arguments in all, only the beginning of their JSON is kept. */
+const LINE_CHARS = 64 * 1024
 
 /** Arguments as they are kept: bounded, and always something that JSON can hold. */
 function capped(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.length <= ARGUMENT_CHARS ? value : hashed(value)
-  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol')
+    return String(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth === DEPTH) return '…'
   if (Array.isArray(value)) return value.slice(0, 100).map(item => capped(item, depth + 1))

@@ -1,26 +1,11 @@
-import { type KernelContext, LEVELS, type Level, type Tool, type ToolContext } from '../../tools/define.ts'
-import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { Kernel } from '../../wire/kernel.ts'
-import { bounded, type Ended, enveloped } from './answer.ts'
-import type { CallRequest, CallsOptions } from './call.ts'
-import type { Clock } from './clock.ts'
-import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import { bounded, enveloped } from './answer.ts'
+import type { CallRequest } from './call.ts'
+import { faultOf } from './faults.ts'
 import type { Flight } from './flight.ts'
-import { decide, type Verdict } from './gate.ts'
-import type { JobBook } from './jobs.ts'
-import type { JournalCall } from './journal.ts'
-import { type Output, openOutput } from './output.ts'
-import type { Rules } from './policy.ts'
-import * as refusals from './refusals.ts'
-import type { TextStore } from './texts.ts'
-import { type Checked, validate } from './validate.ts'
-
-export interface PathOptions extends CallsOptions {
-  readonly jobs: JobBook
-  readonly texts: TextStore
-  readonly clock: Clock
-  readonly lookMs: number
-}
+import { unknownTool } from './refusals.ts'
+import { validate } from './validate.ts'
+import { codeOf, type PathOptions, type Refusal, Walk } from './walk.ts'
 
 /**
  * The path of one call: find, validate, level, gate, journal, run, bound, journal, answer. Each step either goes on
@@ -28,254 +13,34 @@ export interface PathOptions extends CallsOptions {
  */
 export async function walk(flight: Flight, request: CallRequest, options: PathOptions): Promise<Envelope> {
   const { registry, texts, log } = options
-  let ended: Outcome
+  const { tool: name, args = {} } = request
+  const turnedAway = (tool: string, refusal: Refusal) => {
+    note({ options, flight, tool, args, refusal })
+    return enveloped(bounded(refusal, texts))
+  }
   try {
-    const tool = registry.find(request.tool)
-    if (tool === undefined) ended = refusals.unknownTool(request.tool, registry)
-    else {
-      const checked = validate(tool, request.args ?? {}, registry)
-      if (checked.type === 'invalid') ended = { type: 'failed', error: checked.error }
-      else ended = await new Walk({ options, flight, tool, checked }).toItsEnd()
-    }
+    const tool = registry.find(name)
+    if (tool === undefined) return turnedAway(name.slice(0, 128), unknownTool(name, registry))
+    const checked = validate(tool, args, registry)
+    if (checked.type === 'invalid') return turnedAway(tool.name, checked.refusal)
+    return enveloped(await new Walk({ options, flight, tool, checked }).toItsEnd())
   } catch (error) {
-    ended = faultOf({ error, tool: request.tool, kernel: null, level: 'safe', cancelled: false, log })
-  }
-  return enveloped(bounded(ended, texts))
-}
-
-interface Place {
-  readonly name: string
-  readonly kernel: Kernel
-}
-
-/** A level at which the call was let through. */
-interface Passed {
-  readonly type: 'passed'
-  readonly level: Level
-  readonly verdict: Verdict
-}
-
-type Refusal = Outcome<never>
-
-/** One call whose arguments fit. */
-class Walk {
-  readonly #options: PathOptions
-  readonly #flight: Flight
-  readonly #tool: Tool
-  readonly #checked: Checked
-  readonly #output: Output
-  /** Found once, and kept when the call rises. */
-  #place: Place | undefined
-  #announced = false
-
-  constructor(o: { options: PathOptions; flight: Flight; tool: Tool; checked: Checked }) {
-    this.#options = o.options
-    this.#flight = o.flight
-    this.#tool = o.tool
-    this.#checked = o.checked
-    const { flight } = o
-    this.#output = openOutput({
-      texts: o.options.texts,
-      on: event => {
-        if (event.type === 'output') flight.emit(event)
-      },
-    })
-    if (o.checked.patience !== undefined) flight.patienceMs = o.checked.patience * 1_000
-  }
-
-  /** Begins again at a higher level as often as the call turns out to need one. */
-  async toItsEnd(): Promise<Ended> {
-    const { texts } = this.#options
-    let level = stricter(this.#tool.level, this.#tool.raise(this.#checked.args))
-    let because = 'its arguments ask for more than a look'
-    for (;;) {
-      const outcome = await this.#round(level, because)
-      if (outcome.type !== 'rises') {
-        const ended = bounded(outcome, texts)
-        this.#flight.job?.end(ended)
-        return ended
-      }
-      if (stricter(level, outcome.level) === level)
-        throw new Error(`It asked to rise to ${outcome.level}, and was there already.`)
-      level = outcome.level
-      because = outcome.because
-      this.#flight.ran = false
-    }
-  }
-
-  async #round(level: Level, because: string): Promise<Outcome> {
-    const tool = this.#tool
-    if (this.#flight.caller.readOnlyPromised && tool.level === 'safe' && level !== 'safe')
-      return refusals.needsEvaluation(tool, because)
-    const passed = await this.#gate(level)
-    if (passed.type !== 'passed') return this.#noted(passed, level)
-    if (level === 'safe') {
-      const outcome = await tool.withoutKernel(this.#checked.args, this.#context(level))
-      if (outcome !== undefined) return this.#looked(passed, outcome)
-    }
-    const missing = await this.#findPlace()
-    if (missing !== undefined) return this.#noted(missing, level)
-    return level === 'safe' ? this.#look(passed) : this.#change(passed)
-  }
-
-  /**
-   * Asks the gate. A refused call must not start a kernel, so the kernel is found first only where the policy names
-   * kernels and the call does not.
-   */
-  async #gate(level: Level): Promise<Passed | Refusal> {
-    const tool = this.#tool
-    const policy = this.#options.policy.rulesFor(this.#flight.caller.root)
-    if (policy.problem !== undefined && level !== 'safe') return refusals.policyBroken(policy.problem)
-    if (this.#needsName(policy)) {
-      const missing = await this.#findPlace()
-      if (missing !== undefined) return missing
-    }
-    const kernel = this.#kernelName()
-    const verdict = decide({ tool: tool.name, level, kernel, rules: policy.rules })
-    if (verdict.decision === 'allow') return { type: 'passed', level, verdict }
-    return refusals.refused({ tool, level, kernel, verdict, policy })
-  }
-
-  #needsName({ rules }: Rules): boolean {
-    if (this.#tool.needs.length === 0 || this.#kernelName() !== null) return false
-    return rules.some(rule => rule.kernel !== undefined)
-  }
-
-  #kernelName(): string | null {
-    return this.#place?.name ?? this.#checked.kernel ?? null
-  }
-
-  /** Finds the kernel, or has it started. Answers why there is none. */
-  async #findPlace(): Promise<Refusal | undefined> {
-    const { needs } = this.#tool
-    if (needs.length === 0 || this.#place !== undefined) return undefined
-    const { caller, signal } = this.#flight
-    const wanted = { name: this.#checked.kernel, root: caller.root, env: caller.env }
-    try {
-      this.#place = await unlessAborted(this.#options.kernels.resolve(wanted), signal)
-    } catch (error) {
-      return kernelFault(error, wanted.name)
-    }
-    if (this.#place === undefined) return withdrawn()
-    const { name, kernel } = this.#place
-    if (kernel.health === 'ended') return refusals.kernelGone(name)
-    const missing = needs.filter(need => !kernel.identity.abilities.has(need))
-    if (missing.length > 0) return refusals.lacksAbility({ tool: this.#tool, kernel: name, missing })
-    return undefined
-  }
-
-  /** Runs what changes nothing; its one line in the journal may come a moment later. */
-  async #look(passed: Passed): Promise<Outcome> {
-    this.#flight.ran = true
-    this.#dispatched()
-    return this.#looked(passed, await this.#attempt(passed.level))
-  }
-
-  #looked(passed: Passed, outcome: Outcome): Outcome {
-    if (outcome.type !== 'rises')
-      this.#options.journal.later({
-        type: 'looked',
-        ...this.#journalled(passed),
-        outcome: codeOf(outcome),
-        elapsed_ms: this.#elapsed(),
-      })
-    return outcome
-  }
-
-  /** Runs what may change something, once that is in the journal; from then on it is a job. */
-  async #change(passed: Passed): Promise<Outcome> {
-    const { journal, jobs, log } = this.#options
-    const { call, signal } = this.#flight
-    if (signal.aborted) return withdrawn()
-    try {
-      journal.write({ type: 'dispatched', ...this.#journalled(passed) })
-    } catch (error) {
-      log('a call was refused because the journal could not be written', error)
-      return refusals.journalUnavailable(error)
-    }
-    this.#flight.ran = true
-    this.#dispatched()
-    if (this.#place !== undefined && this.#flight.job === undefined) {
-      const { name: kernelName, kernel } = this.#place
-      this.#flight.track(jobs.begin({ call, tool: this.#tool, kernelName, kernel, output: this.#output }))
-    }
-    const outcome = await this.#attempt(passed.level)
-    journal.later({ type: 'ended', call, outcome: codeOf(outcome), elapsed_ms: this.#elapsed() })
-    return outcome
-  }
-
-  async #attempt(level: Level): Promise<Outcome> {
-    try {
-      return await this.#tool.handler(this.#checked.args, this.#context(level))
-    } catch (error) {
-      const { name: tool } = this.#tool
-      const { aborted: cancelled } = this.#flight.signal
-      const { log } = this.#options
-      return faultOf({ error, tool, kernel: this.#kernelName(), level, cancelled, log })
-    }
-  }
-
-  #context(level: Level): ToolContext | KernelContext {
-    const { jobs, texts, lookMs } = this.#options
-    const { call, signal } = this.#flight
-    const context: ToolContext = { call, level, signal, lookMs, jobs, texts }
-    if (this.#place === undefined) return context
-    const { name: kernelName, kernel } = this.#place
-    const ask: KernelContext['ask'] = question => this.#flight.ask(question)
-    return { ...context, kernelName, kernel, output: this.#output, ask }
-  }
-
-  #dispatched(): void {
-    const { call } = this.#flight
-    if (this.#announced) return
-    this.#announced = true
-    this.#flight.emit({ type: 'dispatched', call, kernel: this.#place?.name ?? null })
-  }
-
-  /** A refusal, which the journal remembers too. */
-  #noted(refusal: Refusal, level: Level): Refusal {
-    const decision = refusal.type === 'failed' && refusal.error.code === 'denied' ? 'deny' : 'ask'
-    this.#options.journal.later({
-      type: 'refused',
-      ...this.#journalled({ level, decision }),
-      outcome: codeOf(refusal),
-    })
-    return refusal
-  }
-
-  #journalled(o: Passed | { readonly level: Level; readonly decision: Verdict['decision'] }): JournalCall {
-    const { call, caller } = this.#flight
-    return {
-      call,
-      tool: this.#tool.name,
-      level: o.level,
-      kernel: this.#kernelName(),
-      epoch: this.#place?.kernel.identity.epoch ?? null,
-      caller: caller.id,
-      args: this.#checked.args,
-      decision: 'verdict' in o ? o.verdict.decision : o.decision,
-    }
-  }
-
-  #elapsed(): number {
-    return Math.round(this.#options.clock.now() - this.#flight.began)
+    const fault = faultOf({ error, tool: name, kernel: null, level: 'safe', cancelled: false, log })
+    return enveloped(bounded(fault, texts))
   }
 }
 
-function stricter(one: Level, other: Level): Level {
-  return LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
-}
-
-function codeOf(outcome: Outcome): string {
-  return outcome.type === 'failed' ? outcome.error.code : outcome.type
-}
-
-/** What was promised, or `undefined` as soon as the caller gives up; the promise goes on unseen. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => resolve(undefined)
-    if (signal.aborted) giveUp()
-    signal.addEventListener('abort', giveUp)
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
-  })
+/** A refusal of what did not get as far as the gate, for the journal. */
+function note(o: {
+  readonly options: PathOptions
+  readonly flight: Flight
+  readonly tool: string
+  readonly args: unknown
+  readonly refusal: Refusal
+}): void {
+  const { call, caller } = o.flight
+  const nowhere = { level: null, kernel: null, epoch: null, decision: null }
+  const { tool, args } = o
+  const outcome = codeOf(o.refusal)
+  o.options.journal.later({ type: 'refused', call, tool, ...nowhere, caller: caller.id, args, outcome })
 }

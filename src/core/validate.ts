@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Tool } from '../../tools/define.ts'
-import { type ToolError, toolError } from '../../tools/outcome.ts'
+import { failed, type Outcome } from '../../tools/outcome.ts'
 import { expected, kindOf, shown } from './expected.ts'
 import { nearest } from './nearest.ts'
 import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
@@ -28,7 +28,7 @@ export function validate(
   tool: Tool,
   args: unknown,
   registry: Pick<Registry, 'schema'>,
-): Checked | { readonly type: 'invalid'; readonly error: ToolError } {
+): Checked | { readonly type: 'invalid'; readonly refusal: Outcome<never> } {
   if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)])
   const { own, reserved } = split(tool, args)
   const checked = tool.parameters.safeParse(own)
@@ -115,12 +115,12 @@ const example = (tool: Tool) => JSON.stringify(tool.examples[0]?.args ?? {})
 function refuse(tool: Tool, problems: readonly Problem[]) {
   const issues = problems.slice(0, 20)
   const more = problems.length > issues.length ? `; and ${problems.length - issues.length} more` : ''
-  const error = toolError('invalid_args', {
+  const refusal = failed('invalid_args', {
     message: `${issues.map(({ problem }) => problem).join('; ')}${more}. Nothing ran.`,
     details: { tool: tool.name, issues },
     next: `Correct the arguments and call ${tool.name} again.`,
   })
-  return { type: 'invalid', error } as const
+  return { type: 'invalid', refusal } as const
 }
 
 function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {

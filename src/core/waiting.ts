@@ -29,7 +29,7 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
     }
     const goOn = (job: TrackedJob) => {
       job.told()
-      answer({ ok: true, result: running(job) })
+      answer({ ok: true, result: goesOn(job) })
     }
     const wait = (ms: number) =>
       flight.whenTracked(job => {
@@ -49,6 +49,14 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
   })
 }
 
+/** How a job stands. That its kernel does not answer is said, since it may be frozen rather than busy. */
+function goesOn(job: TrackedJob): unknown {
+  const now = running(job)
+  if (job.kernel.health === 'responsive') return now
+  const next = `${job.kernelName} does not answer at the moment: it is frozen, or held by code that lets nothing else run. ${now.next}`
+  return { ...now, kernel_health: job.kernel.health, next }
+}
+
 function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => undefined
   if (signal.aborted) run()
@@ -58,15 +66,11 @@ function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
 
 /** News that nothing is new, for whoever listens. */
 function progress({ flight, request, clock }: Omit<Waiting, 'cancelMs'>): () => void {
-  const { on } = request
-  if (on === undefined) return () => undefined
+  if (request.on === undefined) return () => undefined
   const tick = () => {
     const where = flight.job === undefined ? '' : ` in ${flight.job.kernelName}`
-    on({
-      type: 'progress',
-      message: `${flight.tool} goes on${where}`,
-      elapsed_ms: Math.round(clock.now() - flight.began),
-    })
+    const elapsed_ms = Math.round(clock.now() - flight.began)
+    flight.emitTo(request, { type: 'progress', message: `${flight.tool} goes on${where}`, elapsed_ms })
     takeBack = clock.after(PROGRESS_MS, tick)
   }
   let takeBack = clock.after(PROGRESS_MS, tick)
