@@ -28,7 +28,7 @@ export async function reachDaemon({ paths, start }: { paths: Paths; start: Start
   checkRuntimeDir(paths.runtimeDir)
   const already = await tryConnect(paths.socket)
   if (already !== undefined) return already
-  if (start === 'never') throw new Failure(`No daemon answers at ${paths.socket}. Start it with: imago serve`)
+  if (start === 'never') throw new NoDaemon(paths.socket)
   preparePaths(paths)
   const deadline = performance.now() + START_MS
   let started = startDaemon(paths)

@@ -114,17 +114,17 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     const current = session.current
     if (current === undefined) throw new Error('a client was accepted without being judged')
     log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
+    let reason: string | undefined
     if (accepted.type === 'mcp') {
       await options.serveMcp({ session: current, transport: accepted.transport })
     } else {
       link = accepted.link
       links.set(link, current)
-      const reason = await link.closed
+      reason = (await link.closed)?.message
       links.delete(link)
-      if (reason !== undefined) log.info({ client: current.id, reason: reason.message }, 'A client was lost.')
     }
     transport.destroy()
-    log.info({ client: current.id }, 'A client left.')
+    log.info({ client: current.id, reason }, 'A client left.')
   }
 
   async function serveCall({ method, params, context }: Call) {

@@ -1,9 +1,11 @@
 import { text as readAll } from 'node:stream/consumers'
+import type { Question } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, withoutOutput } from '../envelopes.ts'
+import { askPerson, type Lines, openLines } from '../lines.ts'
 import type { CallEvent } from '../protocol.ts'
 
 /**
@@ -30,7 +32,14 @@ export async function call({ operands, options, printer }: CommandInput): Promis
     else printer.out(event.text)
   }
   const cancel = onInterrupt(() => printer.err('\nimago: cancelling; once more leaves it running\n'))
-  const envelope = await client.call({ tool, args, signal: cancel, on: live })
+  const lines = given === '-' ? undefined : person()
+  const envelope = await client.call({
+    tool,
+    args,
+    signal: cancel,
+    on: live,
+    ...(lines && { ask: (question: Question) => askPerson(lines(), question) }),
+  })
 
   if (options.json) printEnvelope(printer, envelope)
   else {
@@ -40,6 +49,17 @@ export async function call({ operands, options, printer }: CommandInput): Promis
     else printer.err(`${text}\n`)
   }
   return exitOf(envelope)
+}
+
+/** Who answers when the code asks for input: whoever sits at the terminal, if anybody. Opened at the first question. */
+function person(): (() => Lines) | undefined {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
+  let lines: Lines | undefined
+  return () => {
+    lines ??= openLines(process.stdin, process.stderr)
+    lines.onInterrupt(() => process.kill(process.pid, 'SIGINT'))
+    return lines
+  }
 }
 
 function parseArguments(text: string): unknown {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { duration } from '../../../tools/wording.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -20,7 +21,7 @@ export async function start(input: CommandInput): Promise<ExitCode> {
   const result = await request('start', {
     language,
     ...(name === undefined ? {} : { name }),
-    ...(script === undefined ? {} : { script }),
+    ...(script === undefined ? {} : { script: resolve(script) }),
     ...(input.rest.length === 0 ? {} : { args: input.rest }),
   })
   return print(input, { result, text: table([result]) })

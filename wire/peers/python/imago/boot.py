@@ -107,6 +107,8 @@ class Kernel:
 
     def _ask(self, prompt, secret):
         running = self._evaluator.running
+        # What was printed before the question is seen before it: the prompt itself is often among it.
+        self._output.flush()
         return self._session.ask(running.call if running else None, prompt, secret)
 
     def _before_children(self, event, args):

@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Connecting, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
+import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
+
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
+
+/** How long anything awaited here may take before it counts as a hang, in milliseconds. */
+const HANG_MS = 15_000
+
+/** A user of their own, in a temporary folder: home, project, daemon. Runs the compiled program. */
+export interface Rig {
+  readonly folder: string
+  readonly project: string
+  readonly env: Readonly<Record<string, string>>
+  readonly paths: Paths
+  /** Starts `imago serve` and waits until it answers. */
+  serve(): Promise<Daemon>
+  /** Runs one command to its end. */
+  imago(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** Begins one command. It is ended with the rig. */
+  begin(args: readonly string[], options?: RunOptions): Begun
+  connect(options?: Partial<Connecting>): Promise<DaemonClient>
+  /** A bare connection to the daemon's socket. */
+  dial(): Promise<Socket>
+  /** Ends the daemon and every process that was begun here, and removes the folder. */
+  close(): Promise<void>
+}
+
+export interface Daemon {
+  readonly pid: number
+  readonly process: Begun
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Standard input; it ends at once without. */
+  readonly input?: string | Uint8Array
+}
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Begun {
+  readonly child: ChildProcess
+  /** What it has printed by now. */
+  readonly so: { stdout: string; stderr: string }
+  readonly ended: Promise<Ran>
+  /** Resolves once standard output matches; rejects if it ends before. */
+  says(expected: RegExp): Promise<void>
+}
+
+export interface RigOptions {
+  /** The user's `config.toml`. */
+  readonly config?: string
+  /** Files of the project, by name. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+export function openRig({ config, files = {} }: RigOptions = {}): Rig {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing; run: npm run build`)
+  const folder = mkdtempSync(join(tmpdir(), 'imago-rig-'))
+  const project = join(folder, 'project')
+  const env = ownEnvironment(folder)
+  const paths = findPaths(env)
+  mkdirSync(project)
+  mkdirSync(env.HOME)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
+  if (config !== undefined) {
+    mkdirSync(paths.configDir, { recursive: true })
+    writeFileSync(join(paths.configDir, 'config.toml'), config)
+  }
+  const begun = new Set<Begun>()
+
+  function begin(args: readonly string[], options: RunOptions = {}): Begun {
+    const started = run(args, { cwd: project, ...options, env: { ...env, ...options.env } })
+    begun.add(started)
+    void started.ended.then(() => begun.delete(started))
+    return started
+  }
+
+  const clients = new Set<DaemonClient>()
+  return {
+    folder,
+    project,
+    env,
+    paths,
+    begin,
+    imago: (args, options) => within(begin(args, options).ended, `imago ${args.join(' ').slice(0, 80)}`),
+    async serve() {
+      const process = begin(['serve'])
+      await process.says(/serves at/)
+      return { pid: process.child.pid ?? 0, process }
+    },
+    async connect(options = {}) {
+      const client = await connectDaemon({
+        name: 'imago test',
+        start: 'never',
+        root: project,
+        env,
+        paths,
+        ...options,
+      })
+      clients.add(client)
+      return client
+    },
+    dial: () => dial(paths.socket),
+    async close() {
+      await Promise.all([...clients].map(client => client.close()))
+      const shutdown = run(['shutdown', '--force'], { cwd: project, env })
+      await within(shutdown.ended, 'imago shutdown --force')
+      for (const { child } of begun) child.kill('SIGKILL')
+      await Promise.all([...begun].map(({ ended }) => ended))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Everything of Imago's below the folder, and of the rest only what programs need. */
+function ownEnvironment(folder: string) {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: join(folder, 'home'),
+    LANG: 'C.UTF-8',
+    IMAGO_RUNTIME_DIR: join(folder, 'run'),
+    IMAGO_STATE_DIR: join(folder, 'state'),
+    IMAGO_CONFIG_DIR: join(folder, 'config'),
+  }
+}
+
+function run(args: readonly string[], { cwd, env, input }: RunOptions): Begun {
+  const given = Object.fromEntries(Object.entries(env ?? {}).filter(([, value]) => value !== undefined))
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: given, stdio: ['pipe', 'pipe', 'pipe'] })
+  const so = { stdout: '', stderr: '' }
+  const hear = (stream: 'stdout' | 'stderr') => {
+    child[stream].setEncoding('utf8')
+    child[stream].on('data', (text: string) => {
+      so[stream] += text
+    })
+  }
+  hear('stdout')
+  hear('stderr')
+  child.stdin.on('error', () => {})
+  if (input !== undefined) child.stdin.end(input)
+  else if (input === undefined && args[0] !== undefined) child.stdin.end()
+  const ended = new Promise<Ran>(resolve => child.on('close', code => resolve({ code, ...so })))
+  return {
+    child,
+    so,
+    ended,
+    says: expected =>
+      until(
+        () => {
+          if (expected.test(so.stdout)) return true
+          if (child.exitCode !== null)
+            throw new Error(`it ended with ${child.exitCode}: ${so.stdout}${so.stderr}`)
+          return false
+        },
+        `${args.join(' ')} to say ${expected}`,
+      ),
+  }
+}
+
+/** Waits for something that has no event of its own. A hang is an error; how long it took says nothing. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const deadline = performance.now() + HANG_MS; !(await holds()); ) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 15))
+  }
+}
+
+/** The value, or an error that says what did not come. */
+export async function within<Value>(work: Promise<Value>, what: string): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), HANG_MS)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+export function dial(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** Whether a process of that number lives, a dead one that nobody has collected not counted. Linux. */
+export function lives(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+  } catch {
+    return false
+  }
+}
