@@ -25,6 +25,12 @@ export class Evaluations {
     return this.#pending.size
   }
 
+  /** The first that was asked for and has not ended. */
+  get running(): CallId | undefined {
+    const [running] = this.#pending
+    return running?.call
+  }
+
   add(call: CallId, watcher: Watcher): Pending {
     const pending: Pending = {
       call,

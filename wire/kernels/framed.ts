@@ -28,15 +28,16 @@ import {
 import type { KernelHello } from '../link/handshake.ts'
 import { type Link, Refusal } from '../link/link.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
+import { busy, offenceOf, outcomeUnknown, QUEUE, unresponsive } from './faults.ts'
 import { Line } from './line.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import * as shapes from './shapes.ts'
 
-/** Evaluations that may wait in one kernel, the running one included. One more is `BUSY`. */
-export const QUEUE = 64
-
 /** How long an image may take to report on an interrupt, in ms. */
 const INTERRUPT_MS = 5_000
+
+/** How long a peer may be silent after an interrupt before its process is signalled, in ms. */
+const NUDGE_MS = 300
 
 export interface FramedOptions {
   /** For messages: `python`, `myproject`. */
@@ -50,6 +51,11 @@ export interface FramedOptions {
   readonly piped?: boolean
   /** Output that belongs to no evaluation. */
   background?(stream: Stream, text: string): void
+  /**
+   * Signals a process of ours that its reader must look: for code in C that holds the interpreter, and with it the
+   * reader, but looks at signals. The peer raises nothing but what an interrupt that it reads then asks for.
+   */
+  nudge?(): void
   /** Lets go of the image, before the link is closed. Left out: closing the link is all there is to do. */
   release?(): Promise<void>
   readonly pulse?: PulseTimes
@@ -118,12 +124,15 @@ export class FramedKernel implements Kernel {
     this.#refuse()
     if (watcher.signal?.aborted) return { type: 'withdrawn' }
     const pending = this.#evaluations.add(call, watcher)
+    const aborted = () => this.#nudgeLater(call)
+    watcher.signal?.addEventListener('abort', aborted, { once: true })
     this.#pulse.begin()
     try {
       return await this.#carryThrough(pending, { call, source, ...place })
     } finally {
       this.#pulse.end()
       this.#evaluations.remove(pending)
+      watcher.signal?.removeEventListener('abort', aborted)
     }
   }
 
@@ -144,6 +153,7 @@ export class FramedKernel implements Kernel {
   }
 
   interrupt(call: CallId): Promise<InterruptReport> {
+    this.#nudgeLater(call)
     const asking = { method: 'interrupt', query: { call }, shape: shapes.interruptReport }
     return this.#ask(asking, { deadlineMs: INTERRUPT_MS })
   }
@@ -190,16 +200,23 @@ export class FramedKernel implements Kernel {
     await this.#line.link.closed
   }
 
+  /** Nudges the process if nothing was heard of it for a while after the call that runs was to stop. */
+  #nudgeLater(call: CallId): void {
+    const { nudge } = this.#options
+    if (nudge === undefined || this.#evaluations.running !== call) return
+    const asked = performance.now()
+    const look = () => {
+      if (this.#evaluations.running === call && this.#line.link.lastHeard < asked) nudge()
+    }
+    setTimeout(look, NUDGE_MS).unref()
+  }
+
   /** Turns an evaluation away before anything is sent. */
   #refuse(): void {
     const { name } = this.#options
     if (this.health === 'ended') throw this.#line.gone()
     if (this.health === 'unresponsive') {
-      throw new WireError(
-        'UNRESPONSIVE',
-        `${name} does not answer: its interpreter is held by code in C, or the process is frozen. Nothing was sent; ` +
-          'try again later, or restart it.',
-      )
+      throw unresponsive(name)
     }
     if (this.#evaluations.size >= QUEUE) throw busy(name)
   }
@@ -292,26 +309,4 @@ function identityOf(hello: KernelHello): KernelIdentity {
     epoch: hello.epoch as Epoch,
     abilities: new Set(ABILITIES.filter(ability => hello.abilities.includes(ability))),
   }
-}
-
-/** What the peer did against the protocol, if that is why the link ended. Such a peer is not asked again. */
-function offenceOf(fault: WireError | undefined): WireError | undefined {
-  return fault === undefined || fault.code === 'LINK_CLOSED' || fault.code === 'FRAME_TRUNCATED'
-    ? undefined
-    : fault
-}
-
-function busy(name: string): WireError {
-  return new WireError(
-    'BUSY',
-    `${QUEUE} evaluations wait for ${name} already. Nothing was run; try again later.`,
-  )
-}
-
-function outcomeUnknown(name: string, cause: WireError): WireError {
-  return new WireError(
-    'LINK_CLOSED',
-    `The link to ${name} broke, and whether the call ran cannot be known: ${cause.message}`,
-    { cause },
-  )
 }

@@ -120,13 +120,17 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
       rejoinMs: limits.rejoinMs,
       piped: true,
       background: (_stream, text) => child.remember(text),
+      nudge: () => child.nudge(),
       release: stop,
       ...(request.pulse && { pulse: request.pulse }),
     },
   })
   child.hear = (stream, text) => kernel.hear(stream, text)
   door.answer(transport => kernel.rejoin(transport))
-  void kernel.ended.then(() => child.kill())
+  void kernel.ended.then(end => {
+    // A process that nobody can speak to any more is of no use; one that was let go of is ending in order.
+    if (end.reason === 'lost') child.kill()
+  })
   void child.ended.then(async end => {
     await Promise.race([kernel.disconnected(), pause(LAST_READ_MS)])
     kernel.lose(end)
@@ -174,7 +178,7 @@ async function endInOrder(parts: {
   const { kernel, child, stopMs } = parts
   await Promise.race([kernel.askToEnd(stopMs).then(() => child.ended), pause(stopMs)])
   child.kill()
-  await kernel.ended
+  await Promise.all([child.ended, kernel.ended])
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())

@@ -78,6 +78,11 @@ export class OwnedProcess {
     return words === '' ? '' : ` Its last words:\n${words}`
   }
 
+  /** Sends it SIGINT, and none to its children. */
+  nudge(): void {
+    this.#child.kill('SIGINT')
+  }
+
   /** Ends it now, and with it the children that share its group. */
   kill(): void {
     if (this.#exited) return
