@@ -42,7 +42,6 @@ export class Asking {
         resolve,
         reject,
         on: options.on,
-        credit: this.#limits.creditBytes,
         owed: 0,
         abandoned: false,
         signal: undefined,
@@ -85,17 +84,13 @@ export class Asking {
     else pending.resolve(answer.result ?? null)
   }
 
-  /** News of a call, of so many bytes as encoded. Throws `PROTOCOL_BROKEN` like `answered`, and without credit. */
+  /** News of a call, of so many bytes as encoded. Throws `PROTOCOL_BROKEN` like `answered`. */
   event(id: number, event: unknown, bytes: number) {
     const pending = this.#find(id, 'an event')
-    if (pending.credit <= 0)
-      throw new WireError('PROTOCOL_BROKEN', `${this.#name} sent events of call ${id} beyond its credit.`)
-    pending.credit -= bytes
     pending.owed += bytes
     if (!pending.abandoned) this.#tell(id, pending, event)
     if (pending.owed * 2 < this.#limits.creditBytes || !this.#pending.has(id) || this.#ended !== undefined)
       return
-    pending.credit += pending.owed
     this.#outbox.send({ type: 'credit', id, bytes: pending.owed })
     pending.owed = 0
   }
@@ -173,8 +168,7 @@ interface Pending {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
   on: ((event: unknown) => void) | undefined
-  /** Bytes of events that may still come; and those that came and were not granted anew. */
-  credit: number
+  /** Bytes of events that came and were not granted anew. */
   owed: number
   abandoned: boolean
   signal: AbortSignal | undefined

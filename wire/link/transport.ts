@@ -53,16 +53,20 @@ export async function connect(address: string): Promise<Duplex> {
 export function finish(transport: Duplex, lastWords?: Uint8Array): Promise<void> {
   if (transport.destroyed) return Promise.resolve()
   return new Promise(resolve => {
-    const timer = setTimeout(() => transport.destroy(), LAST_WORDS_MS)
-    transport.once('error', () => transport.destroy())
+    const destroy = () => void transport.destroy()
+    const timer = setTimeout(destroy, LAST_WORDS_MS)
     transport.once('close', () => {
       clearTimeout(timer)
       resolve()
     })
-    const destroy = () => transport.destroy()
-    if (transport.writableEnded) transport.once('finish', destroy)
-    else if (lastWords === undefined) transport.end(destroy)
-    else transport.end(lastWords, destroy)
+    // An end that has ended too will not tell that it has read the last of it.
+    const heard = () => {
+      if (transport.readableEnded && transport.writableLength === 0) transport.destroy()
+    }
+    transport.once('error', destroy).once('finish', destroy).once('end', heard)
+    if (lastWords !== undefined && !transport.writableEnded) transport.write(lastWords, heard)
+    transport.end()
+    heard()
   })
 }
 
