@@ -1,73 +1,15 @@
-import type { Duplex } from 'node:stream'
-import { type FramedKernel, type FramedOptions, framedKernel } from '../../wire/kernels/framed.ts'
-import { connect, listen } from '../../wire/link/transport.ts'
-import { type FakePeer, fakeKernelPeer, type Script } from '../support/fake-peer.ts'
+import { framedKernel } from '../../wire/kernels/framed.ts'
+import { fakeKernelPeer, type Script } from '../support/fake-peer.ts'
+import { closePairs, DONE, pair, SECRET, until, wires } from '../support/framed-pair.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall } from '../support/heard.ts'
 
 const test = suite('kernel over a framed link')
+test.after.each(closePairs)
 
-const SECRET = '5e'.repeat(32)
 const LOOK = { deadlineMs: 300 }
 const QUICK = { quietMs: 30, pongMs: 40, againMs: 10 }
-const DONE = { type: 'done', values: [], elapsed_ms: 1 }
 const TYPE = { name: 'int', module: 'builtins', qualified: 'builtins.int' }
-
-interface Pair {
-  readonly kernel: FramedKernel
-  readonly peer: FakePeer
-}
-
-type Playing = Partial<FramedOptions> & { script?: Script; hello?: Record<string, unknown> }
-
-let pairs: Pair[] = []
-test.after.each(async () => {
-  for (const { kernel } of pairs) await kernel.close()
-  pairs = []
-})
-
-/** A kernel, and the peer that a test plays for it. */
-async function pair({ script, hello, ...options }: Playing = {}): Promise<Pair> {
-  const [near, far] = await wires()
-  const [kernel, peer] = await Promise.all([
-    framedKernel({ name: 'python', transport: near, secret: SECRET, ...options }),
-    fakeKernelPeer(far, { secret: SECRET, ...(script && { script }), ...(hello && { hello }) }),
-  ])
-  pairs.push({ kernel, peer })
-  return { kernel, peer }
-}
-
-/** Both ends of a connection. */
-async function wires(): Promise<[Duplex, Duplex]> {
-  let near: (transport: Duplex) => void = () => {}
-  const accepted = new Promise<Duplex>(resolve => {
-    near = resolve
-  })
-  const listener = await listen('tcp:127.0.0.1:0', near)
-  const far = await connect(listener.address)
-  await listener.close()
-  return [await accepted, far]
-}
-
-/** The kernel's peer comes back over a new line, with this secret and hello. */
-async function comeBack(
-  kernel: FramedKernel,
-  options: { secret?: string; hello?: object; script?: Script } = {},
-) {
-  const [near, far] = await wires()
-  const rejoining = kernel.rejoin(near)
-  rejoining.catch(() => {})
-  const peer = await fakeKernelPeer(far, {
-    secret: options.secret ?? SECRET,
-    ...(options.hello && { hello: { ...options.hello } }),
-    ...(options.script && { script: options.script }),
-  })
-  return { peer, rejoining }
-}
-
-const until = async (met: () => boolean) => {
-  while (!met()) await new Promise(resolve => setTimeout(resolve, 2))
-}
 
 const HOSTILE_ANSWERS: readonly [string, unknown][] = [
   ['null', null],
@@ -153,18 +95,6 @@ test('a peer that goes on about a call that it has answered is cut off', async (
   assert.is(first.text(), '')
 })
 
-test('a peer that dies settles everything with LINK_CLOSED', async () => {
-  const { kernel, peer } = await pair()
-  const heard = [evaluate(kernel, '1'), evaluate(kernel, '2')]
-  const look = codeOf(kernel.globals({ modules: false, limit: 1 }, { deadlineMs: 5_000 }))
-  await peer.next('call')
-  peer.die()
-  for (const { result } of heard) assert.is(await codeOf(result), 'LINK_CLOSED')
-  assert.is(await look, 'LINK_CLOSED')
-  assert.is((await kernel.ended).reason, 'lost')
-  assert.is(await codeOf(evaluate(kernel, '3').result), 'LINK_CLOSED')
-})
-
 test('a peer that freezes with something pending becomes unresponsive, and responsive when it wakes up', async () => {
   const { kernel, peer } = await pair({ pulse: QUICK })
   const seen: string[] = []
@@ -224,102 +154,6 @@ test('a look ends at its deadline, and the peer is told a shorter one', async ()
 test('a queue that is full at the peer is BUSY too', async () => {
   const { kernel } = await pair({ script: { evaluate: ({ id }, peer) => peer.fail(id, 'busy') } })
   assert.is(await codeOf(evaluate(kernel, '1').result), 'BUSY')
-})
-
-test('after a break, evaluations are recalled by name and never sent again', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  const heard = evaluate(kernel, 'launch()')
-  const { id } = await peer.next('call')
-  peer.event(id, { type: 'output', stream: 'stdout', text: 'before ' })
-  await until(() => heard.text() !== '')
-  peer.die()
-  const { peer: back } = await comeBack(kernel)
-  const recall = await back.next('call')
-  assert.is(recall.method, 'recall')
-  assert.equal(recall.params, { call: heard.call })
-  back.event(recall.id, { type: 'output', stream: 'stdout', text: 'after' }).answer(recall.id, DONE)
-  assert.equal(await heard.result, DONE)
-  assert.is(heard.text(), 'before after')
-  assert.is(back.received.filter(message => message.type === 'call').length, 1)
-})
-
-test('an evaluation that the peer does not know after a break has an unknown outcome', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  const heard = evaluate(kernel, 'launch()')
-  await peer.next('call')
-  peer.die()
-  const { peer: back } = await comeBack(kernel, {
-    script: { recall: ({ id }, one) => one.fail(id, 'unknown_call') },
-  })
-  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-  assert.is(kernel.health, 'responsive')
-  const next = evaluate(kernel, '2')
-  await until(() => back.received.some(message => message.type === 'call' && message.method === 'evaluate'))
-  back.answer(2, DONE)
-  assert.equal(await next.result, DONE)
-})
-
-test('an abort during a break reaches the evaluation after it', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  const abort = new AbortController()
-  const heard = evaluate(kernel, 'launch()', { signal: abort.signal })
-  await peer.next('call')
-  peer.die()
-  await kernel.disconnected()
-  abort.abort()
-  const { peer: back } = await comeBack(kernel)
-  const recall = await back.next('call')
-  assert.is((await back.next('cancel')).id, recall.id)
-  back.answer(recall.id, { type: 'interrupted', elapsed_ms: 1 })
-  assert.is((await heard.result).type, 'interrupted')
-})
-
-test('calls that are made during a break wait for its end, and looks for their deadline', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  peer.die()
-  await kernel.disconnected()
-  assert.is(await codeOf(kernel.status({ deadlineMs: 20 })), 'UNRESPONSIVE')
-  const heard = evaluate(kernel, '1')
-  const { peer: back } = await comeBack(kernel)
-  const call = await back.next('call')
-  assert.is(call.method, 'evaluate')
-  back.answer(call.id, DONE)
-  assert.equal(await heard.result, DONE)
-})
-
-test('a peer that does not come back in time is lost, with all that is pending', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 30 })
-  const heard = evaluate(kernel, '1')
-  await peer.next('call')
-  peer.die()
-  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-  const end = await kernel.ended
-  assert.is(end.reason, 'lost')
-  assert.match(end.message, 'did not come back')
-})
-
-test('another image, or another secret, does not take the place of the peer', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  const stranger = await comeBack(kernel, { hello: { epoch: 'deadbeef' } })
-  await stranger.rejoining
-  await stranger.peer.ended
-  await comeBack(kernel, { secret: '00'.repeat(32) }).then(
-    () => assert.unreachable('it was let in'),
-    () => {},
-  )
-  const heard = evaluate(kernel, '1')
-  peer.answer((await peer.next('call')).id, DONE)
-  assert.equal(await heard.result, DONE)
-})
-
-test('a peer that comes back before its old line is known to be broken takes it over', async () => {
-  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
-  const heard = evaluate(kernel, '1')
-  await peer.next('call')
-  const { peer: back } = await comeBack(kernel, { script: { recall: ({ id }, one) => one.answer(id, DONE) } })
-  assert.equal(await heard.result, DONE)
-  await peer.ended
-  assert.is(back.received.length > 0, true)
 })
 
 test('what a peer asks is refused unless it is a question of an evaluation that somebody answers', async () => {
