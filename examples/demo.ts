@@ -93,7 +93,7 @@ async function demo(): Promise<number> {
     return 0
   } finally {
     await client.request('shutdown', { when: 'always' })
-    await client.closed
+    await client.ended
     rmSync(folder, { recursive: true, force: true })
   }
 }

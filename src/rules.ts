@@ -97,8 +97,10 @@ function watched(file: string, read: () => Read): () => Read {
   let value: Read = { rules: [], problem: undefined }
   return () => {
     const now = look(file)
-    if (now !== seen) value = read()
-    seen = now
+    if (now === seen) return value
+    value = read()
+    // A problem may pass without a change of the file, such as a want of descriptors.
+    seen = value.problem === undefined ? now : undefined
     return value
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
@@ -41,31 +42,54 @@ export interface DaemonClient extends AsyncDisposable {
     params: Methods[M]['params'],
   ): Promise<Methods[M]['result']>
   readonly closed: Promise<WireError | undefined>
+  /** Settles once the daemon has hung up and its process is gone: its place is free. */
+  readonly ended: Promise<void>
   close(): Promise<void>
 }
 
 /**
  * Connects to the user's daemon, and starts it first where that is allowed and needed. A daemon of another version
- * is replaced when nobody uses it. Throws a `Failure` that says what to do.
+ * is replaced when nobody uses it, and one that is just ending is waited for. Throws a `Failure` that says what to do.
  */
 export async function connectDaemon(connecting: Connecting): Promise<DaemonClient> {
-  const paths = connecting.paths ?? findPaths()
-  for (let replaced = 0; ; replaced++) {
-    const client = await openConnection(connecting, paths)
-    const { version, pid } = client.daemon
-    if (version === VERSION || connecting.start === 'never') return client
-    const skew = `The daemon (version ${version}, process ${pid}) is of another version than this command (${VERSION})`
-    try {
-      if (replaced > 3) throw new Failure(`${skew}, and others of that version keep starting it.`)
-      await client.request('shutdown', { when: 'unused' })
-      await client.closed
-    } catch (error) {
-      await client.close()
-      if (!isRemote(error, 'in_use')) throw error
-      throw new Failure(
-        `${skew}, and it is in use: ${error.message} Let that end, or end it with: imago shutdown --force`,
-      )
-    }
+  const deadline = performance.now() + SETTLE_MS
+  for (;;) {
+    const client = await tryOpen(connecting, deadline)
+    if (client === undefined) await sleep(50)
+    else if (client.daemon.version === VERSION || connecting.start === 'never') return client
+    else await replace(client, deadline)
+  }
+}
+
+/** How long daemons that end, and daemons of another version, may follow each other, in milliseconds. */
+const SETTLE_MS = 30_000
+
+/** `undefined` if the daemon hung up because it is ending, and another one may be started. */
+async function tryOpen(connecting: Connecting, deadline: number): Promise<DaemonClient | undefined> {
+  try {
+    return await openConnection(connecting)
+  } catch (error) {
+    const ending = error instanceof WireError && (error.code === 'LINK_CLOSED' || isRemote(error, 'ending'))
+    if (ending && connecting.start === 'if-needed' && performance.now() < deadline) return undefined
+    throw refusedBy(error)
+  }
+}
+
+async function replace(client: DaemonClient, deadline: number): Promise<void> {
+  const { version, pid } = client.daemon
+  const skew = `The daemon (version ${version}, process ${pid}) is of another version than this command (${VERSION})`
+  try {
+    if (performance.now() > deadline)
+      throw new Failure(`${skew}, and others of that version keep starting it.`)
+    await client.request('shutdown', { when: 'unused' })
+    await client.ended
+  } catch (error) {
+    await client.close()
+    if (!isRemote(error, 'in_use')) throw error
+    throw new Failure(
+      `${skew}, and it is in use: ${error.message} Let that end, or end it with: imago shutdown --force`,
+      { cause: error },
+    )
   }
 }
 
@@ -74,7 +98,7 @@ export function isRemote(error: unknown, code: string): error is WireError {
   return error instanceof WireError && error.remote?.code === code
 }
 
-async function openConnection({ name, start, root, env = process.env }: Connecting, paths: Paths) {
+async function openConnection({ name, start, root, env = process.env, paths = findPaths() }: Connecting) {
   const asked = new Map<string, NonNullable<ToolCall['ask']>>()
   const transport = await reachDaemon({ paths, start })
   const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
@@ -92,7 +116,7 @@ async function openConnection({ name, start, root, env = process.env }: Connecti
     })
   } catch (error) {
     transport.destroy()
-    throw refusedBy(error)
+    throw error
   }
 }
 
@@ -122,8 +146,22 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
     request: async (method, params) => (await link.call(method, params)) as never,
     closed: link.closed,
+    get ended() {
+      return link.closed.then(() => processGone(daemon.pid))
+    },
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Asked of the system without a signal; bounded, should the number be used again at once. */
+async function processGone(pid: number): Promise<void> {
+  for (const deadline = performance.now() + 10_000; performance.now() < deadline; await sleep(10)) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
   }
 }
 

@@ -151,10 +151,11 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     async close() {
       ending = true
       clearInterval(heart)
+      // First, so that whoever connects from now on finds nobody and starts the next daemon.
+      await listener.close()
       const bye = { code: 'ending', message: 'The daemon is ending.' }
       await Promise.all([...links.keys()].map(link => link.close(bye)))
       for (const transport of connections) transport.destroy()
-      await listener.close()
     },
   }
 }

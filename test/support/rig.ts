@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,6 +40,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Standard input; it ends at once without. */
   readonly input?: string | Uint8Array
+  /** Another entry than that of this checkout. */
+  readonly main?: string
 }
 
 export interface Ran {
@@ -114,13 +116,26 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
     dial: () => dial(paths.socket),
     async close() {
       await Promise.all([...clients].map(client => client.close()))
-      const shutdown = run(['shutdown', '--force'], { cwd: project, env })
-      await within(shutdown.ended, 'imago shutdown --force')
+      const shutdown = () => run(['shutdown', '--force'], { cwd: project, env }).ended
+      await within(shutdown(), 'imago shutdown --force')
       for (const { child } of begun) child.kill('SIGKILL')
       await Promise.all([...begun].map(({ ended }) => ended))
+      // A command that was killed may just have started a daemon.
+      while (daemonLives(paths.runtimeDir)) await within(shutdown(), 'imago shutdown --force')
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Whether a process lives that holds the lock, or once held it. */
+function daemonLives(runtimeDir: string): boolean {
+  if (!existsSync(runtimeDir)) return false
+  return readdirSync(runtimeDir)
+    .filter(name => name.startsWith('daemon.lock.'))
+    .some(name => {
+      const pid = /"pid":(\d+),"started":"[^"]*:/.exec(readFileSync(join(runtimeDir, name), 'utf8'))?.[1]
+      return pid !== undefined && Number(pid) !== process.pid && lives(Number(pid))
+    })
 }
 
 /** Everything of Imago's below the folder, and of the rest only what programs need. */
@@ -135,9 +150,9 @@ function ownEnvironment(folder: string) {
   }
 }
 
-function run(args: readonly string[], { cwd, env, input }: RunOptions): Begun {
+function run(args: readonly string[], { cwd, env, input, main = MAIN }: RunOptions): Begun {
   const given = Object.fromEntries(Object.entries(env ?? {}).filter(([, value]) => value !== undefined))
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: given, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main, ...args], { cwd, env: given, stdio: ['pipe', 'pipe', 'pipe'] })
   const so = { stdout: '', stderr: '' }
   const hear = (stream: 'stdout' | 'stderr') => {
     child[stream].setEncoding('utf8')
@@ -148,8 +163,7 @@ function run(args: readonly string[], { cwd, env, input }: RunOptions): Begun {
   hear('stdout')
   hear('stderr')
   child.stdin.on('error', () => {})
-  if (input !== undefined) child.stdin.end(input)
-  else if (input === undefined && args[0] !== undefined) child.stdin.end()
+  child.stdin.end(input)
   const ended = new Promise<Ran>(resolve => child.on('close', code => resolve({ code, ...so })))
   return {
     child,

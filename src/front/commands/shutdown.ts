@@ -20,7 +20,7 @@ async function end(when: ShutdownWhen): Promise<readonly string[] | undefined> {
   try {
     const client = await connectDaemon({ name: 'imago shutdown', start: 'never', root: process.cwd() })
     const { ended_kernels } = await client.request('shutdown', { when })
-    await client.closed
+    await client.ended
     return ended_kernels
   } catch (error) {
     if (error instanceof NoDaemon) return undefined
