@@ -85,9 +85,12 @@ export class OwnedProcess {
 
   /** Ends it now, and with it the children that share its group. */
   kill(): void {
-    if (this.#exited) return
+    if (!this.#exited) this.#signalGroup('SIGKILL')
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
     try {
-      process.kill(-this.pid, 'SIGKILL')
+      process.kill(-this.pid, signal)
     } catch {
       // The group has gone in the meantime, which is what was wanted.
     }
@@ -108,6 +111,8 @@ export class OwnedProcess {
       child.once('exit', (...how) => resolve(how)),
     )
     this.#exited = true
+    // Its children do not outlive it, unless they made a session of their own.
+    this.#signalGroup('SIGTERM')
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise(resolve => {
       timer = setTimeout(resolve, LAST_READ_MS)
