@@ -105,7 +105,7 @@ export function fakePeer(
       return peer
     },
     die() {
-      if (transport instanceof Socket) transport.resetAndDestroy()
+      if (transport instanceof Socket && transport.remoteFamily !== undefined) transport.resetAndDestroy()
       else transport.destroy()
     },
   }

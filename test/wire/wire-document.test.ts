@@ -1,0 +1,277 @@
+import type { z } from 'zod'
+import { assembler, STREAMS } from '../../wire/codec/chunks.ts'
+import { codecOf } from '../../wire/codec/codec.ts'
+import { frameDecoder } from '../../wire/codec/frames.ts'
+import { type Encoding, FAILURES, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
+import { WIRE_ERRORS } from '../../wire/errors.ts'
+import { ABILITIES } from '../../wire/kernel.ts'
+import * as shapes from '../../wire/kernels/shapes.ts'
+import { proofOf } from '../../wire/link/challenge.ts'
+import {
+  parseClientHello,
+  parseClientWelcome,
+  parseKernelHello,
+  parseReply,
+  parseWelcome,
+} from '../../wire/link/hello.ts'
+import { assert, suite } from '../support/harness.ts'
+import { filesIn, textOf } from '../support/imports.ts'
+
+const test = suite('docs/wire.md')
+const page = textOf('docs/wire.md')
+
+/** A fenced block: the words after the fence, and what is in it. */
+interface Block {
+  readonly words: string
+  readonly text: string
+}
+const blocks: readonly Block[] = [...page.matchAll(/^```(\S.*)\n([\s\S]*?)^```$/gm)].map(
+  ([, words = '', text = '']) => ({
+    words,
+    text,
+  }),
+)
+
+/** The bytes of a dump: everything before the column of text. */
+const bytesOf = (dump: string) => Buffer.from(dump.replaceAll(/\|.*$/gm, '').replaceAll(/\s/g, ''), 'hex')
+const jsonBlocks = (words: string): unknown[] =>
+  blocks.filter(one => one.words === words).map(one => JSON.parse(one.text))
+const named = (prefix: string) => blocks.filter(one => one.words.startsWith(prefix))
+
+function bodiesOf(frames: Buffer): Buffer[] {
+  const bodies: Buffer[] = []
+  frameDecoder({ limit: LIMITS.frameBytes, take: body => void bodies.push(body) }).push(frames)
+  return bodies
+}
+
+/** Rows of the table whose head begins with these cells, without the marks around code. */
+function table(...head: string[]): string[][] {
+  const lines = page.split('\n')
+  const start = lines.findIndex(line => line.startsWith(`| ${head.join(' | ')} |`))
+  assert.ok(start >= 0, `there is a table ${head.join(', ')}`)
+  const length = lines.slice(start).findIndex(line => !line.startsWith('|'))
+  return lines.slice(start + 2, start + length).map(line =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim().replaceAll('`', '')),
+  )
+}
+
+// Bytes
+
+let message: unknown
+let shown = 0
+for (const { words, text } of blocks) {
+  if (words === 'json frame') message = JSON.parse(text)
+  const encoding = /^hex (json|msgpack)$/.exec(words)?.[1] as Encoding | undefined
+  if (encoding === undefined) continue
+  const value = message
+  const type = parseMessage(value).type
+  test(`the bytes of a ${type} in ${encoding} (${++shown}) are what the codec writes, and read as that message`, () => {
+    const frame = bytesOf(text)
+    assert.is(codecOf(encoding).frame(value, LIMITS).toString('hex'), frame.toString('hex'))
+    assert.equal(
+      bodiesOf(frame).map(body => codecOf(encoding).decode(body, LIMITS)),
+      [value],
+    )
+  })
+}
+
+test('every type of message has its bytes in both encodings, and the table of messages names them all', () => {
+  const types = table('`type`', 'Fields').map(([type]) => type)
+  const examples = jsonBlocks('json frame').map(value => parseMessage(value).type)
+  assert.equal(
+    types.filter(type => !examples.some(one => one === type)),
+    ['chunk'],
+  )
+  for (const type of types) assert.not.match(messageFault({ type }), 'no known type')
+  assert.is(named('hex json chunk').length, 2)
+})
+
+function messageFault(value: unknown): string {
+  try {
+    parseMessage(value)
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}
+
+for (const encoding of ['json', 'msgpack'] as const)
+  test(`the chunks in ${encoding} make the message that the page says they make`, () => {
+    const whole = assembler({ encoding, messageBytes: LIMITS.messageBytes })
+    const frames = Buffer.concat(named(`hex ${encoding} chunk`).map(one => bytesOf(one.text)))
+    const bodies = bodiesOf(frames).map(body => {
+      const chunk = parseMessage(codecOf(encoding).decode(body, LIMITS))
+      return chunk.type === 'chunk' ? whole.add(chunk) : assert.unreachable('not a chunk')
+    })
+    assert.is(bodies[0], undefined)
+    const last = bodies[1] ?? assert.unreachable('the last chunk completes nothing')
+    assert.equal(codecOf(encoding).decode(last as Buffer, LIMITS), { type: 'ping', n: 8 })
+  })
+
+// Handshake
+
+const VECTORS = table('Secret', "Opener's nonce", "Acceptor's nonce")
+
+test('the proofs of the table are those that the code makes', () => {
+  assert.ok(VECTORS.length >= 2)
+  for (const [secret = '', opener = '', acceptor = '', ...proofs] of VECTORS) {
+    const nonces = { opener, acceptor }
+    assert.equal(
+      (['opener', 'acceptor'] as const).map(side => proofOf({ secret, side, nonces })),
+      proofs,
+    )
+  }
+})
+
+test('the bytes of the handshake are the four steps with the first row of the table', () => {
+  const [, opener, acceptor, openerProof, acceptorProof] = VECTORS[0] ?? []
+  const steps = blocks
+    .filter(one => /^hex (opener|acceptor)$/.test(one.words))
+    .map(one => bodiesOf(bytesOf(one.text)).map(body => codecOf('json').decode(body, LIMITS)))
+  assert.equal(steps, [
+    [{ imago: 1, nonce: opener }],
+    [{ imago: 1, nonce: acceptor }],
+    [{ proof: openerProof }],
+    [{ proof: acceptorProof }],
+  ])
+})
+
+test('the hellos and welcomes are ones that the code takes, and the welcomes grant the limits', () => {
+  for (const frame of jsonBlocks('json hello kernel')) {
+    assert.equal({ hello: parseKernelHello(frame) }, frame)
+    assert.equal(parseKernelHello(frame).abilities, ABILITIES)
+  }
+  for (const frame of jsonBlocks('json hello client')) assert.equal({ hello: parseClientHello(frame) }, frame)
+  for (const frame of jsonBlocks('json welcome client'))
+    assert.equal(parseReply(frame, parseClientWelcome), frame)
+  for (const frame of jsonBlocks('json welcome kernel')) {
+    assert.equal(parseReply(frame, parseWelcome), frame)
+    const { creditBytes: credit, chunkBytes: chunk, frameBytes, messageBytes } = LIMITS
+    assert.equal(frame, {
+      welcome: { encoding: 'msgpack', credit, chunk, frame: frameBytes, message: messageBytes },
+    })
+  }
+  for (const frame of jsonBlocks('json refused')) assert.equal(parseReply(frame, parseWelcome), frame)
+  assert.is(blocks.filter(one => /^json (hello|welcome|refused)/.test(one.words)).length, 5)
+})
+
+// Methods
+
+const RESULTS: Readonly<Record<string, z.ZodType>> = {
+  evaluate: shapes.evaluated,
+  globals: shapes.lookedGlobals,
+  inspect: shapes.lookedInspected,
+  more: shapes.lookedPiece,
+  interrupt: shapes.interruptReport,
+  status: shapes.kernelStatus,
+}
+const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
+  ...Object.fromEntries(Object.entries(RESULTS).map(([method, shape]) => [`json result ${method}`, shape])),
+  'json event evaluate': shapes.evalEvent,
+  'json params ask': shapes.askParams,
+}
+
+for (const [words, shape] of Object.entries(EXAMPLES))
+  test(`every \`${words}\` is of the form that the adapter takes, with nothing that it would leave out`, () => {
+    const examples = jsonBlocks(words)
+    assert.ok(examples.length > 0)
+    for (const example of examples) assert.equal(shape.parse(example), example)
+  })
+
+test('every outcome of looking and of evaluating has an example, or is named', () => {
+  const types = [
+    ...jsonBlocks('json result evaluate'),
+    ...named('json result').map(one => JSON.parse(one.text)),
+  ]
+    .map(one => (one as { type?: string }).type)
+    .filter(type => type !== undefined)
+  const looked = [
+    'found',
+    'needs_evaluation',
+    'not_found',
+    'malformed',
+    'stale_handle',
+    'busy',
+    'timed_out',
+    'raised',
+  ]
+  assert.equal([...new Set(types)].sort(), [...looked, 'done', 'interrupted', 'withdrawn'].sort())
+})
+
+test('the table of methods names their abilities, and the params in the examples are those of the table', () => {
+  const methods = table('Method', 'Ability', 'Params')
+  assert.equal(
+    methods.map(([method]) => method),
+    ['evaluate', 'recall', 'globals', 'inspect', 'more', 'interrupt', 'status', 'stop'],
+  )
+  const abilities = methods.map(([, ability]) => ability).filter(ability => ability !== '')
+  for (const ability of abilities) assert.ok(ABILITIES.some(one => one === ability))
+  for (const { words, text } of named('json params')) {
+    const [, , params] = methods.find(([method]) => words.endsWith(` ${method}`)) ?? []
+    if (params === undefined) continue
+    const fields = [...params.matchAll(/\w+/g)].map(([name]) => name)
+    const given = Object.keys(JSON.parse(text))
+    assert.equal(
+      given.filter(name => !fields.includes(name)),
+      [],
+    )
+  }
+})
+
+// Tables
+
+test('the table of limits has the numbers of the code', () => {
+  const numbers = Object.fromEntries(
+    table('Limit', 'Value').map(([name = '', value]) => [name, Number(value)]),
+  )
+  assert.equal(numbers, {
+    frame: LIMITS.frameBytes,
+    chunk: LIMITS.chunkBytes,
+    message: LIMITS.messageBytes,
+    credit: LIMITS.creditBytes,
+    'challenge frame': LIMITS.handshakeFrameBytes,
+    'hello frame': LIMITS.helloFrameBytes,
+    handshake: LIMITS.handshakeMs,
+    depth: LIMITS.depth,
+    items: LIMITS.items,
+    streams: STREAMS,
+    'pending calls': LIMITS.pendingCalls,
+    'unread, high': LIMITS.sendHighBytes,
+    'unread, cut': LIMITS.sendCutBytes,
+  })
+})
+
+test('the failures are those of the code, in its words', () => {
+  assert.equal(
+    table('Code', 'Meaning'),
+    Object.entries(FAILURES).map(([code, meaning]) => [code, meaning]),
+  )
+})
+
+test('every fault of a link has its row, and no row has a code that does not exist', () => {
+  const codes = new Set(table('What is seen', 'Code').map(([, code = '']) => code))
+  const processes = ['LINK_REFUSED', 'KERNEL_START_FAILED', 'KERNEL_NOT_FOUND', 'CRASH_LOOP', 'BUSY']
+  assert.equal(
+    [...codes].sort(),
+    Object.keys(WIRE_ERRORS)
+      .filter(code => !processes.includes(code))
+      .sort(),
+  )
+})
+
+test('every place of the page that code or the page itself refers to is there', () => {
+  const places = new Set([...page.matchAll(/<a id="([\w-]+)">/g)].map(([, place]) => place))
+  const sources = filesIn(['wire', 'src', 'tools'], ['.ts', '.py']).map(textOf)
+  const wanted = [
+    ...sources.flatMap(text => [...text.matchAll(/docs\/wire\.md#([\w-]+)/g)]),
+    ...page.matchAll(/\]\(#([\w-]+)\)/g),
+  ].map(([, place = '']) => place)
+  assert.ok(wanted.length > 20)
+  assert.equal(
+    wanted.filter(place => !places.has(place)),
+    [],
+  )
+})
