@@ -1,0 +1,51 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { launchKernel } from '../../wire/kernels/launch.ts'
+import { evaluate } from './heard.ts'
+
+/**
+ * A process of its own that starts kernels, for tests of what happens to it, and to them when it dies.
+ *
+ * Its argument is JSON: `{root, runtimeDir, kernels, source}`. It starts the kernels one after the other, runs the source
+ * in each, and says all of it as lines of JSON. It then stays until it is killed or its standard input ends.
+ */
+interface Task {
+  readonly root: string
+  readonly runtimeDir: string
+  readonly kernels: number
+  readonly source: string
+}
+
+const task = JSON.parse(process.argv[2] ?? '{}') as Task
+const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
+
+const env = { PATH: process.env.PATH ?? '', HOME: task.root }
+for (let number = 1; number <= task.kernels; number++) {
+  try {
+    const { root, runtimeDir } = task
+    const launched = await launchKernel({
+      language: 'python',
+      name: `python-${number}`,
+      root,
+      env,
+      runtimeDir,
+    })
+    const heard = evaluate(launched.kernel, task.source)
+    const evaluated = await heard.result
+    say({ pid: launched.pid, type: evaluated.type, text: heard.text().slice(0, 10_000) })
+  } catch (error) {
+    say({ code: error instanceof Error && 'code' in error ? error.code : null, message: String(error) })
+  }
+}
+say({ ready: true, terminal: hasTerminal() })
+process.stdin.resume()
+process.stdin.on('end', () => process.exit(0))
+
+/** Whether this process, unlike its kernels, has a terminal. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r+'))
+    return true
+  } catch {
+    return false
+  }
+}
