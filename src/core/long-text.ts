@@ -5,7 +5,11 @@ const MOST_CHARS = 32 * 1024 * 1024
 /** So much is held in memory before a file is made, and then between two writes. */
 const MEMORY_CHARS = 64 * 1024
 /** So much may wait while the disk is slow; what comes then is refused. */
-const WAITING_CHARS = 2 * 1024 * 1024
+const WAITING_CHARS = 8 * 1024 * 1024
+/** So much is written at a time, from one buffer. */
+const BATCH_CHARS = 256 * 1024
+/** Short texts are put together to pieces of about this length. */
+const PIECE_CHARS = 16 * 1024
 
 export interface LongTextOptions {
   /** Where the file would be made. Its directory exists. */
@@ -23,30 +27,31 @@ export class LongText {
   readonly #path: string
   readonly #log: LongTextOptions['log']
   #fd: number | undefined
-  /** Characters in the file; after them come those being written, then those that wait. */
+  /** Characters that are in the file. Those after them are in memory, in pieces. */
   #filed = 0
-  #writing = ''
-  #waiting: string[] = []
-  #waitingChars = 0
+  #pieces: string[] = []
+  #waiting = 0
+  /** Only while characters are being written. */
+  #buffer: Buffer | undefined
   #state: 'open' | 'full' | 'disposed' = 'open'
 
   constructor({ path, text = '', log }: LongTextOptions) {
     this.#path = path
     this.#log = log
-    this.#wait(text)
+    this.#take(text)
   }
 
   /** Characters taken so far. */
   get total(): number {
-    return this.#filed + this.#writing.length + this.#waitingChars
+    return this.#filed + this.#waiting
   }
 
   /** How many of the characters were taken; the others had to be dropped. */
   add(text: string): number {
     if (this.#state !== 'open') return 0
-    const room = Math.min(MOST_CHARS - this.total, WAITING_CHARS - this.#waitingChars)
-    const taken = text.length <= room ? text : text.slice(0, Math.max(0, room))
-    this.#wait(taken)
+    const room = Math.max(0, Math.min(MOST_CHARS - this.total, WAITING_CHARS - this.#waiting))
+    const taken = text.length <= room ? text : text.slice(0, room)
+    this.#take(taken)
     return taken.length
   }
 
@@ -54,62 +59,77 @@ export class LongText {
     const to = Math.min(this.total, from + count)
     const filed = this.#readFile(from, Math.min(to, this.#filed))
     if (to <= this.#filed) return filed
-    const memory = this.#writing + this.#memory()
-    return filed + memory.slice(Math.max(0, from - this.#filed), to - this.#filed)
+    return filed + this.#pieces.join('').slice(Math.max(0, from - this.#filed), to - this.#filed)
   }
 
   /** Lets go of the text and of its file. */
   dispose(): void {
     this.#state = 'disposed'
-    this.#waiting = []
-    this.#waitingChars = 0
-    if (this.#writing === '') this.#closeFile()
+    this.#pieces = []
+    if (this.#buffer === undefined) this.#closeFile()
   }
 
-  #wait(text: string): void {
-    if (text === '') return
-    this.#waiting.push(text)
-    this.#waitingChars += text.length
-    if (this.#waitingChars > MEMORY_CHARS) this.#spill()
-  }
-
-  #memory(): string {
-    if (this.#waiting.length > 1) this.#waiting = [this.#waiting.join('')]
-    return this.#waiting[0] ?? ''
+  #take(text: string): void {
+    const last = this.#pieces.length - 1
+    const piece = this.#pieces[last]
+    if (piece !== undefined && piece.length < PIECE_CHARS) this.#pieces[last] = piece + text
+    else if (text !== '') this.#pieces.push(text)
+    this.#waiting += text.length
+    if (this.#waiting > MEMORY_CHARS && this.#buffer === undefined && this.#state === 'open') this.#spill()
   }
 
   #spill(): void {
-    if (this.#writing !== '') return
     try {
       this.#fd ??= this.#openFile()
+      this.#buffer ??= Buffer.allocUnsafe(BATCH_CHARS * 2)
+      const bytes = this.#encode(this.#buffer)
+      write(this.#fd, this.#buffer, 0, bytes, this.#filed * 2, (error, count) => this.#written(error, count))
     } catch (error) {
       this.#fail(error)
-      return
     }
-    this.#writing = this.#memory()
-    this.#waiting = []
-    this.#waitingChars = 0
-    this.#writeRest(this.#fd, Buffer.from(this.#writing, 'utf16le'))
   }
 
-  #writeRest(fd: number, bytes: Buffer): void {
-    const at = (this.#filed + this.#writing.length) * 2 - bytes.length
-    write(fd, bytes, 0, bytes.length, at, (error, count) => {
-      if (this.#state === 'disposed') return this.#closeFile()
-      if (error !== null || count === 0) return this.#fail(error ?? new Error('nothing was written'))
-      if (count < bytes.length) return this.#writeRest(fd, bytes.subarray(count))
-      this.#filed += this.#writing.length
-      this.#writing = ''
-      if (this.#waitingChars > MEMORY_CHARS) this.#spill()
-    })
+  /** As many of the first pieces as there is room for; answers how many bytes. */
+  #encode(buffer: Buffer): number {
+    let bytes = 0
+    for (const piece of this.#pieces) {
+      bytes += buffer.write(piece, bytes, 'utf16le')
+      if (buffer.length - bytes < 2) break
+    }
+    return bytes
+  }
+
+  /** What is in the file is let go of in memory; a character that was cut in half is written again. */
+  #written(error: Error | null, count: number): void {
+    const characters = Math.floor(count / 2)
+    if (this.#state === 'disposed') this.#closeFile()
+    else if (error !== null || characters === 0) this.#fail(error ?? new Error('nothing was written'))
+    else {
+      this.#letGo(characters)
+      if (this.#waiting > MEMORY_CHARS) this.#spill()
+      else this.#buffer = undefined
+    }
+  }
+
+  #letGo(characters: number): void {
+    this.#filed += characters
+    this.#waiting -= characters
+    let left = characters
+    let whole = 0
+    for (const piece of this.#pieces) {
+      if (piece.length > left) break
+      left -= piece.length
+      whole++
+    }
+    this.#pieces.splice(0, whole)
+    const [first] = this.#pieces
+    if (first !== undefined && left > 0) this.#pieces[0] = first.slice(left)
   }
 
   /** What is in memory stays there, and no more is taken. */
   #fail(error: unknown): void {
     this.#state = 'full'
-    this.#waiting = [this.#writing + this.#memory()]
-    this.#waitingChars += this.#writing.length
-    this.#writing = ''
+    this.#buffer = undefined
     this.#log('Output could not be written to a file; the rest of it is dropped.', error)
   }
 
@@ -123,8 +143,7 @@ export class LongText {
   #closeFile(): void {
     const fd = this.#fd
     this.#fd = undefined
-    this.#writing = ''
-    this.#filed = 0
+    this.#buffer = undefined
     if (fd !== undefined) close(fd, () => undefined)
   }
 

@@ -88,6 +88,8 @@ function soFar(kept: {
 const droppedMark = (characters: number) =>
   `\n… [${characters.toLocaleString('en-US')} characters were dropped here: they came too fast] …\n`
 
+const HALF = SHOWN_CHARS / 2
+
 /** The two ends of a text that only grows: what an answer can show of it. */
 class Ends {
   #head = ''
@@ -96,14 +98,14 @@ class Ends {
 
   add(text: string): void {
     this.total += text.length
-    const room = SHOWN_CHARS / 2 - this.#head.length
-    if (room > 0 && this.#tail === '') {
-      const first = beginning(text, room)
-      this.#head += first
-      this.#tail = text.slice(first.length)
-    } else this.#tail += text
+    const room = this.#tail === '' ? HALF - this.#head.length : 0
+    const first = room > 0 ? beginning(text, room) : ''
+    this.#head += first
+    const rest = text.slice(first.length)
+    if (rest.length >= HALF) this.#tail = ending(rest, HALF)
+    else this.#tail += rest
     // Cut now and then, not each time: a flood of short lines would be copied over and over.
-    if (this.#tail.length > SHOWN_CHARS * 4) this.#tail = ending(this.#tail, SHOWN_CHARS / 2)
+    if (this.#tail.length > HALF * 4) this.#tail = ending(this.#tail, HALF)
   }
 
   /** The whole text, as long as it is not longer than an answer shows. */

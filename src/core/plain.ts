@@ -1,81 +1,124 @@
-/** Deeper than this a value is written as text. */
+/** Deeper than this nothing is shown. */
 const DEPTH = 32
 
+/** What a walk over a value may still take, in characters of an answer. Below zero it has been given up. */
+export interface Budget {
+  left: number
+}
+
 /**
- * Characters that a value takes in an answer, roughly; `undefined` if JSON would not hold it as it is: another
- * prototype, a number that is not finite, a cycle, or nesting deeper than an answer shows.
+ * Whether JSON would hold the value as it is, within the budget: no other prototypes, no numbers that are not finite,
+ * no cycles, no nesting that is too deep. May throw what a getter throws.
  */
-export function plainSize(value: unknown, depth = 0): number | undefined {
-  if (value === null || value === undefined) return 4
+export function isPlain(value: unknown, budget: Budget, depth = 0): boolean {
+  budget.left -= sizeOf(value)
+  if (budget.left < 0) return false
   switch (typeof value) {
     case 'string':
-      return value.length + 2
     case 'boolean':
-      return 5
+    case 'undefined':
+      return true
     case 'number':
-      return Number.isFinite(value) ? 8 : undefined
+      return Number.isFinite(value)
     case 'object':
-      return depth < DEPTH ? contentsSize(value, depth) : undefined
+      return value === null || (depth < DEPTH && isPlainInside(value, budget, depth + 1))
     default:
-      return undefined
+      return false
   }
 }
 
-function contentsSize(value: object, depth: number): number | undefined {
-  const list = Array.isArray(value)
-  if (!list && !isPlainObject(value)) return undefined
-  let sum = 2
-  for (const key in value) {
-    const size = plainSize((value as Readonly<Record<string, unknown>>)[key], depth + 1)
-    if (size === undefined) return undefined
-    sum += size + (list ? 1 : key.length + 4)
-  }
-  return sum
+function isPlainInside(value: object, budget: Budget, depth: number): boolean {
+  if (Array.isArray(value)) return value.every(item => isPlain(item, budget, depth))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if ((prototype !== Object.prototype && prototype !== null) || 'toJSON' in value) return false
+  return Object.entries(value).every(([key, item]) => {
+    budget.left -= key.length + 4
+    return isPlain(item, budget, depth)
+  })
 }
 
-/** The same as data that JSON holds. What it cannot hold is written as text. */
-export function plain(value: unknown, above: readonly object[] = []): unknown {
+/** How much of a value is shown. */
+export interface Showing {
+  readonly budget: Budget
+  /** Items of one list, or entries of one object. */
+  readonly items: number
+  /** A text as it is shown. */
+  text(text: string): string
+  /** What stands for so many more items. */
+  missing(count: number): string
+}
+
+/** All of it. */
+export const WHOLE: Showing = {
+  budget: { left: Number.POSITIVE_INFINITY },
+  items: Number.POSITIVE_INFINITY,
+  text: text => text,
+  missing: () => '',
+}
+
+/** The value as data that JSON holds, as far as it is shown. What JSON cannot hold is written as text. Never throws. */
+export function plain(value: unknown, showing: Showing, above: readonly object[] = []): unknown {
+  if (showing.budget.left < 0) return null
+  const shown = attempt(() =>
+    typeof value === 'object' && value !== null ? contents(value, showing, above) : scalar(value, showing),
+  )
+  showing.budget.left -= sizeOf(shown)
+  return shown
+}
+
+/** Without what is in it: that is counted by itself. */
+function sizeOf(value: unknown): number {
+  return typeof value === 'string' ? value.length + 2 : 8
+}
+
+function scalar(value: unknown, showing: Showing): unknown {
   switch (typeof value) {
     case 'string':
-    case 'boolean':
-      return value
+      return showing.text(value)
     case 'number':
       return Number.isFinite(value) ? value : String(value)
-    case 'object':
-      return value === null ? null : attempt(() => plainContents(value, above))
-    case 'undefined':
-      return null
+    case 'bigint':
+      return showing.text(String(value))
+    case 'function':
+      return `[function ${value.name}]`.slice(0, 200)
+    case 'symbol':
+      return String(value).slice(0, 200)
     default:
-      return attempt(() => `[${typeof value}] ${String(value)}`.slice(0, 1_000))
+      return value
   }
 }
 
-function plainContents(value: object, above: readonly object[]): unknown {
+function contents(value: object, showing: Showing, above: readonly object[]): unknown {
   if (above.includes(value)) return '[circular]'
   if (above.length === DEPTH) return '[deeper]'
   const here = [...above, value]
-  if (Array.isArray(value)) return value.map(item => plain(item, here))
-  if (value instanceof Error) return `${value.name}: ${value.message}`
+  if (Array.isArray(value)) return list(value, showing, here)
+  if (value instanceof Map || value instanceof Set) return list([...value], showing, here)
+  if (value instanceof Error) return showing.text(`${value.name}: ${value.message}`)
   if (value instanceof Date) return String(value)
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (value instanceof Map || value instanceof Set) return plain([...value], here)
-  const keys = Object.keys(value)
-  return Object.fromEntries(
-    keys.map(key => [key, attempt(() => plain(Reflect.get(value, key), here))]).filter(hasValue),
-  )
+  return entries(value, showing, here)
 }
 
-const hasValue = ([, value]: readonly unknown[]) => value !== undefined
+function list(value: readonly unknown[], showing: Showing, here: readonly object[]): unknown[] {
+  const shown = value.slice(0, showing.items).map(item => plain(item, showing, here))
+  return shown.length === value.length ? shown : [...shown, showing.missing(value.length - shown.length)]
+}
+
+function entries(value: object, showing: Showing, here: readonly object[]): unknown {
+  const keys = Object.keys(value)
+  const shown: [string, unknown][] = keys.slice(0, showing.items).map(key => {
+    showing.budget.left -= key.length + 4
+    return [key, attempt(() => plain(Reflect.get(value, key), showing, here))]
+  })
+  if (shown.length < keys.length) shown.push(['…', showing.missing(keys.length - shown.length)])
+  return Object.fromEntries(shown)
+}
 
 function attempt(read: () => unknown): unknown {
   try {
     return read()
   } catch (error) {
-    return `[cannot be shown: ${error instanceof Error ? error.message : 'it threw'}]`
+    return `[cannot be shown: ${error instanceof Error ? error.message.slice(0, 200) : 'it threw'}]`
   }
-}
-
-function isPlainObject(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === null) && !('toJSON' in value)
 }

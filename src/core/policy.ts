@@ -161,7 +161,7 @@ function firstProblem(error: z.ZodError): string {
   const [issue] = error.issues
   if (issue === undefined) return 'it is not a policy'
   const [table, index, field] = issue.path
-  const where = table === 'rule' && typeof index === 'number' ? `rule ${index + 1}` : ''
+  const where = typeof index === 'number' ? `rule ${index + 1}` : String(table ?? '')
   if (issue.code === 'unrecognized_keys')
     return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy`
   return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')

@@ -9,7 +9,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export interface Registry {
   /** By name or alias. */
   find(name: string): Tool | undefined
-  /** The listed names most like this one, best first, at most three. */
+  /** The listed names of the tools most like this one, best first, at most three. */
   nearest(name: string): string[]
   /** What a profile shows, in the order in which the tools were given. Aliases are not listed. */
   list(profile: Profile): readonly Tool[]
@@ -38,13 +38,15 @@ export const RESERVED_PARAMETERS = z.strictObject({
 /** Throws `DefinitionError` if two tools share a name or an alias; both are named. */
 export function openRegistry(tools: readonly Tool[]): Registry {
   const byName = indexed(tools)
-  const names = tools.map(tool => tool.name)
   const shown = Object.fromEntries(PROFILES.map(profile => [profile, within(tools, profile)]))
   const schemas = new WeakMap<Tool, JsonSchema>()
 
   return {
     find: name => byName.get(name),
-    nearest: name => nearest(name, names),
+    nearest(name) {
+      const found = nearest(name, byName.keys()).map(known => byName.get(known)?.name ?? known)
+      return [...new Set(found)]
+    },
     list: profile => shown[profile] ?? [],
     schema(tool) {
       const known = schemas.get(tool)

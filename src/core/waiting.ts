@@ -33,6 +33,7 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
     }
     const wait = (ms: number) =>
       flight.whenTracked(job => {
+        if (job.outcome !== undefined) return
         if (ms === 0) goOn(job)
         else endings.push(clock.after(ms, () => goOn(job)))
       })

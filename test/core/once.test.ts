@@ -1,0 +1,109 @@
+import type { CallId } from '../../wire/kernel.ts'
+import { errorOf, resultOf, rigsOf, settled, toolAt } from '../support/calls-rig.ts'
+import { doneWith } from '../support/fake-kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('once')
+const rig = rigsOf(test)
+
+const call = 'call-1' as CallId
+const SCRIPT = { evaluate: { x: { ends: doneWith('1') }, loop: { ends: 'never' } } } as const
+
+test('fault 29: a call that is asked for again is not run again; its answer is given', async () => {
+  const { run, kernel, journal } = rig({ script: SCRIPT })
+  const first = await run('eval_expr', { expr: 'x' }, { call })
+  const again = await run('eval_expr', { expr: 'x' }, { call, caller: { id: 'reconnected' } })
+  assert.equal(again, first)
+  assert.is(kernel.asked.length, 1)
+  assert.is((await journal()).length, 2)
+})
+
+test('fault 29: a call that still runs is joined, with events from then on', async () => {
+  const { run, kernel, calls } = rig({ script: SCRIPT })
+  const first = run('eval_expr', { expr: 'loop' }, { call })
+  await settled()
+  const again = run('eval_expr', { expr: 'loop' }, { call })
+  await settled()
+  assert.is(calls.busy(), 1)
+  kernel.finish(call, doneWith('9'))
+  assert.equal([resultOf(await first).value_repr, resultOf(await again).value_repr], ['9', '9'])
+  assert.equal(
+    kernel.asked.map(({ method }) => method),
+    ['evaluate'],
+  )
+})
+
+test('fault 29: after the patience of its caller, a call leads to the same job, and then to its end', async () => {
+  const { run, kernel } = rig({ script: SCRIPT })
+  const args = { expr: 'loop', patience: 0 }
+  const jobs = [await run('eval_expr', args, { call }), await run('eval_expr', args, { call })]
+  assert.equal(
+    jobs.map(answer => resultOf(answer).job),
+    ['job-1', 'job-1'],
+  )
+  await settled()
+  kernel.finish(call, doneWith('9'))
+  await settled()
+  assert.is(resultOf(await run('eval_expr', args, { call })).value_repr, '9')
+})
+
+test('the name of a call keeps its meaning: other arguments or another tool are refused', async () => {
+  const { run, kernel } = rig({ script: SCRIPT })
+  await run('eval_expr', { expr: 'x' }, { call })
+  for (const [tool, args] of [
+    ['eval_expr', { expr: 'y' }],
+    ['eval_expr', { expr: 'x', patience: 1 }],
+    ['inspect', { expr: 'x' }],
+  ] as const) {
+    const error = errorOf(await run(tool, args, { call }))
+    assert.equal([error.code, error.details.call], ['invalid_args', call])
+  }
+  assert.is(kernel.asked.length, 1)
+})
+
+test('a call of which nothing ran may be tried again under its name', async () => {
+  const { tool, ran } = toolAt('cautious')
+  let there = false
+  const kernels = {
+    resolve: async () => {
+      if (!there) throw new Error('not yet')
+      return { name: 'main', kernel: rig().kernel }
+    },
+  }
+  const { run } = rig({ tools: [tool], options: { kernels } })
+  assert.is(errorOf(await run('do_cautious', {}, { call })).code, 'kernel_unavailable')
+  there = true
+  assert.ok((await run('do_cautious', {}, { call })).ok)
+  assert.ok((await run('do_cautious', {}, { call })).ok)
+  assert.equal(ran, ['cautious'])
+})
+
+test('a failure is an answer too: it is given again, and the code is not run again', async () => {
+  const thrown = { evaluate: { x: { ends: { type: 'interrupted', elapsed_ms: 1 } as const } } }
+  const { run, kernel } = rig({ script: thrown })
+  const first = await run('eval_expr', { expr: 'x' }, { call })
+  assert.is(errorOf(first).code, 'interrupted')
+  assert.equal(await run('eval_expr', { expr: 'x' }, { call }), first)
+  assert.is(kernel.asked.length, 1)
+})
+
+test('a call whose answer has made room for newer ones is outcome_unknown, and is not run again', async () => {
+  const { run, kernel } = rig({ script: SCRIPT })
+  await run('eval_expr', { expr: 'x' }, { call })
+  for (let index = 0; index < 256; index++)
+    await run('eval_expr', { expr: 'x' }, { call: `later-${index}` as CallId })
+  assert.is(errorOf(await run('eval_expr', { expr: 'x' }, { call })).code, 'outcome_unknown')
+  assert.is(kernel.asked.length, 257)
+})
+
+test('calls without a name are never the same', async () => {
+  const { run, kernel } = rig({ script: SCRIPT })
+  await run('eval_expr', { expr: 'x' })
+  await run('eval_expr', { expr: 'x' })
+  assert.is(kernel.asked.length, 2)
+})
+
+test('arguments that JSON does not know can be told apart', async () => {
+  const { run } = rig({ script: SCRIPT })
+  assert.is(errorOf(await run('eval_expr', { expr: 'x', line: 1n }, { call })).code, 'invalid_args')
+})

@@ -1,0 +1,185 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openOutput, SHOWN_CHARS } from '../../src/core/output.ts'
+import { openTexts, type TextStore } from '../../src/core/texts.ts'
+import type { EvalEvent, Stream } from '../../wire/kernel.ts'
+import { settled } from '../support/calls-rig.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('output')
+
+let folder = ''
+let texts: TextStore
+const logged: string[] = []
+test.before.each(() => {
+  folder = mkdtempSync(join(tmpdir(), 'imago-output-'))
+  texts = openTexts({ stateDir: folder, log: message => logged.push(message) })
+  logged.length = 0
+})
+test.after.each(() => {
+  texts.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const printed = (text: string, stream: Stream = 'stdout'): EvalEvent => ({ type: 'output', stream, text })
+const log = () => openOutput({ texts, on: () => undefined })
+
+/** All of a text, read in parts. */
+function readAll(handle: string, count = 100_000): string {
+  let text = ''
+  for (let from: number | null = 0; from !== null; ) {
+    const part = texts.read({ handle, from, count })
+    if (part === undefined) throw new Error(`${handle} is gone`)
+    text += part.text
+    from = part.next
+  }
+  return text
+}
+
+test('short output is whole, by stream and in the order in which it was written', () => {
+  const output = log()
+  output.add(printed('a\n'))
+  output.add(printed('b\n', 'stderr'))
+  output.add(printed('c\n'))
+  assert.equal(output.soFar(), {
+    stdout: 'a\nc\n',
+    stderr: 'b\n',
+    output: 'a\nb\nc\n',
+    truncated: false,
+    dropped: 0,
+  })
+})
+
+test('output of just the length that is shown is whole, and one character more is cut in the middle', () => {
+  const output = log()
+  output.add(printed('x'.repeat(SHOWN_CHARS)))
+  assert.is(output.soFar().truncated, false)
+  assert.is(output.soFar().output.length, SHOWN_CHARS)
+  output.add(printed('y'))
+  const { truncated, handle = '', output: shown, stdout } = output.soFar()
+  assert.ok(truncated)
+  assert.match(shown, /characters cut here; all of the output: read_more @out\.1\]/)
+  assert.ok(shown.startsWith('xxx') && shown.endsWith('xxy'))
+  assert.ok(stdout.length < shown.length)
+  assert.is(readAll(handle), `${'x'.repeat(SHOWN_CHARS)}y`)
+})
+
+test('the counts in the mark and the two ends add up to what was written', () => {
+  const output = log()
+  for (let line = 0; line < 20_000; line++)
+    output.add(printed(`line ${line}\n`, line % 3 ? 'stdout' : 'stderr'))
+  const { output: shown, stdout, stderr, handle = '' } = output.soFar()
+  const whole = readAll(handle)
+  assert.is(whole, Array.from({ length: 20_000 }, (_, line) => `line ${line}\n`).join(''))
+  const [head = '', count = '', tail = ''] = shown.split(/\n… \[([\d,]+) characters cut here[^\n]*\n/)
+  assert.ok(whole.startsWith(head) && whole.endsWith(tail))
+  assert.is(head.length + Number(count.replaceAll(',', '')) + tail.length, whole.length)
+  assert.ok(stdout.length + stderr.length + shown.length < 64 * 1_024)
+})
+
+test('texts of any script can be read from any place, with lone surrogates as they came', () => {
+  const output = log()
+  const piece = 'é😀\ud800日本語\n'
+  const whole = piece.repeat(40_000)
+  for (let from = 0; from < whole.length; from += 7_001) output.add(printed(whole.slice(from, from + 7_001)))
+  const { handle = '', output: shown } = output.soFar()
+  assert.is(readAll(handle, 9_999), whole)
+  assert.is(texts.read({ handle, from: 123_456, count: 10 })?.text, whole.slice(123_456, 123_466))
+  assert.not.match(shown, /[\ud83d](?![\udc00-\udfff])/)
+})
+
+test('fault 24: a flood beyond 64 MiB of file is dropped and counted, and memory stays bounded', async () => {
+  const output = log()
+  const megabyte = 'x'.repeat(1024 * 1024)
+  const before = process.memoryUsage()
+  let most = 0
+  let turns = 0
+  const counting = setInterval(() => turns++, 0)
+  for (let index = 0; index < 1_024; index++) {
+    output.add(printed(megabyte))
+    await settled()
+    const { heapUsed, external } = process.memoryUsage()
+    most = Math.max(most, heapUsed + external - before.heapUsed - before.external)
+  }
+  clearInterval(counting)
+  const { dropped, handle = '', output: shown } = output.soFar()
+  const kept = texts.read({ handle, from: 0, count: 1 })?.total ?? 0
+  assert.ok(kept <= 32 * 1024 * 1024, `${kept} characters were kept`)
+  assert.ok(kept > 16 * 1024 * 1024, `only ${kept} characters were kept`)
+  assert.ok(dropped >= 1024 ** 3 - kept)
+  assert.ok(most < 64 * 1024 * 1024, `${most} bytes more memory`)
+  assert.ok(shown.length < 64 * 1024)
+  assert.ok(turns > 0)
+})
+
+test('what came too fast is marked where it is missing, in the whole text too', async () => {
+  const output = log()
+  output.add(printed('a'.repeat(10 * 1024 * 1024)))
+  const { dropped, handle = '' } = output.soFar()
+  assert.ok(dropped > 0)
+  for (let last = ''; !last.endsWith('c'); last = readAll(handle).slice(-1)) {
+    output.add(printed('c'))
+    await settled()
+  }
+  assert.match(
+    readAll(handle).slice(-100),
+    /a\n… \[[\d,]+ characters were dropped here: they came too fast\] …\nc$/,
+  )
+})
+
+test('characters that the kernel dropped are counted and marked', () => {
+  const output = log()
+  output.add(printed('a'))
+  output.add({ type: 'dropped', stream: 'stdout', characters: 1_234 })
+  output.add(printed('b'))
+  const { dropped, truncated, output: shown } = output.soFar()
+  assert.is(dropped, 1_234)
+  assert.ok(truncated)
+  assert.match(shown, /^a\n… \[1,234 characters were dropped here: they came too fast\] …\nb$/)
+})
+
+test('a pause lasts until the code prints again', () => {
+  const output = log()
+  output.add({ type: 'paused', condition: 'division by zero', restarts: ['abort'] })
+  assert.equal(output.paused, { condition: 'division by zero', restarts: ['abort'] })
+  output.add(printed('on'))
+  assert.is(output.paused, undefined)
+})
+
+test('no file of long output has a name, so none is left behind', async () => {
+  const output = log()
+  for (let index = 0; index < 50; index++) {
+    output.add(printed('x'.repeat(100_000)))
+    await settled()
+  }
+  assert.equal(readdirSync(join(folder, 'output')), [])
+  assert.is(readAll('@out.1').length, 5_000_000)
+})
+
+test('where no file can be made, what fits in memory is kept and the rest is dropped and counted', () => {
+  writeFileSync(join(folder, 'output'), 'in the way')
+  const output = log()
+  for (let index = 0; index < 100; index++) output.add(printed('x'.repeat(10_000)))
+  const { dropped, handle = '' } = output.soFar()
+  const kept = readAll(handle).length
+  assert.ok(kept >= 64 * 1_024)
+  assert.is(kept + dropped, 1_000_000)
+  assert.ok(logged.length > 0)
+})
+
+test('the least recently used texts make room for new ones', () => {
+  const handles = Array.from({ length: 128 }, (_, index) => texts.keep(`text ${index}`))
+  assert.is(texts.read({ handle: handles[0] ?? '', from: 0, count: 9 })?.text, 'text 0')
+  texts.keep('one more')
+  assert.is(texts.read({ handle: handles[0] ?? '', from: 0, count: 9 })?.text, 'text 0')
+  assert.is(texts.read({ handle: handles[1] ?? '', from: 0, count: 9 }), undefined)
+})
+
+test('reading knows the total and where to go on, and ends', () => {
+  const handle = texts.keep('0123456789')
+  assert.equal(texts.read({ handle, from: 0, count: 4 }), { text: '0123', total: 10, next: 4 })
+  assert.equal(texts.read({ handle, from: 8, count: 4 }), { text: '89', total: 10, next: null })
+  assert.equal(texts.read({ handle, from: 99, count: 4 }), { text: '', total: 10, next: null })
+  assert.ok(texts.owns('@txt.1') && texts.owns('@out.9') && !texts.owns('@ab12.1'))
+})

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openPolicy } from '../../src/core/policy.ts'
+import { HandClock } from '../support/calls-rig.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('policy')
+
+let folder = ''
+let root = ''
+test.before.each(() => {
+  folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
+  root = join(folder, 'project')
+  mkdirSync(join(root, '.imago'), { recursive: true })
+})
+test.after.each(() => rmSync(folder, { recursive: true, force: true }))
+
+const userFile = () => join(folder, 'policy.toml')
+const projectFile = () => join(root, '.imago/policy.toml')
+const read = () => openPolicy({ configDir: folder }).rulesFor(root)
+
+test('without any file there are no rules and no problem', () => {
+  assert.equal(read(), { rules: [], problem: undefined, userFile: userFile() })
+})
+
+test('the rules of the user come first, then those of the project, each with its place', () => {
+  writeFileSync(userFile(), '[[rule]]\ndecision = "allow"\ntool = "eval_*"\nkernel = "scratch"\n')
+  writeFileSync(projectFile(), '[[rule]]\ndecision = "deny"\npath = "secrets"\neffect = "write_file"\n')
+  const { rules, problem } = read()
+  assert.is(problem, undefined)
+  assert.equal(
+    rules.map(({ from, ...rule }) => [JSON.parse(JSON.stringify(rule)), from]),
+    [
+      [
+        { decision: 'allow', tool: 'eval_*', kernel: 'scratch' },
+        { type: 'user', file: userFile(), number: 1 },
+      ],
+      [
+        { decision: 'deny', path: join(root, 'secrets'), effect: 'write_file' },
+        { type: 'project', file: projectFile(), number: 1 },
+      ],
+    ],
+  )
+})
+
+test('threat 10: a project that allows is refused by name, and nothing of it holds', () => {
+  writeFileSync(userFile(), '[[rule]]\ndecision = "allow"\ntool = "a"\n')
+  writeFileSync(
+    projectFile(),
+    '[[rule]]\ndecision = "deny"\ntool = "b"\n[[rule]]\ndecision = "allow"\ntool = "a"\n',
+  )
+  const { rules, problem } = read()
+  assert.equal(rules, [])
+  assert.match(problem ?? '', `${projectFile()}: rule 2 says "allow"`)
+})
+
+const BROKEN: readonly (readonly [string, string, RegExp])[] = [
+  ['text that is not TOML', 'decision = ', /line 1: /],
+  ['a word that is not one', '[[rules]]\ndecision = "deny"\n', /"rules", which is not a word of a policy/],
+  ['an unknown matcher', '[[rule]]\ndecision = "deny"\ncode = "rm"\n', /rule 1 has "code"/],
+  ['an unknown decision', '[[rule]]\ndecision = "maybe"\ntool = "a"\n', /rule 1, decision/],
+  ['an unknown level', '[[rule]]\ndecision = "deny"\nlevel = "harmless"\n', /rule 1, level/],
+  ['a rule for everything', '[[rule]]\ndecision = "allow"\n', /rule 1 matches everything/],
+  ['a star inside', '[[rule]]\ndecision = "deny"\ntool = "a*b"\n', /rule 1, tool, may hold one \*/],
+  ['a relative path of the user', '[[rule]]\ndecision = "deny"\npath = "x"\n', /rule 1 has the path x/],
+  ['a rule that is not a table', 'rule = 7\n', /rule/],
+  ['a file that is too large', `# ${'x'.repeat(300_000)}\n`, /larger than/],
+]
+
+for (const [what, text, expected] of BROKEN)
+  test(`${what} is a problem that names the file`, () => {
+    writeFileSync(userFile(), text)
+    const { rules, problem } = read()
+    assert.equal(rules, [])
+    assert.match(problem ?? '', userFile())
+    assert.match(problem ?? '', expected)
+  })
+
+test('a directory or a pipe in the place of the file is a problem and no hang', () => {
+  mkdirSync(userFile())
+  assert.match(read().problem ?? '', 'policy.toml')
+  rmSync(userFile(), { recursive: true })
+  execFileSync('mkfifo', [userFile()])
+  assert.match(read().problem ?? '', 'not a regular file')
+})
+
+test('a file is read again after it has changed, and not more often than once a second', () => {
+  const clock = new HandClock()
+  const policy = openPolicy({ configDir: folder, clock })
+  const before = policy.rulesFor(root)
+  writeFileSync(userFile(), '[[rule]]\ndecision = "deny"\ntool = "a"\n')
+  assert.is(policy.rulesFor(root), before)
+  return clock.pass(1_000).then(() => assert.is(policy.rulesFor(root).rules.length, 1))
+})

@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import { openRegistry } from '../../src/core/registry.ts'
+import { type Problem, validate } from '../../src/core/validate.ts'
+import { defineTool } from '../../tools/define.ts'
+import { ok } from '../../tools/outcome.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('validate')
+
+const tool = defineTool({
+  name: 'draw',
+  description: 'Draws for a test.',
+  parameters: {
+    expr: z.string().min(1).max(20).describe('What to draw.'),
+    line: z.int().min(1).optional().describe('Where to begin.'),
+    size: z.number().min(0).max(9).default(1).describe('How large.'),
+    colour: z.enum(['red', 'blue']).optional().describe('Which colour.'),
+    filled: z.boolean().optional().describe('Whether it is filled.'),
+    points: z.array(z.int()).min(2).max(3).optional().describe('Some points.'),
+    frame: z
+      .strictObject({ width: z.int().max(4).describe('How wide.') })
+      .optional()
+      .describe('Around it.'),
+    either: z
+      .union([z.string().max(3), z.int()])
+      .optional()
+      .describe('One of two.'),
+    word: z
+      .string()
+      .max(9)
+      .refine(word => word !== 'no', 'is not a word that is taken')
+      .optional()
+      .describe('A word.'),
+  },
+  level: 'safe',
+  profile: 'core',
+  categories: ['tests'],
+  needs: ['evaluate'],
+  examples: [{ args: { expr: 'a line' }, shows: 'a line' }],
+  handler: () => ok(null),
+})
+const registry = openRegistry([tool])
+
+function issuesOf(args: unknown): Problem[] {
+  const checked = validate(tool, args, registry)
+  if (checked.type === 'valid' || checked.refusal.type !== 'failed') throw new Error('it fits')
+  const { code, details, message } = checked.refusal.error
+  assert.is(code, 'invalid_args')
+  const issues = details.issues as Problem[]
+  for (const { problem } of issues) assert.ok(message.includes(problem), `the message has: ${problem}`)
+  return issues
+}
+
+const REFUSED: readonly (readonly [unknown, string])[] = [
+  [{ expr: 'x', exprr: 1 }, '"exprr" is not an argument of draw; did you mean "expr"?'],
+  [{ expr: 'x', kernl: 'k' }, '"kernl" is not an argument of draw; did you mean "kernel"?'],
+  [{}, '"expr" is required (What to draw)'],
+  [{ expr: 'x', line: 'x' }, '"line" must be a whole number ≥ 1, got "x"'],
+  [{ expr: 'x', line: 0 }, '"line" must be a whole number ≥ 1, got 0'],
+  [{ expr: 'x', line: 1.5 }, '"line" must be a whole number ≥ 1, got 1.5'],
+  [{ expr: 'x', line: null }, '"line" must be a whole number ≥ 1, got null'],
+  [{ expr: 'x', size: 10 }, '"size" must be a number ≥ 0 and ≤ 9, got 10'],
+  [{ expr: 'x', size: Number.NaN }, '"size" must be a number ≥ 0 and ≤ 9, got NaN'],
+  [{ expr: 'x', size: 3n }, '"size" must be a number ≥ 0 and ≤ 9, got a bigint'],
+  [{ expr: 'x', colour: 'green' }, '"colour" must be one of "red", "blue", got "green"'],
+  [{ expr: 'x', filled: 'yes' }, '"filled" must be true or false, got "yes"'],
+  [
+    { expr: 'x', points: [1] },
+    '"points" must be a list of a whole number, at least 2 and at most 3, got a list',
+  ],
+  [{ expr: 'x', points: [1, 'b'] }, '"points.1" must be a whole number, got "b"'],
+  [{ expr: 'x', frame: { width: 5 } }, '"frame.width" must be a whole number ≤ 4, got 5'],
+  [{ expr: 'x', frame: { width: 1, widht: 2 } }, '"widht" is not a field of "frame"; did you mean "width"?'],
+  [
+    { expr: 'x', either: true },
+    '"either" must be a text of at most 3 characters or a whole number, got true',
+  ],
+  [{ expr: 'x', word: 'no' }, '"word": is not a word that is taken'],
+  [{ expr: '' }, '"expr" must be a text that is not empty, of at most 20 characters, got ""'],
+  [{ expr: ['x'] }, '"expr" must be a text that is not empty, of at most 20 characters, got a list'],
+  [{ expr: 'x'.repeat(10_485_760) }, '"expr" is 10,485,760 characters long; the limit is 20'],
+  [{ expr: 'x', patience: -1 }, '"patience" must be a number ≥ 0 and ≤ 1000000, got -1'],
+  [{ expr: 'x', patience: '5' }, '"patience" must be a number ≥ 0 and ≤ 1000000, got "5"'],
+  [{ expr: 'x', kernel: '' }, '"kernel" must be a text that is not empty, of at most 128 characters, got ""'],
+  [7, 'the arguments of draw must be one object, such as {"expr":"a line"}; got a number'],
+  [[], 'the arguments of draw must be one object, such as {"expr":"a line"}; got a list'],
+  [null, 'the arguments of draw must be one object, such as {"expr":"a line"}; got null'],
+  ['{}', 'the arguments of draw must be one object, such as {"expr":"a line"}; got a text'],
+]
+
+for (const [args, problem] of REFUSED)
+  test(`refused: ${problem}`, () => {
+    assert.equal(
+      issuesOf(args).map(issue => issue.problem),
+      [problem],
+    )
+  })
+
+test('every problem is listed, as text and as data with its path', () => {
+  const issues = issuesOf({ line: 0, nonsense: 1, patience: -1 })
+  assert.equal(issues.map(({ path }) => path).sort(), ['expr', 'line', 'nonsense', 'patience'])
+})
+
+test('threat 6: keys that look like an approval, or like a prototype, are unknown arguments', () => {
+  for (const key of ['approved', 'approval', 'level', 'decision', '__proto__', 'constructor', 'toString']) {
+    const args = JSON.parse(`{"expr":"x","${key}":true}`)
+    assert.match(issuesOf(args)[0]?.problem ?? '', `"${key}" is not an argument of draw`)
+  }
+})
+
+test('a thousand unknown keys are refused with twenty problems and a count', () => {
+  const args = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key_${index}`, 1]))
+  const checked = validate(tool, { expr: 'x', ...args }, registry)
+  if (checked.type === 'valid' || checked.refusal.type !== 'failed') throw new Error('it fits')
+  assert.is((checked.refusal.error.details.issues as unknown[]).length, 20)
+  assert.match(checked.refusal.error.message, 'and 980 more')
+})
+
+test('what fits is given on with its defaults, and the reserved arguments apart', () => {
+  assert.equal(validate(tool, { expr: 'x', kernel: 'k', patience: 0 }, registry), {
+    type: 'valid',
+    args: { expr: 'x', size: 1 },
+    kernel: 'k',
+    patience: 0,
+  })
+  assert.equal(validate(tool, { expr: 'x' }, registry), {
+    type: 'valid',
+    args: { expr: 'x', size: 1 },
+    kernel: undefined,
+    patience: undefined,
+  })
+})
+
+test('a tool that works without a kernel takes no reserved argument', () => {
+  const free = defineTool({
+    name: 'free',
+    description: 'Needs no kernel.',
+    parameters: {},
+    level: 'safe',
+    profile: 'core',
+    categories: ['tests'],
+    needs: [],
+    examples: [],
+    handler: () => ok(null),
+  })
+  const checked = validate(free, { kernel: 'k' }, openRegistry([free]))
+  if (checked.type === 'valid' || checked.refusal.type !== 'failed') throw new Error('it fits')
+  assert.match(checked.refusal.error.message, '"kernel" is not an argument of free, which takes none')
+})
