@@ -7,7 +7,7 @@ the class stores. Where code would decide, it names that code and goes no furthe
 import datetime
 import sys
 from collections import namedtuple
-from enum import EnumMeta
+from enum import Enum, EnumMeta
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -33,6 +33,7 @@ from .fields import (
     class_label,
     class_lookup,
     class_module,
+    exactly,
     inherits,
     instance_dict,
     instance_fields,
@@ -63,11 +64,6 @@ def read_attribute(obj, name, text):
     if is_class(obj):
         return _of_class(obj, name, text)
     return _of_instance(obj, name, text)
-
-
-def exactly(obj, kinds):
-    cls = type(obj)
-    return any(cls is kind for kind in kinds)
 
 
 def _of_instance(obj, name, text):
@@ -140,6 +136,9 @@ def _read_descriptor(obj, in_class, name, text):
             raise Unresolved(not_found(f'`{text}`, whose slot is empty'))
     elif kind is TupleField and inherits(obj, tuple):
         value = read_member(descriptor, obj)
+    elif owner is Enum and name in ('name', 'value'):
+        own = instance_dict(obj)
+        value = ABSENT if own is None else stored(own, f'_{name}_')
     elif kind is GetSetDescriptorType and descriptor.__objclass__ is owner:
         if name == '__dict__':
             own = instance_dict(obj)

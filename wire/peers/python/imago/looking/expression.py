@@ -16,7 +16,7 @@ _STAND_IN = '_'
 # The parser warns of a backslash that escapes nothing, of octal escapes over 0o377, and of a number that runs into
 # a word. Both patterns may also hit harmless texts, which then need evaluation.
 _ESCAPES = re.compile(r'\\(?:[\n\\\'"abfnrtvxNuU]|[0-3]?[0-7]{1,2}(?![0-7]))')
-_NUMBER_INTO_WORD = re.compile(r'(?<![\w])[0-9][0-9a-fA-FxXoObB_.]*[eE]?[jJ]?(?:and|else|for|if|in|is|or|not)\b')
+_NUMBER_INTO_WORD = re.compile(r'(?<![\w])[0-9][0-9a-fA-FxXoObB_.]*[eE]?[jJ]?(?:and|else|for|if|in|is|or|not)')
 
 _CODE = {
     ast.Call: 'a call',

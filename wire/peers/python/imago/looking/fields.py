@@ -32,6 +32,12 @@ def inherits(obj, kinds):
     return issubclass(type(obj), kinds)
 
 
+def exactly(obj, kinds):
+    """Whether the real type of `obj` is one of `kinds`."""
+    cls = type(obj)
+    return any(cls is kind for kind in kinds)
+
+
 def is_class(obj):
     return issubclass(type(obj), type)
 

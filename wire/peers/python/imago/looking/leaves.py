@@ -30,6 +30,7 @@ from .fields import (
     class_label,
     clean,
     cut,
+    exactly,
     inherits,
     instance_dict,
     is_class,
@@ -149,12 +150,8 @@ def _enum_text(value):
         label = f'{label}.{cut(name, NAME_MAX_CHARS)}'
     if number is ABSENT:
         return f'<{label}>'
-    inner = leaf_text(number, NAME_MAX_CHARS) if _is_plain_value(number) else None
+    inner = leaf_text(number, NAME_MAX_CHARS) if exactly(number, (int, str, float, bool, bytes)) else None
     return f'<{label}>' if inner is None else f'<{label}: {cut(inner, NAME_MAX_CHARS)}>'
-
-
-def _is_plain_value(value):
-    return type(value) in (int, str, float, bool, bytes) if type(type(value)) is type else False
 
 
 def _moment_text(value, room):

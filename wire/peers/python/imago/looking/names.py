@@ -1,12 +1,13 @@
 """The names at the top level, a page at a time."""
 
-from heapq import nsmallest
+from operator import itemgetter
 from types import ModuleType
 
-from .fields import ABSENT, clean, is_dunder, steadily, stored, type_name
+from .fields import clean, entries, is_dunder, steadily, type_name
 from .outcomes import found
 
 _PAGE_MAX_NAMES = 1000
+_name_of_pair = itemgetter(0)
 
 
 def globals_page(namespace, query):
@@ -16,43 +17,61 @@ def globals_page(namespace, query):
     Python's own and not listed; a key that is no exact `str`, or no text that can be sent, is no name.
     """
     limit = max(1, min(query.get('limit', 100), _PAGE_MAX_NAMES))
-    names, lookup = steadily(lambda: _matching(namespace, query.get('filter'), bool(query.get('modules'))))
-    page, rest = _page(names, query.get('after'), limit)
-    if any(clean(name) != name for name in page):
-        names = [name for name in names if clean(name) == name]
-        page, rest = _page(names, query.get('after'), limit)
-    values = [(name, lookup(name)) for name in page]
-    listed = [{'name': name, 'type_name': type_name(value)} for name, value in values if value is not ABSENT]
-    answer = {'globals': listed, 'total': len(names)}
-    if rest > len(page):
-        answer['next'] = page[-1]
+    after, wanted, modules = query.get('after') or '', query.get('filter'), query.get('modules', False)
+
+    def select(pairs):
+        if wanted is not None:
+            pairs = _filtered(pairs, wanted.casefold())
+        return _select(pairs, limit, after, modules)
+
+    try:
+        page, total, more = steadily(lambda: select(dict.items(namespace)))
+    except RuntimeError:  # Names come and go faster than they are walked; nothing comes between taking them all.
+        page, total, more = select(entries(namespace))
+    if any(clean(name) != name for name, _ in page):
+        sendable = [pair for pair in entries(namespace) if type(pair[0]) is str and clean(pair[0]) == pair[0]]
+        page, total, more = select(sendable)
+    answer = {'globals': [{'name': name, 'type_name': type_name(value)} for name, value in page], 'total': total}
+    if more:
+        answer['next'] = page[-1][0]
     return found(answer)
 
 
-def _page(names, after, limit):
-    """The first `limit` names after `after`, and how many names there are after it."""
-    if after is not None:
-        names = [name for name in names if name > after]
-    return nsmallest(limit, names), len(names)
+def _filtered(pairs, folded):
+    return [pair for pair in pairs if type(pair[0]) is str and folded in pair[0].casefold()]
 
 
-def _matching(namespace, wanted, modules):
-    """All names that the filter lets through, unsorted, and how to look one of them up.
+def _select(pairs, limit, after, modules):
+    """`(page, total, more)`: the first `limit` pairs after `after`, how many match, and whether others follow.
 
-    One pass over the dict does all, because with very many names this pass is what the page costs.
+    Each name is touched once, while all is decided about it: with very many names, fetching them from memory is what
+    takes the time. A value of the same type as the one before it is not asked again whether it is a module.
     """
-    strange = []
-    names = [
-        name
-        for name, value in dict.items(namespace)
-        if (type(name) is str or strange.append(name))
-        and ('__' not in name or not is_dunder(name))
-        and (modules or not issubclass(type(value), ModuleType))
-    ]
-    if wanted is not None:
-        folded = wanted.casefold()
-        names = [name for name in names if folded in name.casefold()]
-    if strange:
-        return names, lambda name: stored(namespace, name)
-    # Every key is an exact `str`, so looking one up asks no other object.
-    return names, lambda name: dict.get(namespace, name, ABSENT)
+    kept, bound = [], _Top()
+    left_out, known = 0, None
+    for name, value in pairs:
+        if type(name) is not str or ('__' in name and is_dunder(name)):
+            left_out += 1
+            continue
+        kind = type(value)
+        if kind is not known:
+            if not modules and issubclass(kind, ModuleType):
+                left_out += 1
+                continue
+            known = kind
+        if name < bound and name > after:
+            kept.append((name, value))
+            if len(kept) >= 2 * limit:
+                kept.sort(key=_name_of_pair)
+                del kept[limit:]
+                bound = kept[-1][0]
+    kept.sort(key=_name_of_pair)
+    more = type(bound) is str or len(kept) > limit
+    return kept[:limit], len(pairs) - left_out, more
+
+
+class _Top:
+    """Comes after every name."""
+
+    def __gt__(self, name):
+        return True

@@ -1,12 +1,13 @@
 """What an expression stands for, found by following stored fields and built-in containers. Nothing is run."""
 
 import builtins
+from itertools import islice
 
 from ..handles import StaleHandle
-from .attributes import Attribute, exactly, read_attribute
+from .attributes import Attribute, read_attribute
 from .contents import length_of, range_parts
 from .expression import parse
-from .fields import ABSENT, class_label, inherits, stored
+from .fields import ABSENT, class_label, exactly, steadily, stored
 from .limits import KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
 from .nearest import nearest
 from .outcomes import Unresolved, needs_evaluation, not_found, stale_handle
@@ -108,54 +109,54 @@ def _under_key(mapping, key, whole, text):
     if not _is_hashable(key):
         raise Unresolved(not_found(f'`{text}`: a key of this kind is never in a dict'))
     unknown = None
-    scanned = 0
-    for other, value in _bounded_items(mapping):
-        scanned += 1
-        if scanned > KEY_SCAN_MAX_ENTRIES:
-            because = f'`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time.'
-            raise Unresolved(needs_evaluation(because))
-        if type(other) is str:
-            if type(key) is str and other == key:
-                return value
-        elif _is_comparable(other):
-            if other == key:
+    taken = _first_entries(mapping)
+    for other, value in taken:
+        if _is_comparable(other):
+            if _equal(other, key):
                 return value
         else:
             unknown = other
+    if len(taken) > KEY_SCAN_MAX_ENTRIES:
+        because = f'`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time.'
+        raise Unresolved(needs_evaluation(because))
     if unknown is not None:
         label = class_label(type(unknown))
         raise Unresolved(needs_evaluation(f'A key of {label} in `{whole}` decides itself what it is equal to.'))
-    keys = [other for other, _ in _bounded_items(mapping) if type(other) is str] if type(key) is str else []
+    keys = [other for other, _ in taken if type(other) is str] if type(key) is str else []
     raise Unresolved(not_found(f'`{text}`', nearest(key, keys) if keys else ()))
 
 
-def _bounded_items(mapping):
-    """The first entries, one more than may be compared; taken at once, so that a running program may go on."""
-    from_start = iter(dict.items(mapping))
-    taken = []
-    try:
-        for pair in from_start:
-            taken.append(pair)
-            if len(taken) > KEY_SCAN_MAX_ENTRIES:
-                break
-    except RuntimeError:
-        return list(dict.items(mapping))[: KEY_SCAN_MAX_ENTRIES + 1]
-    return taken
+def _first_entries(mapping):
+    """The first entries of a dict, one more than are compared."""
+    return steadily(lambda: list(islice(dict.items(mapping), KEY_SCAN_MAX_ENTRIES + 1)))
 
 
-_COMPARABLE = (str, int, float, complex, bool, bytes, type(None), type(...))
+_NUMBERS = (int, float, complex, bool)
+_CONSTANTS = (str, bytes, type(None), type(...)) + _NUMBERS
 
 
 def _is_comparable(key, depth=0):
-    """Whether comparing this with a constant runs no user code: built-in scalars, and tuples of them."""
-    if exactly(key, _COMPARABLE):
+    """Whether a key is a built-in scalar or a tuple of them, which decide nothing themselves."""
+    if exactly(key, _CONSTANTS):
         return True
-    if type(key) is tuple and depth < 8 and tuple.__len__(key) <= 64:
+    if type(key) is tuple and depth < 8 and len(key) <= 64:
         return all(_is_comparable(part, depth + 1) for part in key)
     return False
+
+
+def _equal(one, other):
+    """Whether two comparable keys are equal. Texts and bytes never meet, which could make Python warn."""
+    kind = type(one)
+    if kind is tuple:
+        if type(other) is not tuple or len(one) != len(other):
+            return False
+        return all(_equal(*parts) for parts in zip(one, other))
+    if kind is type(other):
+        return one == other
+    return kind in _NUMBERS and type(other) in _NUMBERS and one == other
 
 
 def _is_hashable(key):
     if type(key) is tuple:
         return all(_is_hashable(part) for part in key)
-    return not inherits(key, (list, dict, set))
+    return not exactly(key, (list, dict, set))

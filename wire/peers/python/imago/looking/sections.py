@@ -11,7 +11,6 @@ from types import (
     WrapperDescriptorType,
 )
 
-from .attributes import exactly
 from .contents import countable, length_of, storage_of
 from .fields import (
     ABSENT,
@@ -22,6 +21,7 @@ from .fields import (
     clean,
     cut,
     entries,
+    exactly,
     inherits,
     instance_dict,
     instance_fields,

@@ -8,13 +8,15 @@ instead, and the text says so. A result is never lost to its printer.
 from .contents import countable, exactly_built_in, length_of, storage_of
 from .deadline import DeadlineExceeded
 from .failures import describe_error
-from .fields import class_label, clean, plain, type_facts
+from .fields import class_label, clean, exactly, plain, type_facts
 from .kinds import kind_of
 from .limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SECTION_SECONDS
 from .sections import array_shape
 from .statictext import static_repr, static_text
 
 _DEEPEST = 50
+_PRINTED_AS_WHOLE = 200_000
+"""Bits of the largest int that is written out in decimal, which nothing can interrupt."""
 _SCALARS = ('none', 'bool', 'number')
 _LONG_TEXT = 200
 
@@ -133,7 +135,7 @@ class _Printout:
             if storage is not None and type(value) is not range:
                 self.container(value, storage)
                 return
-        if type(value) in (str, bytes, bytearray, int) if type(type(value)) is type else False:
+        if exactly(value, (str, bytes, bytearray, int)):
             self.long_leaf(value)
             return
         self.write(self.own(value))
@@ -143,7 +145,7 @@ class _Printout:
         room = self.room
         if type(value) is int:
             try:
-                self.write(repr(value) if value.bit_length() < 1_000_000 else static_text(value, room))
+                self.write(repr(value) if value.bit_length() < _PRINTED_AS_WHOLE else static_text(value, room))
             except ValueError:
                 self.write(static_text(value, room))
             return
