@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { watch } from 'node:fs'
+import { readFileSync, watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { openKernels } from '../../src/core/kernels.ts'
 import { connect } from '../../wire/link/transport.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, printed } from '../support/heard.ts'
@@ -33,8 +34,26 @@ test('fault 1: a kernel that is killed in mid-evaluation is LINK_CLOSED, and say
   const end = await kernel.ended
   assert.is(end.reason, 'killed')
   assert.match(end.message, 'was killed by SIGKILL')
-  const next = await ground.launch()
+})
+
+test('fault 1: the next call after a death finds a new epoch, in which nothing was run again', async () => {
+  const launch = ({ name }: { name: string }) => ground.launch({ name })
+  const kernels = openKernels({ launch, home: '/nowhere' })
+  const wanted = { root: ground.folder, env: {} }
+  const { kernel, name } = await kernels.resolve(wanted)
+  const heard = evaluate(kernel, 'open("ran", "a").write("x")\nimport time\nprint("wrote")\ntime.sleep(600)')
+  await printed(heard, 'wrote')
+  process.kill(kernel.identity.pid, 'SIGKILL')
+  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
+  await kernel.ended
+  assert.match(kernels.list()[0]?.message ?? '', 'SIGKILL')
+  const next = await kernels.resolve(wanted)
+  assert.is(next.name, name)
   assert.is.not(next.kernel.identity.epoch, kernel.identity.epoch)
+  const known = await next.kernel.inspect({ expr: 'time', evaluate: false }, { deadlineMs: 5_000 })
+  assert.is(known.type, 'not_found')
+  assert.is(readFileSync(join(ground.folder, 'ran'), 'utf8'), 'x')
+  await kernels.close()
 })
 
 test('fault 1: a forked child that keeps the link open does not keep a dead kernel alive', async () => {

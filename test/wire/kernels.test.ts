@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Kernel } from '../../wire/kernel.ts'
 import { type Launched, launchKernel } from '../../wire/kernels/launch.ts'
+import { suite } from '../support/harness.ts'
 import { venvPython } from '../support/runtimes.ts'
 import { PYTHON } from '../support/snippets.ts'
 import { kernelSuite } from './kernel-suite.ts'
@@ -37,5 +38,8 @@ kernelSuite({ title: 'Python, JSON, TCP', snippets: PYTHON, open: open('tcp') })
 if (existsSync(venvPython)) {
   kernelSuite({ title: 'Python, msgpack, Unix socket', snippets: PYTHON, open: open('unix', venvPython) })
 } else {
-  console.error('No Python with msgpack: run node test/setup.mjs first. The suite ran with JSON alone.')
+  suite('Python, msgpack, Unix socket').skip(
+    'the whole suite',
+    'no Python with msgpack; run node test/setup.mjs',
+  )
 }

@@ -144,6 +144,7 @@ test('a kernel that ends by itself says how, with its last words', async () => {
   const end = await kernel.ended
   assert.is(end.reason, 'exited')
   assert.match(end.message, 'exit code 7')
+  assert.match(end.message, 'out of cheese')
 })
 
 test('fault 6: a kernel that exits at boot is KERNEL_START_FAILED, with its last words', async () => {
@@ -164,9 +165,10 @@ test('fault 6: a kernel that never says hello is given up in time, and ended', a
   await until(() => !lives(Number(readFileSync(join(ground.folder, 'pid'), 'utf8'))))
 })
 
-test('a root that is not there is KERNEL_START_FAILED or KERNEL_NOT_FOUND, never a crash', async () => {
+test('a root that is not there is KERNEL_START_FAILED, and named', async () => {
   const error = await faultOf(ground.launch({ root: join(ground.folder, 'nowhere') }))
-  assert.ok(['KERNEL_START_FAILED', 'KERNEL_NOT_FOUND'].includes(error.code))
+  assert.is(error.code, 'KERNEL_START_FAILED')
+  assert.match(error.message, 'nowhere is no folder')
 })
 
 test('threat 28: the runtime directory is made private, whatever the umask', async () => {

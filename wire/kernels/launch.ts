@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
@@ -66,6 +67,8 @@ export interface Launched {
  */
 export async function launchKernel(request: LaunchRequest): Promise<Launched> {
   const limits = { ...LAUNCH, ...request.limits }
+  if (!statSync(request.root, { throwIfNoEntry: false })?.isDirectory())
+    throw new WireError('KERNEL_START_FAILED', `${request.root} is no folder, so no kernel can live there.`)
   const env = kernelEnvironment(request.env, request.pass)
   const python = await findPython({ root: request.root, env, python: request.python })
   const command = [python, join(peerFolder(), 'imago', '__main__.py')] as const
@@ -125,7 +128,10 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
       ...(request.pulse && { pulse: request.pulse }),
     },
   })
-  child.hear = (stream, text) => kernel.hear(stream, text)
+  child.hear = (stream, text) => {
+    if (stream === 'stderr') child.remember(text)
+    kernel.hear(stream, text)
+  }
   door.answer(transport => kernel.rejoin(transport))
   void kernel.ended.then(end => {
     // A process that nobody can speak to any more is of no use; one that was let go of is ending in order.

@@ -69,7 +69,7 @@ export class OwnedProcess {
 
   /** Takes down what might explain an end: the last of it is kept. */
   remember(text: string): void {
-    this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
+    this.#lastWords = (this.#lastWords + text.slice(-LAST_WORDS)).slice(-LAST_WORDS)
   }
 
   /** The last of what it printed, as a clause for a message; empty if it printed nothing. */
