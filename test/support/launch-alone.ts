@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { launchKernel } from '../../wire/kernels/launch.ts'
 import { evaluate } from './heard.ts'
@@ -5,18 +6,25 @@ import { evaluate } from './heard.ts'
 /**
  * A process of its own that starts kernels, for tests of what happens to it, and to them when it dies.
  *
- * Its argument is JSON: `{root, runtimeDir, kernels, source}`. It starts the kernels one after the other, runs the source
+ * Its argument is JSON: a `Task`. It starts the kernels one after the other, runs the source
  * in each, and says all of it as lines of JSON. It then stays until it is killed or its standard input ends.
  */
-interface Task {
+export interface Task {
   readonly root: string
   readonly runtimeDir: string
   readonly kernels: number
   readonly source: string
+  /** How many descriptors it may have, once it is loaded. */
+  readonly descriptors?: number
 }
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task
 const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
+
+if (task.descriptors !== undefined) {
+  const limit = `--nofile=${task.descriptors}:${task.descriptors}`
+  execFileSync('prlimit', ['--pid', String(process.pid), limit])
+}
 
 const env = { PATH: process.env.PATH ?? '', HOME: task.root }
 for (let number = 1; number <= task.kernels; number++) {

@@ -7,6 +7,7 @@ import { openKernels } from '../../src/core/kernels.ts'
 import { connect } from '../../wire/link/transport.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, printed } from '../support/heard.ts'
+import type { Task } from '../support/launch-alone.ts'
 import { lives, Playground } from '../support/owned.ts'
 
 const test = suite('faults of kernels', { limitMs: 60_000 })
@@ -136,13 +137,9 @@ runs.append(1)
 })
 
 /** A process that starts kernels of its own; see `launch-alone.ts`. */
-function alone(
-  task: { kernels: number; source: string },
-  wrap: readonly string[] = [],
-  flags: readonly string[] = [],
-) {
+function alone(task: Partial<Task>, { wrap = [], flags = [] }: { wrap?: string[]; flags?: string[] } = {}) {
   const file = join(import.meta.dirname, '../support/launch-alone.ts')
-  const request = JSON.stringify({ root: ground.folder, runtimeDir: ground.runtimeDir, ...task })
+  const request = JSON.stringify({ root: ground.folder, runtimeDir: ground.runtimeDir, kernels: 1, ...task })
   const [program = '', ...args] = [...wrap, process.execPath, ...flags, '--import', 'tsx', file, request]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   let complaint = ''
@@ -183,7 +180,7 @@ test('fault 8: the kernels of a daemon that is killed end by themselves', async 
 })
 
 test('fault 13: without descriptors left, starts fail clearly, and what runs goes on', async () => {
-  const { child, lines, complaint } = alone({ kernels: 12, source: '"fine"' }, ['prlimit', '--nofile=64:64'])
+  const { child, lines, complaint } = alone({ kernels: 12, source: '"fine"', descriptors: 64 })
   const said = await lines
   assert.is(said.at(-1)?.ready, true, complaint())
   const failed = said.filter(line => line.code)
@@ -197,7 +194,7 @@ test('fault 13: without descriptors left, starts fail clearly, and what runs goe
 
 test('fault 14: with a small heap, huge results are cut where they are made', async () => {
   const source = '["x" * 200_000_000, list(range(5_000_000)), "é" * 50_000_000]'
-  const { child, lines, complaint } = alone({ kernels: 1, source }, [], ['--max-old-space-size=48'])
+  const { child, lines, complaint } = alone({ source }, { flags: ['--max-old-space-size=48'] })
   const said = await lines
   assert.is(said[0]?.type, 'done', complaint())
   child.stdin.end()
@@ -290,7 +287,7 @@ for fd in (0, 1, 2):
     attempt("ioctl", lambda: fcntl.ioctl(fd, termios.TIOCSTI, b"x"))
 attempt("console", lambda: os.write(os.open(os.ctermid(), os.O_RDWR), b"x"))`
   const python = ['import pty, sys', 'sys.exit(pty.spawn(sys.argv[1:]) >> 8)'].join('\n')
-  const { child, lines } = alone({ kernels: 1, source }, ['python3', '-c', python])
+  const { child, lines } = alone({ source }, { wrap: ['python3', '-c', python] })
   const said = await lines
   assert.is(said.at(-1)?.terminal, true)
   assert.is(said[0]?.type, 'done')
