@@ -3,7 +3,7 @@
 It is made when it is first needed, so that a session without ``await`` never loads asyncio.
 """
 
-import sys
+import os
 
 
 class Loop:
@@ -26,11 +26,11 @@ class Loop:
             return loop.run_until_complete(task)
         except BaseException as interrupt:
             if task.done():
-                raise
+                raise interrupt.with_traceback(_past_the_loop(interrupt.__traceback__))
             task.cancel()
             stopped = self._stop(task)
             if stopped is not None:
-                raise interrupt.with_traceback(stopped.__traceback__) from None
+                raise interrupt.with_traceback(_past_the_loop(stopped.__traceback__)) from None
             raise interrupt.with_traceback(None) from None
 
     def idle(self):
@@ -86,3 +86,17 @@ class Loop:
         except BaseException as other:
             return other
         return None
+
+
+def _past_the_loop(trace):
+    """The traceback from the first frame on that is neither ours nor the event loop's."""
+    import asyncio
+
+    loop = os.path.dirname(asyncio.__file__)
+    inner = trace
+    while inner is not None:
+        file = inner.tb_frame.f_code.co_filename
+        if file != __file__ and os.path.dirname(file) != loop:
+            return inner
+        inner = inner.tb_next
+    return trace

@@ -23,6 +23,8 @@ _COMPILE = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 SOURCES_KEPT = 32 * 1024 * 1024
 #: From here on older parsers, which do not count how deep they are, are given a stack that no source can exhaust.
 _LONG = 100_000
+#: What is shorter is tried as an expression first: that is what is mostly asked for, and soon done.
+_SHORT = 200
 _DEEP_STACK = 512 * 1024 * 1024
 
 
@@ -42,6 +44,12 @@ class Compiler:
             file = self._name(source)
         elif line is not None and line > 1:
             source = '\n' * (line - 1) + source
+        if len(source) < _SHORT:
+            try:
+                return None, compile(source, file, 'eval', _COMPILE | self._futures, True)
+            except SyntaxError:
+                # Not an expression; or not Python, which the parser of whole sources says better.
+                pass
         tree = _parse(source, file, _PARSE | self._futures)
         body = tree.body
         last = body.pop() if body and type(body[-1]) is ast.Expr else None

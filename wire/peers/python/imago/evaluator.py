@@ -4,7 +4,6 @@
 are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
 """
 
-import collections
 import os
 import queue
 import sys
@@ -12,15 +11,12 @@ import threading
 import time
 
 from imago import exceptions, looking
-from imago.children import end_child
 from imago.awaiting import Loop
+from imago.calls import Calls, Evaluation
+from imago.children import end_child
 from imago.compiling import Compiler, awaits
 from imago.link import Fail
-from imago.output import PATIENCE, Outflow
 
-#: Finished calls that are remembered, and those of them whose unheard output is kept.
-REMEMBERED = 256
-UNHEARD = 8
 #: Evaluations that may wait.
 WAITING = 1024
 #: How long an interrupt is watched before it is reported as not (yet) obeyed, in seconds.
@@ -28,23 +24,6 @@ WATCHED = 2.0
 
 _STOP = object()
 _TAKE_OVER = object()
-
-
-class Evaluation:
-    """One evaluation, from being asked for to being forgotten. ``state``: queued, running, ended or withdrawn."""
-
-    def __init__(self, call, source, place, wake):
-        self.call = call
-        self.source = source
-        self.place = place
-        self.state = 'queued'
-        self.began = None
-        self.outcome = None
-        self.on_end = []
-        self.outflow = Outflow(wake)
-
-    def elapsed_ms(self):
-        return 0 if self.began is None else round((time.perf_counter() - self.began) * 1000, 3)
 
 
 class Evaluator:
@@ -55,9 +34,7 @@ class Evaluator:
         self._clock = clock
         self._handles = handles
         self._queue = queue.SimpleQueue()
-        self._known = collections.OrderedDict()
-        self._finished = collections.deque()
-        self._unheard = collections.deque()
+        self._calls = Calls(output, clock)
         self._loop = Loop()
         self._idling = False
         self._waiting = 0
@@ -70,21 +47,21 @@ class Evaluator:
 
     def evaluate(self, served, call, source, place):
         """Runs a call that is new; joins, or answers from memory, one that is known."""
-        known = self._known.get(call)
+        known = self._calls.find(call)
         if known is not None:
             self._follow(known, served)
             return
         if self._waiting >= WAITING:
             raise Fail('busy', '%d evaluations wait already; this one was not run' % self._waiting)
-        evaluation = Evaluation(call, source, place, None)
-        evaluation.outflow = Outflow(lambda: self._clock.soon(lambda: self._output.pump(evaluation)))
-        self._known[call] = evaluation
-        self._waiting += 1
+        evaluation = Evaluation(self, call, source, place)
+        self._calls.add(evaluation)
+        with self._changing:
+            self._waiting += 1
         self._follow(evaluation, served)
         self._put(evaluation)
 
     def recall(self, served, call):
-        known = self._known.get(call)
+        known = self._calls.find(call)
         if known is None:
             raise Fail('unknown_call', 'no call %s is remembered in this epoch' % call)
         self._follow(known, served)
@@ -98,7 +75,8 @@ class Evaluator:
 
     def interrupt(self, call, report):
         """Stops one call; ``report(InterruptReport)`` comes when it was seen to stop, or after ``WATCHED`` seconds."""
-        evaluation = self._known.get(call)
+        self._interrupts.asked()
+        evaluation = self._calls.find(call)
         if evaluation is None:
             report(_said('not_running', 'no call %s is known in this epoch' % call))
             return
@@ -119,7 +97,7 @@ class Evaluator:
 
         with self._changing:
             if evaluation.state == 'running':
-                evaluation.on_end.append(ended)
+                evaluation.on_end = [*(evaluation.on_end or ()), ended]
         if evaluation.state != 'running':
             say('not_running', 'it had ended before it could be interrupted')
             return
@@ -134,13 +112,18 @@ class Evaluator:
             now = {'call': running.call, 'elapsed_ms': running.elapsed_ms()}
         return {'running': now, 'queued': self._waiting}
 
+    def pump(self, evaluation):
+        self._clock.soon(lambda: self._output.pump(evaluation))
+
+    def leave(self, evaluation, served):
+        self._output.leave(evaluation, served)
+
     def stop(self):
         """Ends ``run`` once what runs has ended."""
         self._put(_STOP)
 
     def _follow(self, evaluation, served):
-        served.on_cancel = lambda: self.interrupt(evaluation.call, lambda report: None)
-        served.on_lost = lambda: self._output.leave(evaluation, served)
+        served.owner = evaluation
         self._output.join(evaluation, served)
 
     def _put(self, work):
@@ -278,24 +261,12 @@ class Evaluator:
         evaluation.source = None
         self._output.settle(evaluation, outcome)
         with self._changing:
-            if evaluation.state != 'withdrawn':
+            if evaluation.state == 'running':
                 evaluation.state = 'ended'
-            watchers, evaluation.on_end = evaluation.on_end, []
-        for watcher in watchers:
+            watchers, evaluation.on_end = evaluation.on_end, None
+        for watcher in watchers or ():
             watcher()
-        self._remember(evaluation)
-
-    def _remember(self, evaluation):
-        outflow = evaluation.outflow
-        self._finished.append(evaluation.call)
-        if len(self._finished) > REMEMBERED:
-            self._known.pop(self._finished.popleft(), None)
-        if outflow.waits():
-            self._clock.after(PATIENCE, lambda: self._output.give_up(evaluation))
-        elif not outflow.followed():
-            self._unheard.append(evaluation)
-            if len(self._unheard) > UNHEARD:
-                self._output.give_up(self._unheard.popleft())
+        self._calls.ended(evaluation)
 
     def _check_child(self, error):
         if os.getpid() != self._pid:

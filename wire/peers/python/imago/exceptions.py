@@ -128,7 +128,7 @@ def _guarded(make, guard):
             return make()
     except DeadlineExceeded:
         return '<its text took longer than %g s>' % PATIENCE
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         raise
     except BaseException as failed:
         return '<its text could not be made: %s>' % type(failed).__name__

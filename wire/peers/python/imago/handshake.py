@@ -93,11 +93,12 @@ def _prove(link, frames, secret):
     answer = _object(frames)
     if answer.get('error') == 'version':
         raise NotTrusted('the other end speaks versions %r of the protocol' % (answer.get('versions'),))
-    if answer.get('imago') != PROTOCOL:
+    version = answer.get('imago')
+    if type(version) is int and version != PROTOCOL:
         link.sendall(frame(Json.encode({'imago': PROTOCOL, 'error': 'version', 'versions': [PROTOCOL]})))
-        raise NotTrusted('the other end speaks version %r of the protocol' % (answer.get('imago'),))
+        raise NotTrusted('the other end speaks version %d of the protocol' % version)
     theirs = answer.get('nonce')
-    if not _is_hex(theirs) or theirs == ours:
+    if version != PROTOCOL or not _is_hex(theirs) or theirs == ours:
         raise NotTrusted('the other end sent no nonce of its own')
     link.sendall(frame(Json.encode({'proof': _proof(secret, 'opener', ours, theirs)})))
     proof = _object(frames).get('proof')

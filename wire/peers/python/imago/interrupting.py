@@ -57,9 +57,12 @@ class Interrupts:
         if signal.getsignal(signal.SIGINT) is self._handler:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
+    def asked(self):
+        """The daemon asks for an interrupt, of whatever call: that explains a SIGINT which comes with it."""
+        self._asked_at = time.monotonic()
+
     def interrupt(self, call):
         """Raises ``KeyboardInterrupt`` in ``call`` if it is exposed, or as soon as it is; in nothing else, ever."""
-        self._asked_at = time.monotonic()
         self._wanted = call
         self._poke()
 
@@ -214,7 +217,7 @@ class _Shield:
         of = self._of
         if of._thread == threading.get_ident():
             of._shields -= 1
-            if not of._shields:
+            if of._wanted is not None or of._guards or of._leaving:
                 of._deliver()
 
 

@@ -6,10 +6,14 @@ never waits. ``docs/wire.md`` has the messages and their order; who breaks it is
 
 import itertools
 import socket
-import threading
+import time
 
 from imago.codec import Broken, Chunks, TooLarge
 from imago.outbox import HIGH, Outbox
+
+
+#: Seconds that the last of what is queued may take when a link is closed.
+LAST_WORDS = 1.0
 
 
 class Fail(Exception):
@@ -30,14 +34,14 @@ class Link:
         self._note = note
         self._chunks = Chunks(codec, limits.chunk, limits.message)
         self._outbox = Outbox(connection, self._shut)
-        self._served = {}
+        self.served = {}
         self._asked = {}
         self._given_up = set()
         self._last_id = 0
         self._ids = itertools.count(1)
-        self._lost_notes = 0
         self.limits = limits
         self.open = True
+        self.encode = codec.encode
         frames.limit = limits.frame
 
     def run(self):
@@ -80,13 +84,13 @@ class Link:
         return self.open
 
     def close(self, code=None, message=''):
+        """Sends what is queued, for a moment, and closes; with a code, says why before."""
         if code is not None:
             self._send({'type': 'bye', 'code': code, 'message': message})
+        until = time.monotonic() + LAST_WORDS
+        while self.open and not self._outbox.flushed() and time.monotonic() < until:
+            time.sleep(0.001)
         self._shut()
-
-    def drained(self):
-        """Whether all that was said has left this process."""
-        return self._outbox.drained()
 
     def drop(self):
         """Forgets the connection without a word to the other end; for a forked child, which shares it."""
@@ -95,10 +99,7 @@ class Link:
         self._connection.close()
 
     def _send(self, message):
-        self.post(None, [self._codec.encode(message)])
-
-    def encode(self, message):
-        return self._codec.encode(message)
+        self.post(None, [self.encode(message)])
 
     def post(self, owner, bodies):
         """Sends encoded messages together, in order."""
@@ -117,13 +118,15 @@ class Link:
         if kind == 'call':
             self._take_call(message)
         elif kind == 'credit':
-            served = self._served.get(_number(message, 'id'))
+            served = self.served.get(_number(message, 'id'))
             if served is not None:
-                served.grant(_number(message, 'bytes'))
+                served.granted += _number(message, 'bytes')
+                if served.owner is not None:
+                    served.owner.credited(served)
         elif kind == 'cancel':
-            served = self._served.get(_number(message, 'id'))
-            if served is not None:
-                served.cancel()
+            served = self.served.get(_number(message, 'id'))
+            if served is not None and served.owner is not None:
+                served.owner.cancelled(served)
         elif kind == 'ping':
             self._send({'type': 'pong', 'n': _number(message, 'n')})
         elif kind in ('return', 'fail'):
@@ -152,7 +155,7 @@ class Link:
         if number <= self._last_id or not isinstance(method, str):
             raise Broken('PROTOCOL_BROKEN', 'a call names no method, or has the number of an earlier one')
         self._last_id = number
-        served = self._served[number] = Served(self, number)
+        served = self.served[number] = Served(self, number)
         try:
             self._serve(served, method, message.get('params'))
         except Fail as fail:
@@ -183,29 +186,33 @@ class Link:
             answer = self._asked.pop(number, None)
             if answer is not None:
                 answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
-        for served in list(self._served.values()):
-            served.lose()
-        self._served.clear()
+        for served in list(self.served.values()):
+            if served.owner is not None:
+                served.owner.lost(served)
+        self.served.clear()
 
 
 class Served:
-    """One call that the daemon made here. Exactly one ``result`` or ``fail`` reaches it; later ones are ignored."""
+    """One call that the daemon made here. One ``result`` or ``fail`` reaches it; later ones are ignored.
 
-    __slots__ = ('link', 'number', 'granted', 'spent', 'on_cancel', 'on_credit', 'on_lost', '_ending')
+    Its ``owner``, where it has one, is told of what the daemon says about it: ``cancelled(served)``,
+    ``credited(served)``, and ``lost(served)`` when the link is gone.
+    """
+
+    __slots__ = ('link', 'number', 'granted', 'spent', 'owner')
 
     def __init__(self, link, number):
         self.link = link
         self.number = number
         self.granted = link.limits.credit
         self.spent = 0
-        self.on_cancel = self.on_credit = self.on_lost = None
-        self._ending = threading.Lock()
+        self.owner = None
 
     def result(self, result, before=()):
         """Answers, with encoded events before the answer in the same piece. Returns whether this was the answer."""
-        if not self._first():
-            return False
         link = self.link
+        if link.served.pop(self.number, None) is None:
+            return False
         try:
             link.post(self.number, [*before, link.encode({'type': 'return', 'id': self.number, 'result': result})])
         except (TooLarge, ValueError, TypeError, OverflowError) as error:
@@ -213,7 +220,7 @@ class Served:
         return True
 
     def fail(self, code, message):
-        if self._first():
+        if self.link.served.pop(self.number, None) is not None:
             self._send_failure(code, message)
 
     def event(self, event):
@@ -222,26 +229,6 @@ class Served:
 
     def post(self, bodies):
         self.link.post(self.number, bodies)
-
-    def grant(self, size):
-        self.granted += size
-        if self.on_credit is not None:
-            self.on_credit()
-
-    def cancel(self):
-        if self.on_cancel is not None:
-            self.on_cancel()
-
-    def lose(self):
-        if self.on_lost is not None:
-            self.on_lost()
-
-    def _first(self):
-        # Never let go of again: whoever takes it has the right to answer.
-        if not self._ending.acquire(False):
-            return False
-        self.link._served.pop(self.number, None)
-        return True
 
     def _send_failure(self, code, message):
         failure = {'type': 'fail', 'id': self.number, 'error': {'code': code, 'message': message}}

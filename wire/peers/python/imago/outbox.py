@@ -35,6 +35,8 @@ class Outbox:
 
     def send(self, owner, frames):
         """Queues the frames of one message. Messages of one ``owner`` keep their order among themselves."""
+        if len(frames) == 1 and self._sent_at_once(frames[0]):
+            return
         if self._closed:
             return
         with self._adding:
@@ -49,12 +51,40 @@ class Outbox:
         elif not self._stalled.is_set():
             self._send_what_goes()
 
+    def _sent_at_once(self, data):
+        """The usual case: nothing waits, and the socket takes it. True where there is nothing left to do."""
+        if not self._sending.acquire(False):
+            return False
+        try:
+            if self._closed or not self.drained():
+                return self._closed
+            sent = self._connection.send(data, _AT_ONCE)
+            if sent == len(data):
+                return True
+            self._partial = memoryview(data)[sent:]
+            self._leave_to_helper()
+            return True
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._broken()
+            return True
+        finally:
+            self._sending.release()
+            if self._first or self._bulk:
+                self._send_what_goes()
+
     def close(self):
         self._closed = True
         self._stalled.set()
 
     def drained(self):
+        """Whether nothing waits to be taken up."""
         return self._closed or not (self._partial or self._first or self._bulk)
+
+    def flushed(self):
+        """Whether all that was said has left this process."""
+        return self.drained() and not self._sending.locked()
 
     def _send_what_goes(self):
         # Looking again after letting go of the lock: what came in between was left to whoever held it.

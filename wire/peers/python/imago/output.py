@@ -52,7 +52,8 @@ class Output:
     def settle(self, evaluation, result):
         """Sends the rest of an evaluation's output and its result. What comes for it later is nobody's."""
         with self._flushing:
-            self._deliver(hold=evaluation)
+            if self._gathered:
+                self._deliver(hold=evaluation)
             evaluation.outflow.end(result)
 
     def join(self, evaluation, served):
@@ -119,10 +120,11 @@ class Output:
 
 
 class Outflow:
-    """The way of one evaluation's events, and then of its result, to all who follow it."""
+    """The way of one evaluation's events, and then of its result, to all who follow it. Under the flush's lock."""
 
-    def __init__(self, wake):
-        self._wake = wake
+    __slots__ = ('_ways', 'ended')
+
+    def __init__(self):
         self._ways = [Way(None)]
         self.ended = False
 
@@ -135,14 +137,13 @@ class Outflow:
             way.pump()
 
     def join(self, served):
-        served.on_credit = self._wake
-        first = self._ways[0]
-        if first.served is None:
-            first.served = served
-            way = first
+        way = self._ways[0]
+        if way.served is None and not way.answered:
+            way.served = served
         else:
+            result = way.result
             way = Way(served)
-            way.result = first.result
+            way.result = result
             self._ways.append(way)
         way.pump()
 
@@ -151,9 +152,8 @@ class Outflow:
         for way in self._ways:
             if way.served is served:
                 way.served = None
-        if len(self._ways) > 1:
-            followed = [way for way in self._ways if way.served is not None]
-            self._ways = followed or self._ways[:1]
+        followed = [way for way in self._ways if way.served is not None]
+        self._ways = followed or self._ways[:1]
 
     def end(self, result):
         self.ended = True
@@ -161,12 +161,11 @@ class Outflow:
             way.result = result
             way.pump()
 
-    def waits(self):
-        """Whether an answer is held back for want of credit."""
-        return self.ended and any(way.served is not None and not way.answered for way in self._ways)
-
     def followed(self):
         return any(way.served is not None for way in self._ways)
+
+    def answered(self):
+        return all(way.answered for way in self._ways)
 
     def give_up(self):
         """What was printed last is dropped, and the result sent without it."""
@@ -179,23 +178,27 @@ class Outflow:
 class Way:
     """To one follower: what is kept for want of credit (or of a follower), and the result behind it."""
 
+    __slots__ = ('served', 'result', 'answered', '_impatient', '_kept', '_size', '_dropped')
+
     def __init__(self, served):
         self.served = served
         self.result = None
         self.answered = False
         self._impatient = False
-        self._kept = collections.deque()
+        self._kept = None
         self._size = 0
-        self._dropped = collections.Counter()
+        self._dropped = None
 
     def add(self, stream, text):
         room = KEPT - self._size
         if self._dropped or room <= 0:
-            self._dropped[stream] += len(text)
+            self._drop(stream, len(text))
             return
         if len(text) > room:
-            self._dropped[stream] += len(text) - room
+            self._drop(stream, len(text) - room)
             text = text[:room]
+        if self._kept is None:
+            self._kept = collections.deque()
         self._kept.append((stream, text))
         self._size += len(text)
 
@@ -213,16 +216,22 @@ class Way:
             bodies.append(body)
         if self.result is not None and not self._kept and (self._impatient or not self._dropped):
             self.answered = True
+            self.served = None
             served.result(self.result, bodies)
         elif bodies:
             served.post(bodies)
 
     def forget(self):
-        for stream, text in self._kept:
-            self._dropped[stream] += len(text)
-        self._kept.clear()
+        for stream, text in self._kept or ():
+            self._drop(stream, len(text))
+        self._kept = None
         self._size = 0
         self._impatient = True
+
+    def _drop(self, stream, count):
+        if self._dropped is None:
+            self._dropped = {}
+        self._dropped[stream] = self._dropped.get(stream, 0) + count
 
     def _next(self, served):
         """The next event as far as credit reaches, encoded and taken off what is kept; or ``None``."""
@@ -235,7 +244,7 @@ class Way:
             del self._dropped[stream]
             return body
         stream, text = self._kept[0]
-        size = min(len(text), EVENT, served.link.limits.chunk // 2)
+        size = min(len(text), EVENT)
         while size > 0:
             body = served.event({'type': 'output', 'stream': stream, 'text': text[:size]})
             if len(body) <= credit:
@@ -244,7 +253,7 @@ class Way:
                     self._kept.appendleft((stream, text[size:]))
                 self._size -= size
                 return body
-            size //= 2
-            if size < 64:
+            if size <= 64:
                 return None
+            size //= 2
         return None

@@ -78,16 +78,9 @@ class Session:
         raise EOFError('input was asked for, and not answered: %s' % why)
 
     def close(self):
-        """Says the last of what is queued, for a moment, and closes."""
         link = self._link
-        if link is None:
-            return
-        pause = threading.Event()
-        for _ in range(100):
-            if link.drained():
-                break
-            pause.wait(0.01)
-        link.close()
+        if link is not None:
+            link.close()
 
     def drop(self):
         link, self._link = self._link, None

@@ -40,7 +40,8 @@ class Out(io.TextIOBase):
         return len(text)
 
     def flush(self):
-        """Nothing is held here for longer than a moment; what waits is sent before a child is started."""
+        """Sends what would else wait a moment for more."""
+        self._streams.flush()
 
     def close(self):
         """Left without effect: ``exit()`` and careless programs close streams that the next evaluation needs."""
@@ -192,9 +193,15 @@ class Streams:
         with self._shield:
             self._output.write(stream, text)
 
+    def flush(self):
+        if not self._direct:
+            with self._shield:
+                self._output.flush()
+
     def _prompt(self):
         """The line that stands unfinished on standard output: what ``input`` has just printed."""
-        return self.out.last.rpartition('\n')[2][-1000:]
+        prompt, self.out.last = self.out.last, ''
+        return prompt.rpartition('\n')[2][-1000:]
 
 
 def _write_all(descriptor, data):

@@ -1,0 +1,75 @@
+"""Evaluations by the names of their calls, from being asked for to being forgotten: each is run at most once."""
+
+import collections
+import time
+
+from imago.output import PATIENCE, Outflow
+
+#: Finished calls that are remembered, and those of them whose unheard output is kept.
+REMEMBERED = 256
+UNHEARD = 8
+
+
+class Evaluation:
+    """One evaluation. ``state`` is ``queued``, ``running``, ``ended`` or ``withdrawn``; the last two are final."""
+
+    __slots__ = ('call', 'source', 'place', 'state', 'began', 'outcome', 'on_end', 'outflow', '_evaluator')
+
+    def __init__(self, evaluator, call, source, place):
+        self._evaluator = evaluator
+        self.call = call
+        self.source = source
+        self.place = place
+        self.state = 'queued'
+        self.began = None
+        self.outcome = None
+        self.on_end = None
+        self.outflow = Outflow()
+
+    def elapsed_ms(self):
+        return 0 if self.began is None else round((time.perf_counter() - self.began) * 1000, 3)
+
+    # What becomes of the calls that follow it, told by the link on the reader's thread.
+
+    def cancelled(self, served):
+        self._evaluator.interrupt(self.call, _unreported)
+
+    def credited(self, served):
+        self._evaluator.pump(self)
+
+    def lost(self, served):
+        self._evaluator.leave(self, served)
+
+
+class Calls:
+    """Those that wait, run, or ended not long ago."""
+
+    def __init__(self, output, clock):
+        self._output = output
+        self._clock = clock
+        self._known = {}
+        self._finished = collections.deque()
+        self._unheard = collections.deque()
+        self.find = self._known.get
+
+    def add(self, evaluation):
+        self._known[evaluation.call] = evaluation
+
+    def ended(self, evaluation):
+        """Remembers an evaluation whose result is on its way, and forgets the oldest."""
+        self._finished.append(evaluation.call)
+        if len(self._finished) > REMEMBERED:
+            self._known.pop(self._finished.popleft(), None)
+        outflow = evaluation.outflow
+        if outflow.answered():
+            return
+        if outflow.followed():
+            self._clock.after(PATIENCE, lambda: self._output.give_up(evaluation))
+            return
+        self._unheard.append(evaluation)
+        if len(self._unheard) > UNHEARD:
+            self._output.give_up(self._unheard.popleft())
+
+
+def _unreported(report):
+    """Nobody waits for what came of it: a cancelled call is answered by its own end."""

@@ -1,0 +1,338 @@
+"""A daemon for tests: listens, starts a kernel, shakes hands, and speaks the protocol as the real one would, or worse."""
+
+import hmac
+import itertools
+import json
+import os
+import queue
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'imago', '__main__.py')
+WELCOME = {'encoding': 'json', 'credit': 1024 * 1024, 'chunk': 262144, 'frame': 8388608, 'message': 67108864}
+#: How long a test waits for what must come, in seconds. Reaching it is a failure, never a measurement.
+WAIT = 20.0
+
+_names = itertools.count(1)
+
+
+class Kernel:
+    """A kernel process and the links it makes. Use it in a ``with``: what it started is gone afterwards."""
+
+    def __init__(self, script=None, args=(), address=None, env=None, welcome=None):
+        self.folder = tempfile.mkdtemp(prefix='imago-peer-')
+        if address == 'tcp':
+            self.listener = socket.create_server(('127.0.0.1', 0))
+            self.address = 'tcp:127.0.0.1:%d' % self.listener.getsockname()[1]
+        else:
+            self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            path = os.path.join(self.folder, 'kernel.sock')
+            self.listener.bind(path)
+            self.listener.listen()
+            self.address = 'unix:' + path
+        self.listener.settimeout(WAIT)
+        self.secret = os.urandom(32).hex()
+        self.welcome = dict(WELCOME, **(welcome or {}))
+        if script is not None:
+            path = os.path.join(self.folder, 'app.py')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(script)
+            script = path
+        self.script = script
+        self.process = subprocess.Popen(
+            [sys.executable, MAIN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=dict(os.environ, **(env or {})),
+            start_new_session=True,
+        )
+        invitation = {'address': self.address, 'secret': self.secret, 'script': script, 'args': list(args)}
+        self.process.stdin.write(json.dumps(invitation).encode() + b'\n')
+        self.process.stdin.flush()
+        self.printed = {1: bytearray(), 2: bytearray()}
+        self._readers = [self._gather(1, self.process.stdout), self._gather(2, self.process.stderr)]
+        self._raws = []
+        self.link = None
+
+    def __enter__(self):
+        self.link = self.accept()
+        return self
+
+    def __exit__(self, *_):
+        if self.link is not None:
+            self.link.close()
+        for raw in self._raws:
+            raw.close()
+        self.listener.close()
+        self.process.stdin.close()
+        try:
+            self.process.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        finally:
+            for reader in self._readers:
+                reader.join(WAIT)
+            self.process.stdout.close()
+            self.process.stderr.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def connection(self):
+        """The kernel's next connection, with nothing said on it yet."""
+        raw, _ = self.listener.accept()
+        raw.settimeout(WAIT)
+        raw = Raw(raw)
+        self._raws.append(raw)
+        return raw
+
+    def accept(self):
+        """Shakes hands with the kernel's next connection; returns the link."""
+        raw = self.connection()
+        hello = raw.shake_hands(self.secret)
+        raw.send({'welcome': self.welcome})
+        return Link(raw, hello, self.welcome)
+
+    def _gather(self, descriptor, stream):
+        def read():
+            while True:
+                data = os.read(stream.fileno(), 65536)
+                if not data:
+                    return
+                self.printed[descriptor] += data
+
+        thread = threading.Thread(target=read, daemon=True)
+        thread.start()
+        return thread
+
+
+class Raw:
+    """Frames on a connection, as they come."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self._rest = b''
+
+    def bytes(self, count):
+        while len(self._rest) < count:
+            data = self.connection.recv(1 << 20)
+            if not data:
+                raise EOFError
+            self._rest += data
+        taken, self._rest = self._rest[:count], self._rest[count:]
+        return taken
+
+    def body(self):
+        (length,) = struct.unpack('>I', self.bytes(4))
+        return self.bytes(length)
+
+    def receive(self):
+        return json.loads(self.body())
+
+    def send(self, message):
+        self.send_body(json.dumps(message).encode())
+
+    def send_body(self, body):
+        self.connection.sendall(struct.pack('>I', len(body)) + body)
+
+    def shake_hands(self, secret):
+        """The handshake as far as the hello, which is returned."""
+        opener = self.receive()['nonce']
+        acceptor = os.urandom(32).hex()
+        self.send({'imago': 1, 'nonce': acceptor})
+        if self.receive() != {'proof': proof(secret, 'opener', opener, acceptor)}:
+            raise AssertionError('the kernel did not prove itself')
+        self.send({'proof': proof(secret, 'acceptor', opener, acceptor)})
+        return self.receive()['hello']
+
+    def is_closed(self):
+        """Waits for the end of the connection; anything said before it makes this false."""
+        try:
+            return self.connection.recv(1) == b''
+        except ConnectionResetError:
+            return True
+
+    def close(self):
+        self.connection.close()
+
+
+class Link:
+    """The daemon's end of a link. A thread reads; answers and events are kept by call."""
+
+    def __init__(self, raw, hello, limits=WELCOME):
+        self.raw = raw
+        self.limits = limits
+        self.hello = hello
+        self.credit = True
+        self.notes = queue.Queue()
+        self.asked = queue.Queue()
+        self.pongs = queue.Queue()
+        self.log = []
+        self.bye = None
+        self.ended = threading.Event()
+        self._calls = {}
+        self._chunks = {}
+        self._last = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def call(self, method, **params):
+        self._last += 1
+        call = self._calls[self._last] = Call(self, self._last)
+        self.send_in_chunks({'type': 'call', 'id': self._last, 'method': method, 'params': params})
+        return call
+
+    def send_in_chunks(self, message):
+        text = json.dumps(message)
+        size = self.limits['chunk']
+        if len(text) <= size:
+            self.raw.send_body(text.encode())
+            return
+        for start in range(0, len(text), size):
+            last = start + size >= len(text)
+            self.send({'type': 'chunk', 'stream': self._last, 'last': last, 'data': text[start : start + size]})
+
+    def start(self, source, call=None, **place):
+        """Begins an evaluation."""
+        name = call or 'call-%d' % next(_names)
+        started = self.call('evaluate', call=name, source=source, **place)
+        started.name = name
+        return started
+
+    def evaluate(self, source, **place):
+        return self.start(source, **place).answer()
+
+    def value(self, source):
+        """The repr of what an expression evaluates to."""
+        outcome = self.evaluate(source)
+        if outcome['type'] != 'done':
+            raise AssertionError(outcome)
+        return outcome['values'][0]['repr']['text'] if outcome['values'] else None
+
+    def send(self, message):
+        self.raw.send(message)
+
+    def close(self):
+        try:
+            self.raw.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._reader.join(WAIT)
+        self.raw.close()
+
+    def _read(self):
+        try:
+            while True:
+                self._take(self.raw.receive())
+        except (EOFError, OSError):
+            self.ended.set()
+
+    def _take(self, message):
+        kind = message['type']
+        if kind == 'chunk':
+            pieces = self._chunks.setdefault(message['stream'], [])
+            pieces.append(message['data'])
+            self.log.append(message)
+            if message['last']:
+                self._take(json.loads(''.join(self._chunks.pop(message['stream']))))
+            return
+        self.log.append(message)
+        if kind == 'event':
+            self._calls[message['id']].events.append(message['event'])
+            if self.credit:
+                size = len(json.dumps(message, ensure_ascii=False, separators=(',', ':')).encode('utf-8', 'surrogatepass'))
+                self.send({'type': 'credit', 'id': message['id'], 'bytes': size})
+        elif kind in ('return', 'fail'):
+            self._calls[message['id']].answers.put(message)
+        elif kind == 'note':
+            self.notes.put(message)
+        elif kind == 'call':
+            self.asked.put(message)
+        elif kind == 'pong':
+            self.pongs.put(message)
+        elif kind == 'bye':
+            self.bye = message
+
+
+class Call:
+    def __init__(self, link, number):
+        self.link = link
+        self.number = number
+        self.name = None
+        self.events = []
+        self.answers = queue.Queue()
+
+    def message(self):
+        return self.answers.get(timeout=WAIT)
+
+    def answer(self):
+        message = self.message()
+        if message['type'] == 'fail':
+            raise AssertionError(message['error'])
+        return message['result']
+
+    def failure(self):
+        message = self.message()
+        if message['type'] != 'fail':
+            raise AssertionError(message)
+        return message['error']
+
+    def cancel(self):
+        self.link.send({'type': 'cancel', 'id': self.number})
+
+    def output(self, stream=None):
+        """What was printed, both streams in order or one of them."""
+        return ''.join(
+            event['text']
+            for event in self.events
+            if event['type'] == 'output' and stream in (None, event['stream'])
+        )
+
+    def until_printed(self, text):
+        """Waits until the code has said so: it has come that far."""
+        until(lambda: text in self.output())
+
+
+class KernelCase(unittest.TestCase):
+    """Tests on one kernel, started once for all of them."""
+
+    maxDiff = None
+    settings = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = Kernel(**cls.settings).__enter__()
+        cls.link = cls.kernel.link
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kernel.__exit__(None, None, None)
+
+    def raised(self, source, **place):
+        """The exception that an evaluation ended with."""
+        outcome = self.link.evaluate(source, **place)
+        self.assertEqual(outcome['type'], 'raised', outcome)
+        return outcome['exception']
+
+
+def proof(secret, role, opener, acceptor):
+    message = 'imago/1 %s %s %s' % (role, opener, acceptor)
+    return hmac.new(secret.encode(), message.encode(), 'sha256').hexdigest()
+
+
+def until(condition):
+    """Waits until ``condition()`` holds; fails where that does not come."""
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError('what had to come did not come')
+        time.sleep(0.005)

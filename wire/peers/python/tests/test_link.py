@@ -1,0 +1,139 @@
+import struct
+import unittest
+
+from tests.daemon import WAIT, Kernel, until
+
+
+class Link(unittest.TestCase):
+    def setUp(self):
+        self.kernel = Kernel().__enter__()
+        self.addCleanup(self.kernel.__exit__)
+        self.link = self.kernel.link
+
+    def assert_broken(self, code):
+        """The link ends, the kernel says why, and the next one finds the image as it was."""
+        self.assertTrue(self.link.ended.wait(WAIT))
+        if code is not None:
+            self.assertEqual(self.link.bye['code'], code)
+        self.link.close()
+        self.link = self.kernel.link = self.kernel.accept()
+        self.assertEqual(self.link.value('kept'), '1')
+
+    def keep(self):
+        self.link.evaluate('kept = 1')
+
+    def test_fault_21_a_body_that_is_no_json_breaks_the_link(self):
+        self.keep()
+        self.link.raw.send_body(b'\xff\x00garbage')
+        self.assert_broken('FRAME_MALFORMED')
+
+    def test_fault_20_a_frame_over_the_limit_is_refused_before_it_comes(self):
+        self.keep()
+        self.link.raw.connection.sendall(struct.pack('>I', 0xFFFFFFFF))
+        self.assert_broken('FRAME_TOO_LARGE')
+
+    def test_fault_20_an_empty_frame_breaks_the_link(self):
+        self.keep()
+        self.link.raw.connection.sendall(struct.pack('>I', 0))
+        self.assert_broken('FRAME_MALFORMED')
+
+    def test_fault_19_a_daemon_that_dies_inside_a_frame_is_replaced(self):
+        self.keep()
+        self.link.raw.connection.sendall(b'\x00\x00\x01\x00{"type":"call"')
+        self.link.raw.connection.shutdown(1)
+        self.assert_broken('FRAME_TRUNCATED')
+
+    def test_a_bomb_of_brackets_breaks_the_link_and_not_the_kernel(self):
+        self.keep()
+        self.link.raw.send_body(b'[' * 1000000)
+        self.assert_broken('FRAME_MALFORMED')
+
+    def test_what_is_no_message_breaks_the_link(self):
+        for message in ([], {'type': 'unheard of'}, {'type': 'credit', 'id': 'x'}, {'type': 'ping'}, {'type': 'chunk'}):
+            self.keep()
+            self.link.send(message)
+            self.assert_broken('MESSAGE_INVALID')
+
+    def test_a_call_with_the_number_of_an_earlier_one_breaks_the_link(self):
+        self.keep()
+        self.link.send({'type': 'call', 'id': 1, 'method': 'status', 'params': {}})
+        self.assert_broken('PROTOCOL_BROKEN')
+
+    def test_an_answer_to_nothing_breaks_the_link(self):
+        self.keep()
+        self.link.send({'type': 'return', 'id': 99, 'result': None})
+        self.assert_broken('PROTOCOL_BROKEN')
+
+    def test_a_second_answer_to_one_question_breaks_the_link(self):
+        self.keep()
+        call = self.link.start('input()')
+        number = self.link.asked.get(timeout=WAIT)['id']
+        self.link.send({'type': 'return', 'id': number, 'result': {'answer': 'once'}})
+        self.assertEqual(call.answer()['values'][0]['repr']['text'], "'once'")
+        self.link.send({'type': 'return', 'id': number, 'result': {'answer': 'twice'}})
+        self.assert_broken('PROTOCOL_BROKEN')
+
+    def test_chunks_that_add_up_to_too_much_break_the_link(self):
+        self.keep()
+        for _ in range(65):
+            try:
+                self.link.send({'type': 'chunk', 'stream': 1, 'last': False, 'data': 'x' * (1024 * 1024)})
+            except OSError:
+                break
+        self.assert_broken('MESSAGE_TOO_LARGE')
+
+    def test_a_ping_is_answered_while_code_runs(self):
+        call = self.link.start('import time\nwhile True: pass')
+        self.link.send({'type': 'ping', 'n': 7})
+        self.assertEqual(self.link.pongs.get(timeout=WAIT), {'type': 'pong', 'n': 7})
+        call.cancel()
+        self.assertEqual(call.answer()['type'], 'interrupted')
+
+    def test_credit_and_cancel_of_calls_that_are_over_are_ignored(self):
+        call = self.link.start('1')
+        call.answer()
+        call.cancel()
+        self.link.send({'type': 'credit', 'id': call.number, 'bytes': 10})
+        self.link.send({'type': 'cancel', 'id': 4711})
+        self.assertEqual(self.link.value('2'), '2')
+
+    def test_a_daemon_that_went_away_comes_back_to_the_same_image(self):
+        self.keep()
+        epoch = self.link.hello['epoch']
+        self.link.close()
+        self.link = self.kernel.link = self.kernel.accept()
+        self.assertEqual(self.link.hello['epoch'], epoch)
+        self.assertEqual(self.link.value('kept'), '1')
+
+    def test_requests_in_pieces_of_one_byte_are_understood(self):
+        body = b'{"type":"ping","n":3}'
+        for byte in struct.pack('>I', len(body)) + body:
+            self.link.raw.connection.sendall(bytes([byte]))
+        self.assertEqual(self.link.pongs.get(timeout=WAIT)['n'], 3)
+
+    def test_no_thread_is_left_over_from_broken_links(self):
+        self.link.evaluate('print(1)')
+        names = 'import threading; sorted(t.name for t in threading.enumerate())'
+        before = self.link.value(names)
+        for _ in range(5):
+            self.link.close()
+            self.link = self.kernel.link = self.kernel.accept()
+        self.assertEqual(self.link.value(names), before)
+
+
+class Chunks(unittest.TestCase):
+    def test_a_large_answer_comes_in_chunks_and_a_pong_may_pass_between(self):
+        with Kernel(welcome={'chunk': 1000}) as kernel:
+            outcome = kernel.link.evaluate('"x" * 100000')
+            self.assertGreater(len(outcome['values'][0]['repr']['text']), 1000)
+            self.assertTrue(any(message['type'] == 'chunk' for message in kernel.link.log))
+            call = kernel.link.start('print("y" * 20000); "z" * 20000')
+            call.answer()
+            self.assertEqual(call.output(), 'y' * 20000 + '\n')
+
+    def test_events_in_chunks_stay_before_the_answer(self):
+        with Kernel(welcome={'chunk': 300}) as kernel:
+            for count in (1, 10, 1000, 5000):
+                call = kernel.link.start('for n in range(%d): print(n)' % count)
+                call.answer()
+                until(lambda: call.output() == ''.join('%d\n' % n for n in range(count)))

@@ -1,0 +1,93 @@
+from tests.daemon import WAIT, Kernel, KernelCase, until
+
+import unittest
+
+
+class Looking(KernelCase):
+    def look(self, method, **params):
+        return self.link.call(method, **dict({'deadline_ms': 5000}, **params)).answer()
+
+    def test_globals_are_listed_by_name(self):
+        self.link.evaluate('apple = 1; banana = "b"')
+        found = self.look('globals', modules=False, limit=100)
+        names = {row['name']: row['type_name'] for row in found['value']['globals']}
+        self.assertEqual((names['apple'], names['banana']), ('int', 'str'))
+
+    def test_a_value_is_inspected_without_running_code(self):
+        self.link.evaluate('numbers = list(range(100))')
+        found = self.look('inspect', expr='numbers', evaluate=False)
+        self.assertEqual((found['type'], found['value']['kind'], found['value']['read']), ('found', 'sequence', 'static'))
+        self.assertEqual(found['value']['size']['len'], 100)
+
+    def test_an_expression_is_evaluated_to_be_inspected_where_that_was_asked_for(self):
+        self.link.evaluate('numbers = list(range(100))')
+        found = self.look('inspect', expr='sum(numbers)', evaluate=True)
+        self.assertEqual((found['value']['read'], found['value']['repr']['text']), ('evaluated', '4950'))
+        awaited = self.look('inspect', expr='await __import__("asyncio").sleep(0, 7)', evaluate=True)
+        self.assertEqual(awaited['value']['repr']['text'], '7')
+
+    def test_an_expression_that_raises_is_reported_as_raised(self):
+        raised = self.look('inspect', expr='1/0', evaluate=True)
+        self.assertEqual((raised['type'], raised['exception']['type']['name']), ('raised', 'ZeroDivisionError'))
+        self.assertEqual(self.look('inspect', expr='exit()', evaluate=True)['type'], 'raised')
+        self.assertEqual(self.link.value('1'), '1')
+
+    def test_an_expression_that_never_returns_is_stopped_at_its_deadline(self):
+        late = self.look('inspect', expr='[n for n in iter(int, 1)]', evaluate=True, deadline_ms=300)
+        self.assertEqual(late['type'], 'timed_out')
+        self.assertEqual(self.link.value('"free again"'), "'free again'")
+
+    def test_an_evaluated_look_answers_busy_while_code_runs_and_static_ones_still_work(self):
+        self.link.evaluate('numbers = [1]')
+        call = self.link.start('print("on")\nwhile True: len("")')
+        call.until_printed('on')
+        busy = self.look('inspect', expr='len(numbers)', evaluate=True)
+        self.assertEqual((busy['type'], busy['call']), ('busy', call.name))
+        self.assertEqual(self.look('inspect', expr='numbers', evaluate=False)['type'], 'found')
+        self.assertEqual(self.look('globals', modules=False, limit=1)['type'], 'found')
+        call.cancel()
+        call.answer()
+
+    def test_a_handle_of_a_result_leads_back_to_the_value(self):
+        handle = self.link.evaluate('list(range(1000))')['values'][0]['handle']
+        self.assertTrue(handle.startswith('@%s.' % self.link.hello['epoch'][:4]))
+        self.assertEqual(self.look('inspect', expr=handle, evaluate=False)['value']['size']['len'], 1000)
+
+    def test_a_handle_of_another_epoch_is_stale(self):
+        stale = self.look('more', handle='@ffff.1', **{'from': 0, 'count': 10})
+        self.assertEqual(stale['type'], 'stale_handle')
+
+    def test_what_a_look_prints_belongs_to_no_evaluation(self):
+        self.look('inspect', expr='print("peeked")', evaluate=True)
+        self.assertEqual(self.link.notes.get(timeout=WAIT)['params']['text'], 'peeked\n')
+
+    def test_many_looks_at_once_are_all_answered(self):
+        calls = [self.link.call('globals', modules=True, limit=10, deadline_ms=20000) for _ in range(200)]
+        for call in calls:
+            self.assertEqual(call.answer()['type'], 'found')
+
+    def test_parameters_of_the_wrong_form_are_refused_by_name(self):
+        for method, params in (
+            ('globals', {'modules': 1, 'limit': 5, 'deadline_ms': 100}),
+            ('globals', {'modules': True, 'limit': -5, 'deadline_ms': 100}),
+            ('inspect', {'expr': None, 'evaluate': False, 'deadline_ms': 100}),
+            ('inspect', {'expr': 'x', 'evaluate': False}),
+            ('more', {'handle': '@x', 'from': 'a', 'count': 1, 'deadline_ms': 100}),
+            ('interrupt', {}),
+        ):
+            self.assertEqual(self.link.call(method, **params).failure()['code'], 'invalid_params', method)
+
+
+class Beside(unittest.TestCase):
+    def test_looking_works_while_a_script_holds_the_main_thread(self):
+        with Kernel(script='import time\nstate = {"a": 1}\nwhile True: time.sleep(0.01)\n') as kernel:
+            def found():
+                answer = kernel.link.call('inspect', expr='state["a"]', evaluate=False, deadline_ms=5000).answer()
+                return answer['type'] == 'found' and answer['value']['repr']['text'] == '1'
+
+            until(found)
+            evaluated = kernel.link.call('inspect', expr='len(state)', evaluate=True, deadline_ms=5000).answer()
+            self.assertEqual(evaluated['value']['repr']['text'], '1')
+            late = kernel.link.call('inspect', expr='[n for n in iter(int, 1)]', evaluate=True, deadline_ms=300).answer()
+            self.assertEqual(late['type'], 'timed_out')
+            self.assertEqual(kernel.link.value('1'), '1')
