@@ -113,6 +113,18 @@ test('an interrupt reaches code in C that holds the interpreter but looks at sig
   assert.is((await again.result).type, 'interrupted')
 })
 
+test('fault 30: a signal that comes too late for its call hits no other', async () => {
+  const { kernel, pid } = await ground.launch()
+  const first = evaluate(kernel, '1')
+  await first.result
+  const next = evaluate(kernel, 'import time; print("go")\nfor _ in range(150): time.sleep(0.01)')
+  await printed(next, 'go')
+  const report = kernel.interrupt(first.call)
+  process.kill(pid, 'SIGINT')
+  assert.is((await report).outcome, 'not_running')
+  assert.is((await next.result).type, 'done')
+})
+
 test('a link that breaks under a living kernel is made anew, and its evaluation is neither lost nor run twice', async () => {
   const { kernel, pid } = await ground.launch()
   await evaluate(kernel, 'runs = []').result
