@@ -22,7 +22,8 @@ class StaleHandle(LookupError):
 
 
 class Entry:
-    """What a handle stands for. `kind` is `value`, `text`, `items` (of the container `value`) or `repr` (of it)."""
+    """What a handle stands for: `value` itself if `kind` is `value` or `text`, else the `items`, the `repr` or the
+    `doc` of it."""
 
     __slots__ = ('kind', 'number', 'value')
 
@@ -54,6 +55,10 @@ class Handles:
     def keep_repr(self, value):
         """A handle for the static text of a value. The text is only made when somebody asks for it."""
         return self._keep('repr', value)
+
+    def keep_doc(self, value):
+        """A handle for the stored doc string of a value."""
+        return self._keep('doc', value)
 
     def keep_text(self, text):
         """A handle for a text that exists already."""

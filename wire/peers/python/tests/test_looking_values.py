@@ -8,11 +8,15 @@ import enum
 import fractions
 import json
 import linecache
+import os
+import pathlib
 import sys
+import tempfile
 import textwrap
 import tracemalloc
 import types
 import unittest
+import uuid
 
 from imago import looking
 from imago.handles import Handles
@@ -284,6 +288,32 @@ class Values(unittest.TestCase):
         ):
             self.assertEqual(repr(value), self.text(value))
 
+    def test_familiar_values_of_the_standard_library_read_as_what_they_are(self):
+        for value in (
+            fractions.Fraction(-1, 3),
+            uuid.UUID(int=5),
+            pathlib.PurePosixPath('/tmp/a b'),
+            pathlib.PurePosixPath('a/b'),
+            pathlib.PurePosixPath('/'),
+            pathlib.PurePosixPath(),
+        ):
+            self.assertEqual(repr(value), self.text(value))
+        self.assertIn("path=PurePosixPath('/tmp')", self.text(types.SimpleNamespace(path=pathlib.PurePosixPath('/tmp'))))
+
+    def test_source_in_another_encoding_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for encoding, named in (('utf-8', 'utf-8'), ('latin-1', 'latin-1'), ('utf-8-sig', 'utf-8')):
+                file = os.path.join(folder, f'{encoding}.py')
+                with open(file, 'w', encoding=encoding) as stream:
+                    stream.write(f'# -*- coding: {named} -*-\ndef f():\n    return "é"\n')
+                code = documented.__code__.replace(co_filename=file, co_firstlineno=2)
+                preview = self.look(types.FunctionType(code, {}))['callable']['source_preview']
+                self.assertEqual('def f():\n    return "é"', preview)
+
+    def test_an_object_of_very_many_fields_shows_the_first(self):
+        value = types.SimpleNamespace(**{f'field_{number}': number for number in range(100)})
+        self.assertTrue(self.text(value).endswith('field_23=23, …>'))
+
     def test_every_kind_is_told_from_the_class_alone(self):
         made = coroutine()
         self.addCleanup(made.close)
@@ -359,6 +389,8 @@ class Values(unittest.TestCase):
         value = type('X', (), {'__doc__': 'x' * 5000})
         doc = self.look(value)['doc']
         self.assertEqual((4096, True, 5000), (len(doc['text']), doc['truncated'], doc['original_len']))
+        piece = looking.more(self.handles, {'handle': doc['handle'], 'from': 4096, 'count': 5000})['value']
+        self.assertEqual(('x' * 904, 5000, None), (piece['text'], piece['total'], piece['next']))
 
     def test_a_class_that_lies_about_its_instances_is_not_believed(self):
         class Liar:

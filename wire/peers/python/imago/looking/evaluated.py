@@ -102,7 +102,12 @@ def _doc(value, static, ask):
     if static is None and not made_by_statement(type(value)):
         return static
     text = ask(lambda: plain(value.__doc__))
-    return static if text is None else doc_text(text)
+    if text is None:
+        return static
+    section = doc_text(text)
+    if static is not None and 'handle' in static and static['text'] == section['text']:
+        section['handle'] = static['handle']
+    return section
 
 
 def _callable(value, static, ask):

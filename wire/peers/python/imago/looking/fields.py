@@ -11,6 +11,7 @@ of its own), and a class never becomes a key, because its metaclass may define `
 """
 
 from _thread import _local as ThreadLocal
+from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType
 
 ABSENT = object()
@@ -207,12 +208,12 @@ def slot_fields(obj):
                 yield name, value
 
 
-def instance_fields(obj):
-    """`(name, value)` of all that one instance stores: slots, then its dict in the order of assignment."""
+def instance_fields(obj, most=None):
+    """`(name, value)` of what one instance stores: slots, then `most` of its dict in the order of assignment."""
     yield from slot_fields(obj)
     own = instance_dict(obj)
     if own is not None:
-        for name, value in entries(own):
+        for name, value in steadily(lambda: list(islice(dict.items(own), most))):
             if type(name) is str:
                 yield name, value
 

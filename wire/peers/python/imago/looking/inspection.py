@@ -64,7 +64,7 @@ def static_sections(value, remark, handles):
         ('size', lambda: size_section(value)),
         ('sample', lambda: sample_section(value, handles)),
         ('members', lambda: None if kind in _SCALARS else members_section(value)),
-        ('doc', lambda: doc_section(value, kind)),
+        ('doc', lambda: doc_section(value, kind, handles)),
         ('callable', lambda: callable_section(value)),
     ]
     if kind == 'exception' or (is_class(value) and issubclass(value, BaseException)):

@@ -5,7 +5,7 @@ from .contents import countable, storage_of
 from .fields import clean, inherits, plain
 from .limits import KEPT_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS
 from .outcomes import found, stale_handle
-from .sections import item_texts
+from .sections import item_texts, whole_doc
 from .statictext import static_repr
 
 
@@ -22,6 +22,8 @@ def more(handles, query):
     start, count = max(0, query['from']), max(1, query['count'])
     if entry.kind == 'text':
         return found(_text(entry.value, start, count, whole=True))
+    if entry.kind == 'doc':
+        return found(_text(whole_doc(entry.value), start, count, whole=True))
     if entry.kind == 'repr':
         text, truncated = static_repr(entry.value, KEPT_MAX_CHARS)
         return found(_text(text, start, count, whole=not truncated))

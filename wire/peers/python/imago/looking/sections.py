@@ -5,6 +5,7 @@ from heapq import nsmallest
 from types import (
     BuiltinFunctionType,
     FunctionType,
+    GetSetDescriptorType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
@@ -34,6 +35,7 @@ from .fields import (
 )
 from .limits import (
     DOC_MAX_CHARS,
+    KEPT_MAX_CHARS,
     MEMBER_MAX_PER_GROUP,
     MEMBER_NAME_MAX_CHARS,
     REPR_MAX_CHARS,
@@ -80,7 +82,8 @@ def array_shape(value):
     own = None if numpy is ABSENT else instance_dict(numpy)
     if own is None or stored(own, 'ndarray') is not cls:
         return None
-    return [int(extent) for extent in class_entry(cls, 'shape').__get__(value)]
+    shape = class_entry(cls, 'shape')
+    return [int(extent) for extent in shape.__get__(value)] if type(shape) is GetSetDescriptorType else None
 
 
 def sample_section(value, handles):
@@ -157,12 +160,17 @@ def _is_callable(item):
     return callable(item) or type(item) is staticmethod or type(item) is classmethod
 
 
-def doc_section(value, kind):
+def doc_section(value, kind, handles):
     """The stored documentation of a value, or that of its class where somebody wrote one for it."""
-    text = stored_doc(value)
+    owner, text = value, stored_doc(value)
     if text is None and kind not in _SCALARS and not is_class(value) and made_by_statement(type(value)):
-        text = stored_doc(type(value))
-    return None if text is None else doc_text(text)
+        owner, text = type(value), stored_doc(type(value))
+    if text is None:
+        return None
+    section = doc_text(text)
+    if section['truncated']:
+        section['handle'] = handles.keep_doc(owner)
+    return section
 
 
 def stored_doc(value):
@@ -177,6 +185,11 @@ def stored_doc(value):
         return stored_doc(value.__func__)
     own = instance_dict(value)
     return None if own is None else plain(stored(own, '__doc__'))
+
+
+def whole_doc(value):
+    """The stored doc string of a value for reading on, its indentation taken off, as far as is kept of a text."""
+    return clean(_dedented((stored_doc(value) or '')[:KEPT_MAX_CHARS]))
 
 
 def doc_text(text):

@@ -18,6 +18,8 @@ from .limits import SOURCE_PREVIEW_MAX_CHARS
 
 _FILE_MAX_BYTES = 8 * 1024 * 1024
 _BLOCK_MAX_LINES = 200
+_DECLARED = re.compile(rb'(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)')
+_LATIN = (b'latin-1', b'latin1', b'iso-8859-1', b'iso8859-1', b'l1')
 
 
 def code_place(code):
@@ -89,9 +91,15 @@ def _lines(file, first, count):
         if not S_ISREG(facts.st_mode) or facts.st_size > _FILE_MAX_BYTES:
             return None
         with open_code(file) as stream:
-            encoding, _ = tokenize.detect_encoding(stream.readline)
+            head = stream.read(1000)
             stream.seek(0)
-            with TextIOWrapper(stream, encoding, errors='replace') as text:
+            with TextIOWrapper(stream, _encoding(head), errors='replace') as text:
                 return list(islice(text, first - 1, first - 1 + count))
-    except (OSError, ValueError, SyntaxError, LookupError):
+    except (OSError, ValueError):
         return None
+
+
+def _encoding(head):
+    """Any other encoding would be asked of the codecs that the program may have registered."""
+    declared = _DECLARED.match(head)
+    return 'latin-1' if declared is not None and declared.group(1).lower() in _LATIN else 'utf-8-sig'

@@ -6,6 +6,7 @@ Built-in values look as Python prints them. Anything else is shown by its type a
 
 from .contents import exactly_built_in, storage_of
 from .fields import class_label, class_lookup, clean, cut, inherits, instance_fields
+from .familiar import familiar_text
 from .leaves import leaf_text, scalar_text
 from .limits import NAME_MAX_CHARS, REPR_MAX_ITEMS
 
@@ -54,7 +55,7 @@ class _Page:
         self.room -= len(text)
 
     def value(self, value, depth):
-        leaf = leaf_text(value, self.room)
+        leaf = leaf_text(value, self.room) or familiar_text(value, self.room)
         if leaf is not None:
             self.write(leaf)
             return
@@ -109,7 +110,7 @@ class _Page:
         self.path.append(id(value))
         names = _tuple_fields(value)
         if names is not None:
-            self.fields(zip(names, tuple.__iter__(value)), depth)
+            self.fields(zip(names, tuple.__iter__(value)))
         else:
             scalar = scalar_text(value, self.room)
             if scalar is not None:
@@ -119,7 +120,7 @@ class _Page:
                 self.container_of(value, storage, depth)
             elif inherits(value, BaseException):
                 self.arguments(value)
-            self.fields(instance_fields(value), depth)
+            self.fields(instance_fields(value, _FIELDS + 1))
         self.path.pop()
         self.write('>')
 
@@ -133,7 +134,7 @@ class _Page:
         self.write(' ')
         self.container(_args_of(error), storage_of(()), _DEEPEST - 1)
 
-    def fields(self, pairs, depth):
+    def fields(self, pairs):
         for index, (name, value) in enumerate(pairs):
             if index == _FIELDS:
                 self.truncated = True
@@ -144,7 +145,7 @@ class _Page:
 
     def field(self, value):
         """One field of an instance: short if it is a leaf, otherwise only what it is and how many it holds."""
-        leaf = leaf_text(value, _FIELD_ROOM)
+        leaf = leaf_text(value, _FIELD_ROOM) or familiar_text(value, _FIELD_ROOM)
         if leaf is not None:
             self.write(cut(leaf, 2 * _FIELD_ROOM))
             return
