@@ -1,7 +1,7 @@
 /**
  * `npm run demo`: why is next(42) None? A daemon and a Python kernel are started in a temporary project, a small
  * program is loaded, and three tools find its mistake. Every step is a real call; one that differs from what it
- * should be ends the demo with exit code 1.
+ * should be ends the demo with exit code 1. Another program may be given as an argument.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,10 @@ process.exitCode = await demo()
 
 async function demo(): Promise<number> {
   mkdirSync(project)
-  copyFileSync(join(PACKAGE_ROOT, 'examples/demo-program.py'), join(project, 'demo-program.py'))
+  copyFileSync(
+    process.argv[2] ?? join(PACKAGE_ROOT, 'examples/demo-program.py'),
+    join(project, 'demo-program.py'),
+  )
   Object.assign(process.env, {
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_STATE_DIR: join(folder, 'state'),

@@ -21,9 +21,10 @@ export function openLines(input: NodeJS.ReadStream, output: NodeJS.WriteStream):
   const terminal = Boolean(input.isTTY && output.isTTY)
   let hidden = false
   const echo = new Writable({
+    // At once, so that the prompt of a secret is out before what follows it is hidden.
     write(chunk, encoding, done) {
-      if (hidden) done()
-      else output.write(chunk, encoding, () => done())
+      if (!hidden) output.write(chunk, encoding)
+      done()
     },
   })
   const reader = createInterface({ input, ...(terminal ? { output: echo } : {}), terminal })

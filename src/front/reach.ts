@@ -85,7 +85,7 @@ function startDaemon(paths: Paths): Started {
   const started: Started = {
     exit: undefined,
     failure() {
-      const words = readFileSync(paths.errorLog).subarray(said).toString().trim()
+      const words = readFileSync(paths.errorLog).subarray(said).toString().trim().replace(/^imago: /, '')
       return new Failure(words || `The daemon ended with ${started.exit} at its start. See ${paths.log}`)
     },
   }
