@@ -15,9 +15,10 @@ import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
 import { tryConnect } from './front/reach.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
+import { guard } from './guard.ts'
 import { living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
-import { type Log, openLog } from './log.ts'
+import { openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
 import { openPolicy } from './rules.ts'
 
@@ -94,8 +95,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     uses: () => uses(server.clients()),
     end: () => void close('idle'),
   })
-  const stopGuarding = guard(log, () => void close('fault'))
-  log.info({ version: VERSION, pid: process.pid, address: server.address }, 'The daemon began.')
+  const stopGuarding = guard({ log, end: () => void close('fault') })
+  log.info({ version: VERSION, address: server.address }, 'The daemon began.')
 
   let ending: Promise<void> | undefined
   let settle: () => void = () => {}
@@ -165,23 +166,4 @@ function kernelsOf({ kernels: { python, env } }: Config, { runtimeDir }: Paths):
         ...(python === undefined ? {} : { python }),
       }),
   })
-}
-
-/**
- * What nobody caught. A promise that nobody waited for, and an error of some stream, concern one client or one
- * kernel; after anything else the state is in doubt, and the daemon ends in order. Returns what stops guarding.
- */
-function guard(log: Log, end: () => void): () => void {
-  const rejected = (error: unknown) => log.error({ error }, 'A rejection that nobody handled.')
-  const thrown = (error: unknown) => {
-    const ofSystem = error instanceof Error && 'syscall' in error
-    log.error({ error }, ofSystem ? 'A stream failed, and nobody listened.' : 'A fault. The daemon ends.')
-    if (!ofSystem) end()
-  }
-  process.on('unhandledRejection', rejected)
-  process.on('uncaughtException', thrown)
-  return () => {
-    process.off('unhandledRejection', rejected)
-    process.off('uncaughtException', thrown)
-  }
 }

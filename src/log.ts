@@ -25,7 +25,10 @@ export function openLog({ path, level }: { path: string; level: LogLevel }): Log
   const destination = pino.destination({ dest: path, append: true, mkdir: true, sync: true, mode: 0o600 })
   // A full disk must not end the daemon: it loses log lines, and the journal has its own rule.
   destination.on('error', () => {})
-  return pino({ level, serializers: { error: pino.stdSerializers.err }, redact: REDACTED }, destination)
+  return pino(
+    { level, base: { pid: process.pid }, serializers: { error: pino.stdSerializers.err }, redact: REDACTED },
+    destination,
+  )
 }
 
 /** Names under which a secret would stand if somebody logged a whole object by mistake. */

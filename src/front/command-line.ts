@@ -3,7 +3,7 @@ import { toolError } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
 import { COMMANDS, type Command, OPTIONS, type OpenDaemon, type Options } from './commands.ts'
-import { exitOf, printEnvelope } from './envelopes.ts'
+import { exitOf, lostDaemon, printEnvelope } from './envelopes.ts'
 import { openPrinter, type Printer } from './terminal.ts'
 
 /** What the entry of the program hands over. */
@@ -107,9 +107,7 @@ function explain(error: unknown) {
     if (error.remote?.code === 'no_such_kernel') return toolError('no_such_kernel', { message })
     if (error.remote?.code === 'kernel_unavailable') return toolError('kernel_unavailable', { message })
     if (error.remote?.code === 'in_use') return toolError('busy', { message })
-    if (error.code === 'LINK_CLOSED') return toolError('outcome_unknown', { message: LOST })
+    if (error.code === 'LINK_CLOSED') return lostDaemon()
   }
   return toolError('internal', { message, details: { reason: 'daemon_unavailable' } })
 }
-
-const LOST = 'The daemon ended before it answered. What it was asked for may or may not have been done.'

@@ -1,4 +1,4 @@
-import type { Envelope } from '../../tools/outcome.ts'
+import { type Envelope, type ToolError, toolError } from '../../tools/outcome.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeControlsInJson, type Printer } from './terminal.ts'
 
@@ -43,3 +43,10 @@ export function withoutOutput(envelope: Envelope): Envelope {
 }
 
 const SILENT = { stdout: '', stderr: '', output: '' }
+
+/** For a call whose daemon was lost while it ran. */
+export function lostDaemon(): ToolError {
+  return toolError('outcome_unknown', {
+    message: 'The daemon ended before it answered. What it was asked for may or may not have been done.',
+  })
+}

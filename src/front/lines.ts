@@ -11,8 +11,8 @@ export interface Lines {
   next(prompt: string, options?: { readonly secret: boolean }): Promise<string | undefined>
   /** Called when Ctrl-C is typed. */
   onInterrupt(listener: () => void): void
-  /** Drops what stands in the line being typed. */
-  clear(): void
+  /** Drops what stands in the line being typed, and shows another prompt for it. */
+  again(prompt: string): void
   close(): void
 }
 
@@ -65,9 +65,13 @@ export function openLines(input: NodeJS.ReadStream, output: NodeJS.WriteStream):
       return line
     },
     onInterrupt: listener => void reader.on('SIGINT', listener),
-    clear() {
-      if (terminal) reader.write(null, { ctrl: true, name: 'e' })
-      if (terminal) reader.write(null, { ctrl: true, name: 'u' })
+    again(prompt) {
+      if (!terminal) return
+      reader.write(null, { ctrl: true, name: 'e' })
+      reader.write(null, { ctrl: true, name: 'u' })
+      output.write('\n')
+      reader.setPrompt(prompt)
+      reader.prompt()
     },
     close: () => reader.close(),
   }

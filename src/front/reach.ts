@@ -85,7 +85,11 @@ function startDaemon(paths: Paths): Started {
   const started: Started = {
     exit: undefined,
     failure() {
-      const words = readFileSync(paths.errorLog).subarray(said).toString().trim().replace(/^imago: /, '')
+      const words = readFileSync(paths.errorLog)
+        .subarray(said)
+        .toString()
+        .trim()
+        .replace(/^imago: /, '')
       return new Failure(words || `The daemon ended with ${started.exit} at its start. See ${paths.log}`)
     },
   }

@@ -101,7 +101,8 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         const root = realDirectory(hello.root)
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
-        const { name, version, env } = hello
+        const { env } = hello
+        const [name, version] = [hello.name.slice(0, 80), hello.version.slice(0, 40)]
         session.current = { id: `client-${++made}`, name, version, root, env, options: hello.options ?? {} }
         return undefined
       },

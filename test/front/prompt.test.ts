@@ -119,6 +119,31 @@ test('a secret is not echoed', async () => {
   assert.not.match(text, 'swordfish')
 })
 
+test('imago call at a terminal lets a person answer the code', async () => {
+  const { code, text } = await atTerminal(
+    ['call', 'eval_expr', '{"expr":"input(\'who? \') * 2"}'],
+    [['who? ', 'Ada\r']],
+  )
+  assert.is(code, 0, text)
+  assert.match(text, "'AdaAda'")
+})
+
+test('a prompt whose daemon is lost says so, and that its image is a new one', async () => {
+  const pid = (await rig.connect()).daemon.pid
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', `import os; os.kill(${pid}, 9)\r`],
+      ['outcome_unknown', ''],
+      ['>>> ', '"al" + "ive"\r'],
+      ["'alive'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, 'the daemon was lost, and with it the image')
+  assert.match(text, "'alive'")
+})
+
 test('threat 16: nothing that code prints, raises, names or asks moves the cursor of a terminal', async () => {
   const evil = `${ESCAPE}]0;owned\x07${ESCAPE}[2J\x9b5n`
   writeFileSync(join(rig.project, 'evil.txt'), evil)

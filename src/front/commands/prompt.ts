@@ -1,10 +1,11 @@
 import type { Envelope } from '../../../tools/outcome.ts'
+import { WireError } from '../../../wire/errors.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { findRoot, VERSION } from '../../paths.ts'
 import { openBlocks } from '../blocks.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
-import { exitOf } from '../envelopes.ts'
+import { exitOf, lostDaemon } from '../envelopes.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import type { Printer } from '../terminal.ts'
 
@@ -34,8 +35,7 @@ async function converse(image: Image, lines: Lines, printer: Printer): Promise<E
   lines.onInterrupt(() => {
     if (image.interrupt()) return
     blocks.rest()
-    lines.clear()
-    printer.out('\n>>> ')
+    lines.again('>>> ')
   })
   for (;;) {
     const line = await lines.next(blocks.open ? '... ' : '>>> ')
@@ -62,6 +62,9 @@ async function runInput(image: Image, lines: Lines): Promise<ExitCode> {
     if (line === undefined) return EXIT.done
   }
 }
+
+const RECONNECTED = 'imago: the connection to the daemon was lost, and made again; the image is the same.\n'
+const NEW_IMAGE = 'imago: the daemon was lost, and with it the image; another one begins here.\n'
 
 interface Image {
   /** Makes sure that the kernel is there, and says which one it is. */
@@ -94,11 +97,16 @@ async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
     })
   }
 
+  async function reconnect() {
+    const { instance } = client.daemon
+    client = await connect()
+    watch(client)
+    const same = client.daemon.instance === instance
+    printer.err(same ? RECONNECTED : NEW_IMAGE)
+  }
+
   async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope> {
-    if (lost) {
-      client = await connect()
-      watch(client)
-    }
+    if (lost) await reconnect()
     running = new AbortController()
     try {
       return await client.call({
@@ -112,6 +120,9 @@ async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
         },
         ask: question => askPerson(lines, question),
       })
+    } catch (error) {
+      if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
+      return { ok: false, error: lostDaemon() }
     } finally {
       running = undefined
     }
