@@ -18,10 +18,12 @@ export class Flight {
   patienceMs: number
   /** Whether anything of it may have run, so that asking for it again must not run it. */
   ran = false
-  readonly #abort = new AbortController()
-  readonly #joined = new Set<CallRequest>()
-  readonly #watchers = new Set<(job: TrackedJob) => void>()
+  #joined: readonly CallRequest[] = []
   #job: TrackedJob | undefined
+  readonly #tracked = new Watchers<TrackedJob>()
+  readonly #cancelled = new Watchers<undefined>()
+  /** Made only where somebody wants to know: a controller costs as much as all the rest of a flight. */
+  #abort: AbortController | undefined
 
   /** `walk` begins after the code that makes the flight has come to its end, so that nothing is missed. */
   constructor(o: {
@@ -39,8 +41,15 @@ export class Flight {
     this.done = Promise.resolve(this).then(o.walk)
   }
 
+  /** Aborts when the call is cancelled. */
   get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    if (this.cancelled) this.#abort.abort()
     return this.#abort.signal
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled.over
   }
 
   get job(): TrackedJob | undefined {
@@ -49,27 +58,34 @@ export class Flight {
 
   /** Has running code interrupted; what has not begun is withdrawn. */
   cancel(): void {
-    this.#abort.abort()
+    this.#cancelled.tell(undefined)
+    this.#abort?.abort()
+  }
+
+  /** Tells of the cancel once there is one, or at once; the answer takes it back. */
+  whenCancelled(watcher: () => void): () => void {
+    return this.#cancelled.watch(watcher)
   }
 
   /** From now on the call goes on without its callers. */
   track(job: TrackedJob): void {
     this.#job = job
-    for (const watcher of [...this.#watchers]) watcher(job)
-    this.#watchers.clear()
+    this.#tracked.tell(job)
   }
 
   /** Tells of the job once there is one, or at once; the answer takes it back. */
   whenTracked(watcher: (job: TrackedJob) => void): () => void {
-    if (this.#job !== undefined) watcher(this.#job)
-    else this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+    return this.#tracked.watch(watcher)
   }
 
   /** Sends this caller the events, and the questions, until the answer is called. */
   join(request: CallRequest): () => void {
-    this.#joined.add(request)
-    return () => this.#joined.delete(request)
+    this.#joined = [...this.#joined, request]
+    return () => this.#leave(request)
+  }
+
+  #leave(request: CallRequest): void {
+    this.#joined = this.#joined.filter(one => one !== request)
   }
 
   emit(event: CallEvent): void {
@@ -79,16 +95,43 @@ export class Flight {
   /** A listener that throws is one that has gone; the call must not notice. */
   emitTo(request: CallRequest, event: CallEvent): void {
     try {
-      if (this.#joined.has(request)) request.on?.(event)
+      if (this.#joined.includes(request)) request.on?.(event)
     } catch {
-      this.#joined.delete(request)
+      this.#leave(request)
     }
   }
 
   /** Asks whoever joined last and can be asked; rejects where nobody is. */
   async ask(question: Question): Promise<string> {
-    const asked = [...this.#joined].reverse().find(request => request.ask !== undefined)
+    const asked = this.#joined.findLast(request => request.ask !== undefined)
     if (asked?.ask === undefined) throw new Error('Nobody who waits for this call can be asked.')
     return asked.ask(question)
+  }
+}
+
+/** Those who want to know of one thing that happens at most once. */
+class Watchers<News> {
+  #waiting: readonly ((news: News) => void)[] = []
+  #told: { readonly news: News } | undefined
+
+  get over(): boolean {
+    return this.#told !== undefined
+  }
+
+  /** Calls at once if it has happened already. The answer takes it back. */
+  watch(watcher: (news: News) => void): () => void {
+    if (this.#told !== undefined) watcher(this.#told.news)
+    else this.#waiting = [...this.#waiting, watcher]
+    return () => {
+      this.#waiting = this.#waiting.filter(one => one !== watcher)
+    }
+  }
+
+  tell(news: News): void {
+    if (this.#told !== undefined) return
+    this.#told = { news }
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const watcher of waiting) watcher(news)
   }
 }

@@ -141,27 +141,37 @@ function explained<Result>(work: () => Result): Result {
 }
 
 function line(entry: JournalEntry, time: Date): string {
-  const head = { v: JOURNAL_VERSION, time: time.toISOString() }
-  if (!('args' in entry)) return `${JSON.stringify({ ...head, ...entry })}\n`
-  const text = JSON.stringify({ ...head, ...entry, args: kept(entry.args) })
-  if (text.length <= LINE_CHARS) return `${text}\n`
-  return `${JSON.stringify({ ...head, ...entry, args: hashed(JSON.stringify(kept(entry.args))) })}\n`
+  const text = JSON.stringify('args' in entry ? withKeptArgs(entry) : entry)
+  const short = text.length <= LINE_CHARS ? text : JSON.stringify({ ...entry, args: hashed(text) })
+  return `{"v":${JOURNAL_VERSION},"time":"${time.toISOString()}",${short.slice(1)}\n`
 }
 
-/** Whatever a caller passed, as something that JSON can hold. */
-function kept(args: unknown): unknown {
+/** With whatever a caller passed as something that JSON can hold, within bounds. */
+function withKeptArgs<Entry extends { readonly args: unknown }>(entry: Entry): Entry {
   try {
-    return capped(args, 0)
+    return isShort(entry.args) ? entry : { ...entry, args: capped(entry.args, 0) }
   } catch {
-    return '[cannot be shown]'
+    return { ...entry, args: '[cannot be shown]' }
   }
+}
+
+/** The usual case: a few short values, which stand in the line as they are. */
+function isShort(args: unknown): boolean {
+  if (typeof args !== 'object' || args === null) return false
+  const values = Object.values(args)
+  return values.length <= 16 && values.every(isShortValue)
+}
+
+function isShortValue(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= ARGUMENT_CHARS
+  return typeof value === 'number' || typeof value === 'boolean'
 }
 
 /** Longer texts are kept as their beginning, their length and their hash. */
 const ARGUMENT_CHARS = 4 * 1024
 const BEGINNING_CHARS = 1024
 const DEPTH = 8
-/** With longer arguments in all, only the beginning of their JSON is kept. */
+/** Of a longer line, only the beginning of it is kept in place of its arguments. */
 const LINE_CHARS = 64 * 1024
 
 /** Arguments as they are kept: bounded, and always something that JSON can hold. */

@@ -40,10 +40,10 @@ export function openPolicy({ configDir, clock = SYSTEM_CLOCK }: PolicyOptions): 
 
   return {
     rulesFor(root) {
-      const projectFile = join(root, '.imago', 'policy.toml')
       const now = clock.now()
       const before = known.get(root)
       if (before !== undefined && now - before.checked < FRESH_MS) return before.rules
+      const projectFile = join(root, '.imago', 'policy.toml')
       const marks = `${markOf(userFile)} ${markOf(projectFile)}`
       if (before !== undefined && before.marks === marks) {
         before.checked = now

@@ -1,9 +1,9 @@
-import { type KernelContext, LEVELS, type Level, type Tool, type ToolContext } from '../../tools/define.ts'
+import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
-import type { Kernel } from '../../wire/kernel.ts'
 import { bounded, type Ended } from './answer.ts'
 import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
+import { Context, ContextOnKernel, type Place } from './context.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { Flight } from './flight.ts'
 import { type Decision, decide } from './gate.ts'
@@ -19,11 +19,6 @@ export interface PathOptions extends CallsOptions {
   readonly texts: TextStore
   readonly clock: Clock
   readonly lookMs: number
-}
-
-interface Place {
-  readonly name: string
-  readonly kernel: Kernel
 }
 
 /** A level at which the call was let through. */
@@ -47,9 +42,10 @@ export class Walk {
   readonly #flight: Flight
   readonly #tool: Tool
   readonly #checked: Checked
-  readonly #output: Output
   /** Found once, and kept when the call rises. */
   #place: Place | undefined
+  /** Made only where something is printed, or asked of it. */
+  #output: Output | undefined
   #announced = false
 
   constructor(o: { options: PathOptions; flight: Flight; tool: Tool; checked: Checked }) {
@@ -57,14 +53,7 @@ export class Walk {
     this.#flight = o.flight
     this.#tool = o.tool
     this.#checked = o.checked
-    const { flight } = o
-    this.#output = openOutput({
-      texts: o.options.texts,
-      on: event => {
-        if (event.type === 'output') flight.emit(event)
-      },
-    })
-    if (o.checked.patience !== undefined) flight.patienceMs = o.checked.patience * 1_000
+    if (o.checked.patience !== undefined) o.flight.patienceMs = o.checked.patience * 1_000
   }
 
   /** Whatever happens on the way, a call that was tracked as a job comes to the end of it. */
@@ -146,10 +135,10 @@ export class Walk {
   async #findPlace(): Promise<Refusal | undefined> {
     const { needs } = this.#tool
     if (needs.length === 0 || this.#place !== undefined) return undefined
-    const { caller, signal } = this.#flight
+    const { caller } = this.#flight
     const wanted = { name: this.#checked.kernel, root: caller.root, env: caller.env }
     try {
-      this.#place = await unlessAborted(this.#options.kernels.resolve(wanted), signal)
+      this.#place = await unlessCancelled(this.#options.kernels.resolve(wanted), this.#flight)
     } catch (error) {
       return kernelFault(error, wanted.name)
     }
@@ -181,8 +170,8 @@ export class Walk {
   /** Runs what may change something, once that is in the journal; from then on it is a job. */
   async #change(passed: Passed): Promise<Outcome> {
     const { journal, jobs, log } = this.#options
-    const { call, signal } = this.#flight
-    if (signal.aborted) return this.#noted(withdrawn(), passed)
+    const { call } = this.#flight
+    if (this.#flight.cancelled) return this.#noted(withdrawn(), passed)
     if (this.#place?.kernel.health === 'ended')
       return this.#noted(refusals.kernelGone(this.#place.name), passed)
     try {
@@ -195,7 +184,7 @@ export class Walk {
     this.#dispatched()
     if (this.#place !== undefined && this.#flight.job === undefined) {
       const { name: kernelName, kernel } = this.#place
-      this.#flight.track(jobs.begin({ call, tool: this.#tool, kernelName, kernel, output: this.#output }))
+      this.#flight.track(jobs.begin({ call, tool: this.#tool, kernelName, kernel, output: this.#printed() }))
     }
     const outcome = await this.#attempt(passed.level)
     journal.later({ type: 'ended', call, outcome: codeOf(outcome), elapsed_ms: this.#elapsed() })
@@ -211,19 +200,27 @@ export class Walk {
   }
 
   #fault(error: unknown, level: Level): Refusal {
-    const { aborted: cancelled } = this.#flight.signal
+    const { cancelled } = this.#flight
     const { log } = this.#options
     return faultOf({ error, tool: this.#tool.name, kernel: this.#kernelName(), level, cancelled, log })
   }
 
-  #context(level: Level): ToolContext | KernelContext {
-    const { jobs, texts, lookMs } = this.#options
-    const { call, signal } = this.#flight
-    const context: ToolContext = { call, level, signal, lookMs, jobs, texts }
-    if (this.#place === undefined) return context
-    const { name: kernelName, kernel } = this.#place
-    const ask: KernelContext['ask'] = question => this.#flight.ask(question)
-    return { ...context, kernelName, kernel, output: this.#output, ask }
+  #context(level: Level): Context {
+    const given = { flight: this.#flight, options: this.#options, level }
+    if (this.#place === undefined) return new Context(given)
+    return new ContextOnKernel({ ...given, place: this.#place, output: () => this.#printed() })
+  }
+
+  #printed(): Output {
+    const { texts } = this.#options
+    const flight = this.#flight
+    this.#output ??= openOutput({
+      texts,
+      on: event => {
+        if (event.type === 'output') flight.emit(event)
+      },
+    })
+    return this.#output
   }
 
   #dispatched(): void {
@@ -268,11 +265,9 @@ export function codeOf(outcome: Outcome): string {
 }
 
 /** What was promised, or `undefined` as soon as the caller gives up; the promise goes on unseen. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+function unlessCancelled<Value>(promise: Promise<Value>, flight: Flight): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => resolve(undefined)
-    if (signal.aborted) giveUp()
-    signal.addEventListener('abort', giveUp)
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+    const takeBack = flight.whenCancelled(() => resolve(undefined))
+    promise.then(resolve, reject).then(takeBack)
   })
 }

@@ -1,0 +1,58 @@
+import type { Jobs, KernelContext, Level, OutputLog, Texts, ToolContext } from '../../tools/define.ts'
+import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
+import type { Flight } from './flight.ts'
+
+/** A kernel, and the name under which it is known. */
+export interface Place {
+  readonly name: string
+  readonly kernel: Kernel
+}
+
+export interface Given {
+  readonly flight: Flight
+  readonly level: Level
+  readonly options: { readonly jobs: Jobs; readonly texts: Texts; readonly lookMs: number }
+}
+
+/** What a handler is given. The signal is made when it is first asked for: most calls are never cancelled. */
+export class Context implements ToolContext {
+  readonly call: CallId
+  readonly level: Level
+  readonly lookMs: number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  readonly #flight: Flight
+
+  constructor({ flight, level, options }: Given) {
+    this.call = flight.call
+    this.level = level
+    this.lookMs = options.lookMs
+    this.jobs = options.jobs
+    this.texts = options.texts
+    this.#flight = flight
+  }
+
+  get signal(): AbortSignal {
+    return this.#flight.signal
+  }
+}
+
+/** The same on a kernel, whose output is kept from when it is first asked for. */
+export class ContextOnKernel extends Context implements KernelContext {
+  readonly kernel: Kernel
+  readonly kernelName: string
+  readonly ask: (question: Question) => Promise<string>
+  readonly #output: () => OutputLog
+
+  constructor(given: Given & { readonly place: Place; output(): OutputLog }) {
+    super(given)
+    this.kernel = given.place.kernel
+    this.kernelName = given.place.name
+    this.ask = question => given.flight.ask(question)
+    this.#output = given.output
+  }
+
+  get output(): OutputLog {
+    return this.#output()
+  }
+}
