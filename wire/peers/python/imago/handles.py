@@ -7,7 +7,7 @@ or nothing: `find` tells a handle of another epoch from one that has made room f
 import re
 import threading
 
-_SHAPE = re.compile(r'@([0-9a-z]{1,8})\.([0-9]{1,15})')
+_SHAPE = re.compile(r"@([0-9a-z]{1,8})\.([0-9]{1,15})")
 
 CAPACITY = 512
 
@@ -16,7 +16,7 @@ class StaleHandle(LookupError):
     """The handle leads nowhere any more. `because` says why, as the end of a sentence about it."""
 
     def __init__(self, handle, because):
-        super().__init__(f'{handle}: {because}')
+        super().__init__(f"{handle}: {because}")
         self.handle = handle
         self.because = because
 
@@ -25,7 +25,7 @@ class Entry:
     """What a handle stands for: `value` itself if `kind` is `value` or `text`, else the `items`, the `repr` or the
     `doc` of it."""
 
-    __slots__ = ('kind', 'number', 'value')
+    __slots__ = ("kind", "number", "value")
 
     def __init__(self, kind, value, number):
         self.kind = kind
@@ -46,32 +46,32 @@ class Handles:
 
     def keep_value(self, value):
         """A handle for a value, the same one as long as it is kept."""
-        return self._keep('value', value)
+        return self._keep("value", value)
 
     def keep_items(self, container):
         """A handle for the items of a container, to be read on by position."""
-        return self._keep('items', container)
+        return self._keep("items", container)
 
     def keep_repr(self, value):
         """A handle for the static text of a value. The text is only made when somebody asks for it."""
-        return self._keep('repr', value)
+        return self._keep("repr", value)
 
     def keep_doc(self, value):
         """A handle for the stored doc string of a value."""
-        return self._keep('doc', value)
+        return self._keep("doc", value)
 
     def keep_text(self, text):
         """A handle for a text that exists already."""
-        return self._keep('text', text)
+        return self._keep("text", text)
 
     def find(self, handle):
         """The entry that a handle stands for, which is then the most recently used. Raises `StaleHandle`."""
         shape = _SHAPE.fullmatch(handle)
         if shape is None:
-            raise StaleHandle(handle, 'it is not a handle of this kernel')
+            raise StaleHandle(handle, "it is not a handle of this kernel")
         prefix, number = shape.group(1), int(shape.group(2))
         if prefix != self._prefix:
-            raise StaleHandle(handle, 'it belongs to another life of this kernel, or to another kernel')
+            raise StaleHandle(handle, "it belongs to another life of this kernel, or to another kernel")
         with self._lock:
             entry = self._entries.pop(number, None)
             if entry is not None:
@@ -79,8 +79,8 @@ class Handles:
                 return entry
             issued = self._issued
         if 0 < number <= issued:
-            raise StaleHandle(handle, f'it has made room for newer ones; the last {CAPACITY} are kept')
-        raise StaleHandle(handle, 'this kernel never gave it out')
+            raise StaleHandle(handle, f"it has made room for newer ones; the last {CAPACITY} are kept")
+        raise StaleHandle(handle, "this kernel never gave it out")
 
     def let_go(self):
         """Drops what has made room. Its finalizers may run, so this is for the thread that evaluates."""
@@ -96,13 +96,13 @@ class Handles:
             known = self._numbers.get((kind, id(value)))
             if known is not None:
                 self._entries[known] = self._entries.pop(known)
-                return f'@{self._prefix}.{known}'
+                return f"@{self._prefix}.{known}"
             self._issued += 1
             self._entries[self._issued] = Entry(kind, value, self._issued)
             self._numbers[kind, id(value)] = self._issued
             if len(self._entries) > CAPACITY:
                 self._retire(next(iter(self._entries)))
-            return f'@{self._prefix}.{self._issued}'
+            return f"@{self._prefix}.{self._issued}"
 
     def _retire(self, number):
         entry = self._entries.pop(number)

@@ -17,19 +17,19 @@ class Broken:
         self.id = 7
 
     def __repr__(self):
-        raise ValueError('no repr')
+        raise ValueError("no repr")
 
     def __len__(self):
-        raise ValueError('no len')
+        raise ValueError("no len")
 
     def __dir__(self):
-        raise ValueError('no dir')
+        raise ValueError("no dir")
 
     __doc__ = property(lambda self: 1 / 0)
 
     @property
     def __signature__(self):
-        raise RuntimeError('no signature')
+        raise RuntimeError("no signature")
 
     def __call__(self, x):
         return x
@@ -58,30 +58,30 @@ class NoText:
 
 class Endless:
     def __repr__(self):
-        return f'<{self!r}>'
+        return f"<{self!r}>"
 
 
 class Surrogate:
     def __repr__(self):
-        return 'half \ud800'
+        return "half \ud800"
 
 
 class Polite:
     """Has much to say."""
 
     def __repr__(self):
-        return 'Polite()'
+        return "Polite()"
 
     def __len__(self):
         return 5
 
     def __dir__(self):
-        return ['beta', 'alpha', '__x__']
+        return ["beta", "alpha", "__x__"]
 
 
 class Evaluated(unittest.TestCase):
     def setUp(self):
-        self.handles = Handles('abcd1234')
+        self.handles = Handles("abcd1234")
 
     def look(self, expr, **namespace):
         evaluate = lambda source: eval(source, namespace)  # noqa: E731
@@ -90,141 +90,160 @@ class Evaluated(unittest.TestCase):
         return looked
 
     def seen(self, value):
-        looked = self.look('x', x=value)
-        self.assertEqual('found', looked['type'])
-        self.assertEqual('evaluated', looked['value']['read'])
-        return looked['value']
+        looked = self.look("x", x=value)
+        self.assertEqual("found", looked["type"])
+        self.assertEqual("evaluated", looked["value"]["read"])
+        return looked["value"]
 
     def test_the_value_s_own_words_are_used(self):
         seen = self.seen(Polite())
-        self.assertEqual({'text': 'Polite()', 'truncated': False, 'original_len': 8}, seen['repr'])
-        self.assertEqual({'len': 5}, seen['size'])
-        self.assertEqual(['alpha', 'beta'], seen['members']['data'])
-        self.assertEqual(1, seen['members']['dunder_count'])
-        self.assertEqual('Has much to say.', seen['doc']['text'])
-        self.assertEqual((1000, 2000), (seen['limits']['expression_max_ms'], seen['limits']['total_max_ms']))
+        self.assertEqual({"text": "Polite()", "truncated": False, "original_len": 8}, seen["repr"])
+        self.assertEqual({"len": 5}, seen["size"])
+        self.assertEqual(["alpha", "beta"], seen["members"]["data"])
+        self.assertEqual(1, seen["members"]["dunder_count"])
+        self.assertEqual("Has much to say.", seen["doc"]["text"])
+        self.assertEqual((1000, 2000), (seen["limits"]["expression_max_ms"], seen["limits"]["total_max_ms"]))
 
     def test_expressions_are_evaluated(self):
-        self.assertEqual('5', self.look('len(x) + 2', x=[1, 2, 3])['value']['repr']['text'])
+        self.assertEqual("5", self.look("len(x) + 2", x=[1, 2, 3])["value"]["repr"]["text"])
 
     def test_each_broken_part_fails_alone(self):
         seen = self.seen(Broken())
-        self.assertEqual('<tests.test_looking_evaluated.Broken id=7>', seen['repr']['text'])
-        self.assertIn('ValueError: no repr', seen['repr']['error'])
-        self.assertEqual({'error': 'ValueError: no len'}, seen['size'])
-        self.assertEqual({'error': 'ValueError: no dir'}, seen['members'])
-        self.assertIn('ZeroDivisionError', seen['doc']['error'])
-        self.assertEqual('RuntimeError: no signature', seen['callable']['error'])
-        self.assertEqual('(x)', seen['callable']['signature'])
+        self.assertEqual("<tests.test_looking_evaluated.Broken id=7>", seen["repr"]["text"])
+        self.assertIn("ValueError: no repr", seen["repr"]["error"])
+        self.assertEqual({"error": "ValueError: no len"}, seen["size"])
+        self.assertEqual({"error": "ValueError: no dir"}, seen["members"])
+        self.assertIn("ZeroDivisionError", seen["doc"]["error"])
+        self.assertEqual("RuntimeError: no signature", seen["callable"]["error"])
+        self.assertEqual("(x)", seen["callable"]["signature"])
 
     def test_a_part_that_never_comes_back_is_left_behind(self):
         seen = self.seen(Slow())
-        self.assertEqual('<tests.test_looking_evaluated.Slow>', seen['repr']['text'])
-        self.assertIn('longer than 0.5 s', seen['repr']['error'])
-        self.assertIn('longer than', seen['size']['error'])
-        self.assertEqual('Never comes back.', seen['doc']['text'])
+        self.assertEqual("<tests.test_looking_evaluated.Slow>", seen["repr"]["text"])
+        self.assertIn("longer than 0.5 s", seen["repr"]["error"])
+        self.assertIn("longer than", seen["size"]["error"])
+        self.assertEqual("Never comes back.", seen["doc"]["text"])
 
     def test_an_expression_that_never_comes_back_is_timed_out(self):
-        looked = self.look('time.sleep(60)', time=time)
-        self.assertEqual({'type': 'timed_out', 'deadline_ms': 1000}, looked)
+        looked = self.look("time.sleep(60)", time=time)
+        self.assertEqual({"type": "timed_out", "deadline_ms": 1000}, looked)
 
     def test_an_exception_of_the_expression_is_for_the_caller(self):
         with self.assertRaises(ZeroDivisionError):
-            self.look('1 / 0')
+            self.look("1 / 0")
 
     def test_what_is_no_expression_is_malformed(self):
-        for source in ('x = 1', '', 'a b', '\0', '\ud800', '(' * 500):
-            self.assertEqual('malformed', self.look(source)['type'], repr(source[:5]))
+        for source in ("x = 1", "", "a b", "\0", "\ud800", "(" * 500):
+            self.assertEqual("malformed", self.look(source)["type"], repr(source[:5]))
 
     def test_a_path_behind_a_handle_is_followed_by_running_it(self):
         class Box:
             content = property(lambda self: [1, 2])
 
         handle = self.handles.keep_value(Box())
-        self.assertEqual('2', self.look(f'{handle}.content[1]')['value']['repr']['text'])
-        self.assertEqual('stale_handle', self.look('@ffff.1.content')['type'])
-        self.assertEqual('needs_evaluation', self.look(f'{handle}.content.pop()')['type'])
+        self.assertEqual("2", self.look(f"{handle}.content[1]")["value"]["repr"]["text"])
+        self.assertEqual("stale_handle", self.look("@ffff.1.content")["type"])
+        self.assertEqual("needs_evaluation", self.look(f"{handle}.content.pop()")["type"])
 
 
 class Shown(unittest.TestCase):
     def setUp(self):
-        self.handles = Handles('abcd1234')
+        self.handles = Handles("abcd1234")
 
     def show(self, value):
         shown = looking.show(value, self.handles, guard)
-        json.dumps(shown, allow_nan=False, ensure_ascii=False).encode('utf-8')
+        json.dumps(shown, allow_nan=False, ensure_ascii=False).encode("utf-8")
         return shown
 
     def test_small_scalars_have_text_and_no_handle(self):
-        for value in (None, True, 42, 1.5, 'short', b'', 10**50, [], {}, ()):
+        for value in (None, True, 42, 1.5, "short", b"", 10**50, [], {}, ()):
             shown = self.show(value)
-            self.assertEqual({'text': repr(value), 'truncated': False, 'original_len': len(repr(value))}, shown['repr'])
-            self.assertEqual({'repr', 'type'}, set(shown) - {'preview'}, repr(value))
+            self.assertEqual(
+                {"text": repr(value), "truncated": False, "original_len": len(repr(value))}, shown["repr"]
+            )
+            self.assertEqual({"repr", "type"}, set(shown) - {"preview"}, repr(value))
 
     def test_built_in_containers_read_as_python_prints_them(self):
         circle = [1]
         circle.append(circle)
         for value in (
-            [1, 'a', None], (1,), (1, 2), {'a': {2}}, {1}, frozenset({1}), set(), frozenset(), {'a': [()]}, circle, range(3),
-            {}.keys(), {'a': 1}.items(), [Polite(), {Polite: Polite()}], bytearray(b'a'), 'x' * 2000, b'x' * 2000, 2**2000,
-            [float('nan')], '☃' * 1500,
+            [1, "a", None],
+            (1,),
+            (1, 2),
+            {"a": {2}},
+            {1},
+            frozenset({1}),
+            set(),
+            frozenset(),
+            {"a": [()]},
+            circle,
+            range(3),
+            {}.keys(),
+            {"a": 1}.items(),
+            [Polite(), {Polite: Polite()}],
+            bytearray(b"a"),
+            "x" * 2000,
+            b"x" * 2000,
+            2**2000,
+            [float("nan")],
+            "☃" * 1500,
         ):
             shown = self.show(value)
-            self.assertEqual(repr(value), shown['repr']['text'])
-            self.assertNotIn('error', shown['repr'])
+            self.assertEqual(repr(value), shown["repr"]["text"])
+            self.assertNotIn("error", shown["repr"])
 
     def test_values_worth_it_have_a_handle_and_a_preview(self):
         shown = self.show(list(range(10**6)))
-        self.assertEqual('list, len 1000000', shown['preview'])
-        self.assertIs(list, type(self.handles.find(shown['handle']).value))
-        self.assertNotIn('preview', self.show(Polite()) if False else self.show(object()))
-        self.assertIn('handle', self.show(Polite()))
-        self.assertIn('handle', self.show('x' * 5000))
+        self.assertEqual("list, len 1000000", shown["preview"])
+        self.assertIs(list, type(self.handles.find(shown["handle"]).value))
+        self.assertNotIn("preview", self.show(Polite()) if False else self.show(object()))
+        self.assertIn("handle", self.show(Polite()))
+        self.assertIn("handle", self.show("x" * 5000))
 
     def test_a_long_text_is_cut_and_kept_for_more(self):
-        shown = self.show(list(range(5000)))['repr']
+        shown = self.show(list(range(5000)))["repr"]
         whole = repr(list(range(5000)))
-        self.assertEqual((whole[:4096], True, len(whole)), (shown['text'], shown['truncated'], shown['original_len']))
-        piece = looking.more(self.handles, {'handle': shown['handle'], 'from': 4096, 'count': 100})['value']
-        self.assertEqual((whole[4096:4196], len(whole), 4196), (piece['text'], piece['total'], piece['next']))
+        self.assertEqual((whole[:4096], True, len(whole)), (shown["text"], shown["truncated"], shown["original_len"]))
+        piece = looking.more(self.handles, {"handle": shown["handle"], "from": 4096, "count": 100})["value"]
+        self.assertEqual((whole[4096:4196], len(whole), 4196), (piece["text"], piece["total"], piece["next"]))
 
     def test_no_more_is_printed_than_is_kept(self):
-        for value in (list(range(10**6)), 'x' * 10**7, dict.fromkeys(range(10**6)), b'\0' * 10**6):
-            shown = self.show(value)['repr']
-            self.assertIsNone(shown['original_len'])
-            kept = self.handles.find(shown['handle']).value
+        for value in (list(range(10**6)), "x" * 10**7, dict.fromkeys(range(10**6)), b"\0" * 10**6):
+            shown = self.show(value)["repr"]
+            self.assertIsNone(shown["original_len"])
+            kept = self.handles.find(shown["handle"]).value
             self.assertEqual(256 * 1024, len(kept))
             self.assertEqual(repr(value)[: len(kept)], kept)
 
     def test_a_result_is_never_lost_to_its_printer(self):
-        name = 'tests.test_looking_evaluated'
+        name = "tests.test_looking_evaluated"
         for value, text, error in (
-            (Broken(), f'<{name}.Broken id=7>', 'ValueError: no repr'),
-            (Slow(), f'<{name}.Slow>', 'longer than'),
-            (Exits(), f'<{name}.Exits>', 'SystemExit'),
-            (NoText(), f'<{name}.NoText>', 'TypeError'),
-            (Endless(), f'<{name}.Endless>', 'RecursionError'),
+            (Broken(), f"<{name}.Broken id=7>", "ValueError: no repr"),
+            (Slow(), f"<{name}.Slow>", "longer than"),
+            (Exits(), f"<{name}.Exits>", "SystemExit"),
+            (NoText(), f"<{name}.NoText>", "TypeError"),
+            (Endless(), f"<{name}.Endless>", "RecursionError"),
         ):
-            shown = self.show(value)['repr']
-            self.assertEqual(text, shown['text'])
-            self.assertIn(error, shown['error'])
-        self.assertEqual('half \\ud800', self.show(Surrogate())['repr']['text'])
+            shown = self.show(value)["repr"]
+            self.assertEqual(text, shown["text"])
+            self.assertIn(error, shown["error"])
+        self.assertEqual("half \\ud800", self.show(Surrogate())["repr"]["text"])
 
     def test_one_broken_element_costs_only_its_own_text(self):
-        shown = self.show([1, Broken(), 'a'])['repr']
-        self.assertEqual("[1, <tests.test_looking_evaluated.Broken id=7>, 'a']", shown['text'])
-        self.assertIn('no repr', shown['error'])
+        shown = self.show([1, Broken(), "a"])["repr"]
+        self.assertEqual("[1, <tests.test_looking_evaluated.Broken id=7>, 'a']", shown["text"])
+        self.assertIn("no repr", shown["error"])
 
     def test_a_number_of_very_many_digits_is_not_written_out(self):
-        self.assertEqual('<int of 33219281 bits>', self.show(10**10_000_000)['repr']['text'])
+        self.assertEqual("<int of 33219281 bits>", self.show(10**10_000_000)["repr"]["text"])
 
     def test_nesting_without_end_is_shown_as_far_as_it_goes(self):
         nested = []
         for _ in range(100_000):
             nested = [nested]
-        shown = self.show(nested)['repr']
-        self.assertTrue(shown['truncated'])
-        self.assertTrue(shown['text'].startswith('[[[['))
+        shown = self.show(nested)["repr"]
+        self.assertTrue(shown["truncated"])
+        self.assertTrue(shown["text"].startswith("[[[["))
 
     def test_an_interrupt_while_printing_goes_on_to_the_caller(self):
         class Interrupted:
@@ -235,5 +254,5 @@ class Shown(unittest.TestCase):
             self.show(Interrupted())
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     unittest.main()

@@ -18,13 +18,36 @@ class Loose:
 
 
 class Slotted:
-    __slots__ = ('a', 'b', '__weakref__')
+    __slots__ = ("a", "b", "__weakref__")
 
 
-TEXTS = ('', 'a', 'é', '\ud800', '\udcff', '\0', '☃' * 300, "'\"", '\n', '@abcd.1', 'x' * 5000, '𝄞')
+TEXTS = ("", "a", "é", "\ud800", "\udcff", "\0", "☃" * 300, "'\"", "\n", "@abcd.1", "x" * 5000, "𝄞")
 LEAVES = (
-    None, True, 0, -1, 2**70, -(2**5000), 1.5, float('nan'), float('inf'), -0.0, 1j, b'', b'\xff' * 300, ..., int, len, json,
-    datetime.datetime(1, 1, 1), NotImplemented, object, range(-5, 10**25, 3), Loose, make, type, ValueError,
+    None,
+    True,
+    0,
+    -1,
+    2**70,
+    -(2**5000),
+    1.5,
+    float("nan"),
+    float("inf"),
+    -0.0,
+    1j,
+    b"",
+    b"\xff" * 300,
+    ...,
+    int,
+    len,
+    json,
+    datetime.datetime(1, 1, 1),
+    NotImplemented,
+    object,
+    range(-5, 10**25, 3),
+    Loose,
+    make,
+    type,
+    ValueError,
 )
 
 
@@ -75,46 +98,46 @@ class Random(unittest.TestCase):
         for seed in range(400):
             chance = random.Random(seed)
             value = grown(chance, 5)
-            handles = Handles('abcd1234')
+            handles = Handles("abcd1234")
             FIRED.clear()
-            looked = looking.inspect_static({'x': value}, 'x', handles)
+            looked = looking.inspect_static({"x": value}, "x", handles)
             self.assertEqual([], FIRED, seed)
             self.assert_sendable(looked, 40_000, seed)
-            for name, section in looked['value'].items():
+            for name, section in looked["value"].items():
                 if isinstance(section, dict):
-                    self.assertNotIn('error', section, (seed, name))
+                    self.assertNotIn("error", section, (seed, name))
             limit = chance.choice((1, 2, 10, 200))
             text = looking.static_text(value, limit)
             self.assertLessEqual(len(text), limit, seed)
             for number in range(1, 4):
-                piece = looking.more(handles, {'handle': f'@abcd.{number}', 'from': chance.randrange(9), 'count': 50})
+                piece = looking.more(handles, {"handle": f"@abcd.{number}", "from": chance.randrange(9), "count": 50})
                 self.assert_sendable(piece, 40_000, seed)
             self.assertEqual([], FIRED, seed)
 
     def test_showing_never_raises_and_is_always_bounded(self):
         for seed in range(200):
             value = grown(random.Random(seed), 5)
-            self.assert_sendable(looking.show(value, Handles('abcd1234'), guard), 40_000, seed)
+            self.assert_sendable(looking.show(value, Handles("abcd1234"), guard), 40_000, seed)
 
     def test_any_text_for_an_expression_gets_an_answer(self):
-        alphabet = 'ab.[]()\'"\\0123 -+*:@{}\n\t,=#é\ud800\0~!%^&|<>?;`$_fifnotinlambda'
-        words = ('1', '0x1f', '1.', '.5e5', '1j', 'if', 'and', 'or', 'x', '\\x41', '\\q', "'", 'b', '_')
-        namespace = {'a': {'b': [1, 2, {'a': 'b'}]}, 'b': Loose()}
+        alphabet = "ab.[]()'\"\\0123 -+*:@{}\n\t,=#é\ud800\0~!%^&|<>?;`$_fifnotinlambda"
+        words = ("1", "0x1f", "1.", ".5e5", "1j", "if", "and", "or", "x", "\\x41", "\\q", "'", "b", "_")
+        namespace = {"a": {"b": [1, 2, {"a": "b"}]}, "b": Loose()}
         for seed in range(3000):
             chance = random.Random(seed)
             letters = words if seed % 3 == 0 else alphabet
-            source = ''.join(chance.choice(letters) for _ in range(chance.randrange(1, 12)))
+            source = "".join(chance.choice(letters) for _ in range(chance.randrange(1, 12)))
             with warnings.catch_warnings(record=True) as warned:
-                warnings.simplefilter('always')
-                looked = looking.inspect_static(namespace, source, Handles('abcd1234'))
+                warnings.simplefilter("always")
+                looked = looking.inspect_static(namespace, source, Handles("abcd1234"))
             self.assertEqual([], warned, source)
             self.assert_sendable(looked, 40_000, source)
 
     def assert_sendable(self, answer, limit, what):
         text = json.dumps(answer, allow_nan=False, ensure_ascii=False)
-        text.encode('utf-8')
+        text.encode("utf-8")
         self.assertLess(len(text), limit, what)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     unittest.main()

@@ -5,22 +5,22 @@ Everything here answers in the shapes of the contract, ready to be sent. `global
 program runs. `inspect_evaluated` and `show` call the printers of user classes, under the guard that they are given.
 """
 
-from .deadline import DeadlineExceeded
-from .fields import type_facts, type_name
-from .inspection import inspect_evaluated, inspect_static
-from .names import globals_page
-from .pieces import more
-from .shown import show
-from .statictext import static_text
+from imago.looking.deadline import DeadlineExceeded
+from imago.looking.fields import type_facts, type_name
+from imago.looking.inspection import inspect_evaluated, inspect_static
+from imago.looking.names import globals_page
+from imago.looking.pieces import more
+from imago.looking.shown import show
+from imago.looking.statictext import static_text
 
 __all__ = [
-    'DeadlineExceeded',
-    'globals_page',
-    'inspect_evaluated',
-    'inspect_static',
-    'more',
-    'show',
-    'static_text',
-    'type_facts',
-    'type_name',
+    "DeadlineExceeded",
+    "globals_page",
+    "inspect_evaluated",
+    "inspect_static",
+    "more",
+    "show",
+    "static_text",
+    "type_facts",
+    "type_name",
 ]

@@ -25,7 +25,7 @@ from types import (
     WrapperDescriptorType,
 )
 
-from .fields import (
+from imago.looking.fields import (
     ABSENT,
     ThreadLocal,
     class_entries,
@@ -43,16 +43,16 @@ from .fields import (
     read_member,
     stored,
 )
-from .nearest import nearest
-from .outcomes import Unresolved, needs_evaluation, not_found
+from imago.looking.nearest import nearest
+from imago.looking.outcomes import Unresolved, needs_evaluation, not_found
 
-TupleField = type(namedtuple('Example', 'field').field)
+TupleField = type(namedtuple("Example", "field").field)
 
 
 class Attribute:
     """A stored value. `remark` is None, or says where it is stored when that is not the object itself."""
 
-    __slots__ = ('remark', 'value')
+    __slots__ = ("remark", "value")
 
     def __init__(self, value, remark=None):
         self.value = value
@@ -68,7 +68,7 @@ def read_attribute(obj, name, text):
 
 def _of_instance(obj, name, text):
     cls = type(obj)
-    if cls is MethodType and name in ('__func__', '__self__'):
+    if cls is MethodType and name in ("__func__", "__self__"):
         return Attribute(read_member(class_entry(cls, name), obj))
     _refuse_own_lookup(cls, text)
     in_class = class_lookup(cls, name)
@@ -84,7 +84,7 @@ def _of_instance(obj, name, text):
         return _from_class(in_class, text)
     _refuse_hook(cls, own if inherits(obj, ModuleType) else None, text)
     fields = [field for field, _ in instance_fields(obj)]
-    raise Unresolved(not_found(f'`{text}`', nearest(name, fields + _class_names(cls))))
+    raise Unresolved(not_found(f"`{text}`", nearest(name, fields + _class_names(cls))))
 
 
 def _of_class(cls, name, text):
@@ -93,35 +93,35 @@ def _of_class(cls, name, text):
     in_meta = class_lookup(meta, name)
     if in_meta is not None and in_meta[0] is type and name in _TYPE_SLOTS:
         return Attribute(type.__dict__[name].__get__(cls))
-    if in_meta is not None and in_meta[0] is type and name in ('__doc__', '__module__', '__annotations__'):
+    if in_meta is not None and in_meta[0] is type and name in ("__doc__", "__module__", "__annotations__"):
         return Attribute(_own_entry(cls, name, text))
-    if name == '__class__' and in_meta is not None and in_meta[0] is object:
+    if name == "__class__" and in_meta is not None and in_meta[0] is object:
         return Attribute(meta)
     if in_meta is not None and _insists(in_meta[1]):
         raise Unresolved(_would_run(text, in_meta))
     if meta is EnumMeta:
-        members = class_entry(cls, '_member_map_')
+        members = class_entry(cls, "_member_map_")
         member = stored(members, name) if inherits(members, dict) else ABSENT
         if member is not ABSENT:
             return Attribute(member)
     in_class = class_lookup(cls, name)
     if in_class is not None:
         if exactly(in_class[1], _SAME_ON_A_CLASS):
-            return Attribute(in_class[1], f'as stored in {class_label(in_class[0])}')
+            return Attribute(in_class[1], f"as stored in {class_label(in_class[0])}")
         return _from_class(in_class, text)
     if in_meta is not None:
         return _from_class(in_meta, text)
     _refuse_hook(meta, None, text)
-    raise Unresolved(not_found(f'`{text}`', nearest(name, _class_names(cls))))
+    raise Unresolved(not_found(f"`{text}`", nearest(name, _class_names(cls))))
 
 
 def _own_entry(cls, name, text):
     """What `type` computes from the class's own dict, for classes that were made by a statement."""
-    if not made_by_statement(cls) and name != '__annotations__':
+    if not made_by_statement(cls) and name != "__annotations__":
         return type.__dict__[name].__get__(cls)
     value = class_entry(cls, name)
-    if value is ABSENT or class_lookup(type(value), '__get__') is not None:
-        raise Unresolved(needs_evaluation(f'Python itself computes `{text}`.'))
+    if value is ABSENT or class_lookup(type(value), "__get__") is not None:
+        raise Unresolved(needs_evaluation(f"Python itself computes `{text}`."))
     return value
 
 
@@ -133,17 +133,17 @@ def _read_descriptor(obj, in_class, name, text):
     if kind is MemberDescriptorType:
         value = read_member(descriptor, obj)
         if value is ABSENT:
-            raise Unresolved(not_found(f'`{text}`, whose slot is empty'))
+            raise Unresolved(not_found(f"`{text}`, whose slot is empty"))
     elif kind is TupleField and inherits(obj, tuple):
         value = read_member(descriptor, obj)
-    elif owner is Enum and name in ('name', 'value'):
+    elif owner is Enum and name in ("name", "value"):
         own = instance_dict(obj)
-        value = ABSENT if own is None else stored(own, f'_{name}_')
+        value = ABSENT if own is None else stored(own, f"_{name}_")
     elif kind is GetSetDescriptorType and descriptor.__objclass__ is owner:
-        if name == '__dict__':
+        if name == "__dict__":
             own = instance_dict(obj)
             value = ABSENT if own is None else own
-        elif name == '__class__' and owner is object:
+        elif name == "__class__" and owner is object:
             value = type(obj)
         elif _reads_a_field(owner, name):
             value = read_member(descriptor, obj)
@@ -155,11 +155,11 @@ def _read_descriptor(obj, in_class, name, text):
 def _from_class(in_class, text):
     """What stands in a class and leaves the instance the first word: shown as stored, not bound to anything."""
     owner, value = in_class
-    remark = f'as stored in {class_label(owner)}'
+    remark = f"as stored in {class_label(owner)}"
     kind = type(value)
     if kind is staticmethod or kind is classmethod:
-        return Attribute(kind.__dict__['__func__'].__get__(value), f'the {kind.__name__} {remark}')
-    if exactly(value, _SHOWN_AS_STORED) or class_lookup(kind, '__get__') is None:
+        return Attribute(kind.__dict__["__func__"].__get__(value), f"the {kind.__name__} {remark}")
+    if exactly(value, _SHOWN_AS_STORED) or class_lookup(kind, "__get__") is None:
         return Attribute(value, remark)
     raise Unresolved(_would_run(text, in_class))
 
@@ -167,44 +167,48 @@ def _from_class(in_class, text):
 def _insists(value):
     """Whether a value in a class is a descriptor that goes before what an instance stores."""
     kind = type(value)
-    return class_lookup(kind, '__set__') is not None or class_lookup(kind, '__delete__') is not None
+    return class_lookup(kind, "__set__") is not None or class_lookup(kind, "__delete__") is not None
 
 
 def _would_run(text, in_class):
     owner, descriptor = in_class
-    kind = 'property' if type(descriptor) is property else class_label(type(descriptor))
-    return needs_evaluation(f'`{text}` is a {kind} of {class_label(owner)}, and reading it would run code.')
+    kind = "property" if type(descriptor) is property else class_label(type(descriptor))
+    return needs_evaluation(f"`{text}` is a {kind} of {class_label(owner)}, and reading it would run code.")
 
 
 def _refuse_own_lookup(cls, text):
     """Raises `Unresolved` if attributes of the instances of `cls` are found by code of its own."""
-    place = class_lookup(cls, '__getattribute__')
+    place = class_lookup(cls, "__getattribute__")
     if place is not None:
         owner, hook = place
         if owner is object or owner is type or owner is ModuleType:
             return
-        if type(hook) is WrapperDescriptorType and hook.__objclass__ is owner:
-            if class_module(owner) in _PLAIN_MODULES and not any(owner is one for one in _OWN_LOOKUP):
-                return
+        compiled = type(hook) is WrapperDescriptorType and hook.__objclass__ is owner
+        if compiled and class_module(owner) in _PLAIN_MODULES and not any(owner is one for one in _OWN_LOOKUP):
+            return
     label = class_label(cls if place is None else place[0])
-    raise Unresolved(needs_evaluation(f'{label} looks attributes up itself (`__getattribute__`), so `{text}` runs code.'))
+    raise Unresolved(
+        needs_evaluation(f"{label} looks attributes up itself (`__getattribute__`), so `{text}` would run code.")
+    )
 
 
 def _refuse_hook(cls, module_dict, text):
     """Raises `Unresolved` if a missing attribute would be computed by a `__getattr__`."""
-    place = class_lookup(cls, '__getattr__')
+    place = class_lookup(cls, "__getattr__")
     if place is not None:
         label = class_label(place[0])
-        raise Unresolved(needs_evaluation(f'`{text}` is not stored, and {label} has a `__getattr__` that may compute it.'))
-    if module_dict is not None and stored(module_dict, '__getattr__') is not ABSENT:
-        raise Unresolved(needs_evaluation(f'`{text}` is not stored, and the module has a `__getattr__` for it.'))
+        raise Unresolved(
+            needs_evaluation(f"`{text}` is not stored, and {label} has a `__getattr__` that may compute it.")
+        )
+    if module_dict is not None and stored(module_dict, "__getattr__") is not ABSENT:
+        raise Unresolved(needs_evaluation(f"`{text}` is not stored, and the module has a `__getattr__` for it."))
 
 
 def _refuse_hidden_fields(cls, text):
-    place = class_lookup(cls, '__dict__')
+    place = class_lookup(cls, "__dict__")
     if place is not None:
         label = class_label(place[0])
-        raise Unresolved(needs_evaluation(f'{label} hides the fields of its instances, so `{text}` runs code.'))
+        raise Unresolved(needs_evaluation(f"{label} hides the fields of its instances, so `{text}` runs code."))
 
 
 def _reads_a_field(owner, name):
@@ -218,7 +222,7 @@ def _class_names(cls):
     return [name for owner in mro(cls) for name, _ in class_entries(owner)]
 
 
-_TYPE_SLOTS = ('__name__', '__qualname__', '__mro__', '__bases__', '__base__', '__dict__')
+_TYPE_SLOTS = ("__name__", "__qualname__", "__mro__", "__bases__", "__base__", "__dict__")
 
 _SHOWN_AS_STORED = (
     FunctionType,
@@ -232,25 +236,25 @@ _SHOWN_AS_STORED = (
 _SAME_ON_A_CLASS = (property, MemberDescriptorType, GetSetDescriptorType, TupleField)
 
 # Modules whose compiled classes look attributes up in the usual way, and the exceptions to that.
-_PLAIN_MODULES = ('builtins', 'types', 'collections', 'datetime', 'decimal', 'functools', 'array', 'itertools', 're')
+_PLAIN_MODULES = ("builtins", "types", "collections", "datetime", "decimal", "functools", "array", "itertools", "re")
 _OWN_LOOKUP = (super, ThreadLocal, MethodType, type(list[int]))
 
 # Computed attributes of built-in classes that only read a field. None stands for all of them.
-_FUNCTION_FIELDS = ('__code__', '__defaults__', '__kwdefaults__', '__name__', '__qualname__')
+_FUNCTION_FIELDS = ("__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__")
 _FIELD_GETSETS = (
     (int, None),
     (float, None),
     (complex, None),
-    (BaseException, ('args', '__traceback__', '__cause__', '__context__', '__suppress_context__')),
-    (FunctionType, _FUNCTION_FIELDS + (('__annotations__',) if sys.version_info < (3, 14) else ())),
-    (BuiltinFunctionType, ('__name__', '__doc__', '__self__', '__text_signature__')),
+    (BaseException, ("args", "__traceback__", "__cause__", "__context__", "__suppress_context__")),
+    (FunctionType, _FUNCTION_FIELDS + (("__annotations__",) if sys.version_info < (3, 14) else ())),
+    (BuiltinFunctionType, ("__name__", "__doc__", "__self__", "__text_signature__")),
     (CodeType, None),
     (TracebackType, None),
-    (FrameType, ('f_back', 'f_code', 'f_lineno', 'f_globals', 'f_builtins')),
+    (FrameType, ("f_back", "f_code", "f_lineno", "f_globals", "f_builtins")),
     (GeneratorType, None),
     (CoroutineType, None),
-    (property, ('__doc__',)),
-    (memoryview, ('format', 'itemsize', 'nbytes', 'ndim', 'readonly', 'shape', 'strides')),
+    (property, ("__doc__",)),
+    (memoryview, ("format", "itemsize", "nbytes", "ndim", "readonly", "shape", "strides")),
     (datetime.date, None),
     (datetime.time, None),
     (datetime.datetime, None),

@@ -9,7 +9,7 @@ from collections import deque
 from itertools import islice
 from types import MappingProxyType
 
-from .fields import inherits, steadily
+from imago.looking.fields import inherits, steadily
 
 DictKeys = type({}.keys())
 DictValues = type({}.values())
@@ -23,11 +23,12 @@ class Storage:
     """How one built-in container stores what it holds.
 
     `shape` is `mapping`, `sequence` or `set`; `opening` and `closing` are what Python's own printer puts around the
-    items, and `empty` what it prints instead of two brackets. `length(obj)` is a count, or None if it is not to be had; `take(obj, start, count)` a list of at most
-    `count` items from `start` on, `(key, value)` pairs for a mapping.
+    items, and `empty` what it prints instead of two brackets, if anything. `length(obj)` is a count, or None if it is
+    not to be had; `take(obj, start, count)` a list of at most `count` items from `start` on, `(key, value)` pairs for
+    a mapping.
     """
 
-    __slots__ = ('closing', 'empty', 'length', 'opening', 'shape', 'take')
+    __slots__ = ("closing", "empty", "length", "opening", "shape", "take")
 
     def __init__(self, shape, brackets, length, take, empty=None):
         self.shape = shape
@@ -128,18 +129,18 @@ def _take_proxy(proxy, start, count):
 _take_dict = _walk(lambda obj: iter(dict.items(obj)))
 
 _SUBCLASSABLE = (
-    (list, Storage('sequence', ('[', ']'), list.__len__, _slice(list.__getitem__))),
-    (tuple, Storage('sequence', ('(', ')'), tuple.__len__, _take_tuple)),
-    (dict, Storage('mapping', ('{', '}'), dict.__len__, _take_dict)),
-    (set, Storage('set', ('{', '}'), set.__len__, _walk(set.__iter__), 'set()')),
-    (frozenset, Storage('set', ('frozenset({', '})'), frozenset.__len__, _walk(frozenset.__iter__), 'frozenset()')),
-    (deque, Storage('sequence', ('deque([', '])'), deque.__len__, _walk(deque.__iter__))),
+    (list, Storage("sequence", ("[", "]"), list.__len__, _slice(list.__getitem__))),
+    (tuple, Storage("sequence", ("(", ")"), tuple.__len__, _take_tuple)),
+    (dict, Storage("mapping", ("{", "}"), dict.__len__, _take_dict)),
+    (set, Storage("set", ("{", "}"), set.__len__, _walk(set.__iter__), "set()")),
+    (frozenset, Storage("set", ("frozenset({", "})"), frozenset.__len__, _walk(frozenset.__iter__), "frozenset()")),
+    (deque, Storage("sequence", ("deque([", "])"), deque.__len__, _walk(deque.__iter__))),
 )
 
 _FINAL = (
-    (range, Storage('sequence', ('range(', ')'), _range_length, _take_range)),
-    (MappingProxyType, Storage('mapping', ('mappingproxy({', '})'), _proxy_length, _take_proxy)),
-    (DictKeys, Storage('set', ('dict_keys([', '])'), DictKeys.__len__, _walk(DictKeys.__iter__))),
-    (DictValues, Storage('sequence', ('dict_values([', '])'), len, _walk(iter))),
-    (DictItems, Storage('set', ('dict_items([', '])'), DictItems.__len__, _walk(DictItems.__iter__))),
+    (range, Storage("sequence", ("range(", ")"), _range_length, _take_range)),
+    (MappingProxyType, Storage("mapping", ("mappingproxy({", "})"), _proxy_length, _take_proxy)),
+    (DictKeys, Storage("set", ("dict_keys([", "])"), DictKeys.__len__, _walk(DictKeys.__iter__))),
+    (DictValues, Storage("sequence", ("dict_values([", "])"), len, _walk(iter))),
+    (DictItems, Storage("set", ("dict_items([", "])"), DictItems.__len__, _walk(DictItems.__iter__))),
 )

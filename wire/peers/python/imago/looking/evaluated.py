@@ -4,15 +4,22 @@ import inspect
 import time
 from types import FunctionType
 
-from .contents import countable, exactly_built_in
-from .deadline import DeadlineExceeded
-from .expression import check_syntax, path_from_handle
-from .failures import describe_error
-from .fields import class_lookup, cut, is_class, is_dunder, made_by_statement, plain
-from .limits import SECTION_SECONDS, SIGNATURE_MAX_CHARS
-from .resolve import kept
-from .sections import callable_names, doc_text, group_members
-from .shown import fallback, printed
+from imago.looking.contents import countable, exactly_built_in
+from imago.looking.deadline import DeadlineExceeded
+from imago.looking.expression import check_syntax, path_from_handle
+from imago.looking.failures import describe_error
+from imago.looking.fields import (
+    class_lookup,
+    cut,
+    is_class,
+    is_dunder,
+    made_by_statement,
+    plain,
+)
+from imago.looking.limits import SECTION_SECONDS, SIGNATURE_MAX_CHARS
+from imago.looking.resolve import kept
+from imago.looking.sections import callable_names, doc_text, group_members
+from imago.looking.shown import fallback, printed
 
 
 class Failed(Exception):
@@ -31,7 +38,7 @@ def evaluated_value(namespace, expr, handles, evaluate):
         return evaluate(expr)
     value = kept(handles, path.root[1])
     for what, step in path.steps:
-        value = getattr(value, step) if what == 'attribute' else value[step]
+        value = getattr(value, step) if what == "attribute" else value[step]
     return value
 
 
@@ -41,19 +48,19 @@ def evaluated_sections(value, static, handles, guard, until):
     def ask(read):
         seconds = min(SECTION_SECONDS, until - time.monotonic())
         if seconds <= 0:
-            raise Failed('The time for this look was over.')
+            raise Failed("The time for this look was over.")
         try:
             with guard(seconds):
                 return read()
         except DeadlineExceeded:
-            raise Failed(f'It took longer than {seconds:.1f} s.') from None
+            raise Failed(f"It took longer than {seconds:.1f} s.") from None
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             raise Failed(describe_error(error)) from None
 
-    sections = {'repr': _own_repr(value, handles, guard, until)}
-    for name, read in (('size', _size), ('members', _members), ('doc', _doc), ('callable', _callable)):
+    sections = {"repr": _own_repr(value, handles, guard, until)}
+    for name, read in (("size", _size), ("members", _members), ("doc", _doc), ("callable", _callable)):
         try:
             section = read(value, static.get(name), ask)
         except Failed as failed:
@@ -66,28 +73,28 @@ def evaluated_sections(value, static, handles, guard, until):
 def _own_repr(value, handles, guard, until):
     seconds = min(SECTION_SECONDS, until - time.monotonic())
     if seconds <= 0:
-        return fallback(value, 'The time for this look was over.')
+        return fallback(value, "The time for this look was over.")
     return printed(value, handles, guard, seconds)
 
 
 def _with_error(static, name, because):
     """Texts and callables keep what is stored beside the error; the other sections hold one or the other."""
-    if name == 'doc':
-        return {**(static or {'text': '', 'truncated': False, 'original_len': 0}), 'error': because}
-    if name == 'callable' and static is not None:
-        return {**static, 'error': because}
-    return {'error': because}
+    if name == "doc":
+        return {**(static or {"text": "", "truncated": False, "original_len": 0}), "error": because}
+    if name == "callable" and static is not None:
+        return {**static, "error": because}
+    return {"error": because}
 
 
 def _size(value, static, ask):
-    if exactly_built_in(value) or class_lookup(type(value), '__len__') is None or is_class(value):
+    if exactly_built_in(value) or class_lookup(type(value), "__len__") is None or is_class(value):
         return static
     length = countable(ask(lambda: len(value)))
-    return None if length is None else {**(static or {}), 'len': length}
+    return None if length is None else {**(static or {}), "len": length}
 
 
 def _members(value, static, ask):
-    place = class_lookup(type(value), '__dir__')
+    place = class_lookup(type(value), "__dir__")
     if static is None or place is None or type(place[1]) is not FunctionType:
         return static
     said = ask(lambda: [plain(name) for name in dir(value)])
@@ -105,16 +112,16 @@ def _doc(value, static, ask):
     if text is None:
         return static
     section = doc_text(text)
-    if static is not None and 'handle' in static and static['text'] == section['text']:
-        section['handle'] = static['handle']
+    if static is not None and "handle" in static and static["text"] == section["text"]:
+        section["handle"] = static["handle"]
     return section
 
 
 def _callable(value, static, ask):
-    if static is None or 'error' in static:
+    if static is None or "error" in static:
         return static
     signature = ask(lambda: _signature(value))
-    return static if signature is None else {**static, 'signature': cut(signature, SIGNATURE_MAX_CHARS)}
+    return static if signature is None else {**static, "signature": cut(signature, SIGNATURE_MAX_CHARS)}
 
 
 def _signature(value):

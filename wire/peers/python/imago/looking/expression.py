@@ -7,35 +7,35 @@ whatever the program has put in its place, and that would be code.
 import ast
 import re
 
-from .limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH
-from .outcomes import Unresolved, malformed, needs_evaluation
+from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH
+from imago.looking.outcomes import Unresolved, malformed, needs_evaluation
 
-_HANDLE = re.compile(r'\s*(@[0-9A-Za-z]+\.[0-9]+)(?![0-9A-Za-z_@])')
-_STAND_IN = '_'
+_HANDLE = re.compile(r"\s*(@[0-9A-Za-z]+\.[0-9]+)(?![0-9A-Za-z_@])")
+_STAND_IN = "_"
 
 # The parser warns of a backslash that escapes nothing, of octal escapes over 0o377, and of a number that runs into
 # a word. Both patterns may also hit harmless texts, which then need evaluation.
 _ESCAPES = re.compile(r'\\(?:[\n\\\'"abfnrtvxNuU]|[0-3]?[0-7]{1,2}(?![0-7]))')
-_NUMBER_INTO_WORD = re.compile(r'(?<![\w])[0-9][0-9a-fA-FxXoObB_.]*[eE]?[jJ]?(?:and|else|for|if|in|is|or|not)')
+_NUMBER_INTO_WORD = re.compile(r"(?<![\w])[0-9][0-9a-fA-FxXoObB_.]*[eE]?[jJ]?(?:and|else|for|if|in|is|or|not)")
 
 _CODE = {
-    ast.Call: 'a call',
-    ast.BinOp: 'an operator',
-    ast.UnaryOp: 'an operator',
-    ast.BoolOp: 'an operator',
-    ast.Compare: 'a comparison',
-    ast.Lambda: 'a lambda',
-    ast.IfExp: 'a conditional',
-    ast.ListComp: 'a comprehension',
-    ast.SetComp: 'a comprehension',
-    ast.DictComp: 'a comprehension',
-    ast.GeneratorExp: 'a generator expression',
-    ast.JoinedStr: 'an f-string',
-    ast.NamedExpr: 'an assignment',
-    ast.Starred: 'an unpacking',
-    ast.Await: 'an await',
-    ast.Yield: 'a yield',
-    ast.YieldFrom: 'a yield',
+    ast.Call: "a call",
+    ast.BinOp: "an operator",
+    ast.UnaryOp: "an operator",
+    ast.BoolOp: "an operator",
+    ast.Compare: "a comparison",
+    ast.Lambda: "a lambda",
+    ast.IfExp: "a conditional",
+    ast.ListComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.JoinedStr: "an f-string",
+    ast.NamedExpr: "an assignment",
+    ast.Starred: "an unpacking",
+    ast.Await: "an await",
+    ast.Yield: "a yield",
+    ast.YieldFrom: "a yield",
 }
 
 
@@ -45,7 +45,7 @@ class Path:
     Each of `steps` is `('attribute', name)`, `('item', key)` or `('slice', slice)`, with constants for keys.
     """
 
-    __slots__ = ('root', 'steps')
+    __slots__ = ("root", "steps")
 
     def __init__(self, root, steps):
         self.root = root
@@ -77,17 +77,17 @@ def path_from_handle(source):
 def check_syntax(source):
     """Raises `Unresolved` if `source` is no expression that could be evaluated, `await` at the top included."""
     try:
-        compile(source, '<expression>', 'eval', ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        compile(source, "<expression>", "eval", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
-        raise Unresolved(malformed(f'This is no expression: {error.msg}.', error.lineno, error.offset)) from None
+        raise Unresolved(malformed(f"This is no expression: {error.msg}.", error.lineno, error.offset)) from None
     except (UnicodeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise Unresolved(malformed(f'This is no expression: {error}.')) from None
+        raise Unresolved(malformed(f"This is no expression: {error}.")) from None
 
 
 def _split_handle(source):
     """`(handle, rest)`; the handle is None where the source does not begin with one."""
     if type(source) is not str:
-        raise Unresolved(malformed('An expression is a text.'))
+        raise Unresolved(malformed("An expression is a text."))
     match = _HANDLE.match(source)
     if match is None:
         return None, source.strip()
@@ -96,66 +96,66 @@ def _split_handle(source):
 
 def _parse(text, moved):
     if not text:
-        raise Unresolved(malformed('The expression is empty.'))
+        raise Unresolved(malformed("The expression is empty."))
     if len(text) > EXPRESSION_MAX_CHARS:
-        raise Unresolved(malformed(f'The expression is longer than {EXPRESSION_MAX_CHARS} characters.'))
-    if '\0' in text:
-        raise Unresolved(malformed('The expression holds a NUL character.', 1, text.index('\0') + 1 + moved))
+        raise Unresolved(malformed(f"The expression is longer than {EXPRESSION_MAX_CHARS} characters."))
+    if "\0" in text:
+        raise Unresolved(malformed("The expression holds a NUL character.", 1, text.index("\0") + 1 + moved))
     _refuse_depth(text)
-    if '\\' in _ESCAPES.sub('', text):
-        raise Unresolved(needs_evaluation('The expression holds a backslash that may escape nothing.'))
+    if "\\" in _ESCAPES.sub("", text):
+        raise Unresolved(needs_evaluation("The expression holds a backslash that may escape nothing."))
     if _NUMBER_INTO_WORD.search(text):
-        raise Unresolved(needs_evaluation('The expression holds a number that runs into a word.'))
+        raise Unresolved(needs_evaluation("The expression holds a number that runs into a word."))
     try:
-        return ast.parse(text, '<expression>', 'eval').body
+        return ast.parse(text, "<expression>", "eval").body
     except SyntaxError as error:
         column = None if error.offset is None else error.offset + (moved if error.lineno == 1 else 0)
-        raise Unresolved(malformed(f'This is no expression: {error.msg}.', error.lineno, column)) from None
+        raise Unresolved(malformed(f"This is no expression: {error.msg}.", error.lineno, column)) from None
     except UnicodeError:
-        raise Unresolved(malformed('The expression holds half of a surrogate pair.')) from None
+        raise Unresolved(malformed("The expression holds half of a surrogate pair.")) from None
     except (ValueError, OverflowError) as error:
-        raise Unresolved(malformed(f'This is no expression: {error}.')) from None
+        raise Unresolved(malformed(f"This is no expression: {error}.")) from None
     except (RecursionError, MemoryError):
-        raise Unresolved(malformed('The expression is nested too deeply.')) from None
+        raise Unresolved(malformed("The expression is nested too deeply.")) from None
 
 
 def _refuse_depth(text):
     """Keeps from the parser what could exhaust its stack: brackets and prefix operators, however they are mixed."""
     depth = 0
     for character in text:
-        if character in '([{':
+        if character in "([{":
             depth += 1
             if depth > EXPRESSION_MAX_DEPTH:
-                raise Unresolved(malformed('The expression is nested too deeply.'))
-        elif character in ')]}':
+                raise Unresolved(malformed("The expression is nested too deeply."))
+        elif character in ")]}":
             depth -= 1
 
 
 def _root(node, handle):
     if type(node) is ast.Name:
-        return ('handle', handle) if handle is not None else ('name', node.id)
+        return ("handle", handle) if handle is not None else ("name", node.id)
     if handle is not None:
-        raise Unresolved(needs_evaluation(f'{_named(node)} follows the handle, and only running it could tell.'))
+        raise Unresolved(needs_evaluation(f"{_named(node)} follows the handle, and only running it could tell."))
     try:
-        return 'literal', _literal(node)
+        return "literal", _literal(node)
     except TypeError as error:
-        raise Unresolved(needs_evaluation(f'Building this literal raises TypeError: {error}.')) from None
+        raise Unresolved(needs_evaluation(f"Building this literal raises TypeError: {error}.")) from None
 
 
 def _step(node):
     if type(node) is ast.Attribute:
-        return 'attribute', node.attr
+        return "attribute", node.attr
     index = node.slice
     try:
         if type(index) is ast.Slice:
             bounds = [None if part is None else _literal(part) for part in (index.lower, index.upper, index.step)]
             if all(bound is None or type(bound) in (int, bool) for bound in bounds):
-                return 'slice', slice(*bounds)
-            raise Unresolved(needs_evaluation('A slice has bounds that are no whole numbers.'))
-        return 'item', _literal(index)
+                return "slice", slice(*bounds)
+            raise Unresolved(needs_evaluation("A slice has bounds that are no whole numbers."))
+        return "item", _literal(index)
     except (Unresolved, TypeError):
         raise Unresolved(
-            needs_evaluation('An index is no constant, and only running the expression could tell its value.')
+            needs_evaluation("An index is no constant, and only running the expression could tell its value.")
         ) from None
 
 
@@ -181,9 +181,9 @@ def _literal(node):
         return {_literal(item) for item in node.elts}
     if kind is ast.Dict:
         if None in node.keys:
-            raise Unresolved(needs_evaluation('The expression holds an unpacking, and only running it could tell.'))
+            raise Unresolved(needs_evaluation("The expression holds an unpacking, and only running it could tell."))
         return {_literal(key): _literal(value) for key, value in zip(node.keys, node.values)}
-    raise Unresolved(needs_evaluation(f'The expression holds {_named(node)}, and only running it could tell.'))
+    raise Unresolved(needs_evaluation(f"The expression holds {_named(node)}, and only running it could tell."))
 
 
 def _is_real(node):
@@ -193,4 +193,4 @@ def _is_real(node):
 
 
 def _named(node):
-    return _CODE.get(type(node), 'a part that is no literal')
+    return _CODE.get(type(node), "a part that is no literal")

@@ -17,12 +17,12 @@ from types import GetSetDescriptorType, MemberDescriptorType
 ABSENT = object()
 """Stands for "not stored" where None could be stored."""
 
-_name_of = type.__dict__['__name__'].__get__
-_qualname_of = type.__dict__['__qualname__'].__get__
-_module_of = type.__dict__['__module__'].__get__
-_mro_of = type.__dict__['__mro__'].__get__
-_dict_of = type.__dict__['__dict__'].__get__
-_flags_of = type.__dict__['__flags__'].__get__
+_name_of = type.__dict__["__name__"].__get__
+_qualname_of = type.__dict__["__qualname__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+_mro_of = type.__dict__["__mro__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
+_flags_of = type.__dict__["__flags__"].__get__
 
 _MADE_BY_A_CLASS_STATEMENT = 1 << 9
 _ATTEMPTS = 8
@@ -52,13 +52,13 @@ def plain(text):
 
 def clean(text):
     """An exact `str` without lone surrogates, which UTF-8 cannot carry: they become escapes."""
-    return text if text.isascii() else text.encode('utf-8', 'backslashreplace').decode('utf-8')
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def cut(text, limit):
     """`text`, cleaned, in at most `limit` characters; an ellipsis takes the place of the last one if it was longer."""
     text = clean(text[: limit + 1])
-    return text if len(text) <= limit else text[: limit - 1] + '…'
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def steadily(read):
@@ -131,12 +131,12 @@ def made_by_statement(cls):
 
 
 def class_name(cls):
-    return cut(plain(_name_of(cls)) or '?', 200)
+    return cut(plain(_name_of(cls)) or "?", 200)
 
 
 def class_module(cls):
     """The module that the class says it is from; None where what it stores is no string."""
-    found = class_entry(cls, '__module__') if made_by_statement(cls) else _module_of(cls)
+    found = class_entry(cls, "__module__") if made_by_statement(cls) else _module_of(cls)
     text = plain(found)
     return None if text is None else cut(text, 200)
 
@@ -144,14 +144,14 @@ def class_module(cls):
 def class_qualified(cls):
     """`module.Outer.Inner`; the module is left out where it is unknown."""
     module = class_module(cls)
-    name = cut(plain(_qualname_of(cls)) or '?', 400)
-    return name if module is None else f'{module}.{name}'
+    name = cut(plain(_qualname_of(cls)) or "?", 400)
+    return name if module is None else f"{module}.{name}"
 
 
 def class_label(cls):
     """The shortest name that still says which class: built-in ones without their module."""
     qualified = class_qualified(cls)
-    return qualified[9:] if qualified.startswith('builtins.') else qualified
+    return qualified[9:] if qualified.startswith("builtins.") else qualified
 
 
 def type_name(obj):
@@ -162,7 +162,7 @@ def type_name(obj):
 def type_facts(obj):
     """`{name, module, qualified}` of the real type of `obj`, as the contract spells it."""
     cls = type(obj)
-    return {'name': class_name(cls), 'module': class_module(cls), 'qualified': class_qualified(cls)}
+    return {"name": class_name(cls), "module": class_module(cls), "qualified": class_qualified(cls)}
 
 
 # Instances
@@ -176,12 +176,12 @@ def instance_dict(obj):
     property has no other way in, and its instances show no fields.
     """
     if inherits(obj, (ThreadLocal, type)):
-        return None  # Another thread's dict is made anew here, by the class's `__init__`.
+        return None  # A thread-local has one dict per thread, and getting this thread's may run `__init__`.
     for cls in mro(type(obj)):
-        entry = class_entry(cls, '__dict__')
+        entry = class_entry(cls, "__dict__")
         if type(entry) is not GetSetDescriptorType and type(entry) is not MemberDescriptorType:
             continue
-        if entry.__objclass__ is cls and entry.__name__ == '__dict__':
+        if entry.__objclass__ is cls and entry.__name__ == "__dict__":
             found = read_member(entry, obj)
             return found if inherits(found, dict) else None
     return None
@@ -219,4 +219,4 @@ def instance_fields(obj, most=None):
 
 
 def is_dunder(name):
-    return len(name) > 4 and name.startswith('__') and name.endswith('__')
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")

@@ -2,15 +2,20 @@
 
 import time
 
-from .deadline import DeadlineExceeded
-from .evaluated import evaluated_sections, evaluated_value
-from .failures import describe_error, exception_section
-from .fields import is_class, type_facts
-from .kinds import kind_of
-from .limits import EVALUATED_LIMITS, EXPRESSION_SECONDS, STATIC_LIMITS, TOTAL_SECONDS
-from .outcomes import Unresolved, found, timed_out
-from .resolve import resolve
-from .sections import (
+from imago.looking.deadline import DeadlineExceeded
+from imago.looking.evaluated import evaluated_sections, evaluated_value
+from imago.looking.failures import describe_error, exception_section
+from imago.looking.fields import is_class, type_facts
+from imago.looking.kinds import kind_of
+from imago.looking.limits import (
+    EVALUATED_LIMITS,
+    EXPRESSION_SECONDS,
+    STATIC_LIMITS,
+    TOTAL_SECONDS,
+)
+from imago.looking.outcomes import Unresolved, found, timed_out
+from imago.looking.resolve import resolve
+from imago.looking.sections import (
     callable_section,
     doc_section,
     members_section,
@@ -18,9 +23,9 @@ from .sections import (
     sample_section,
     size_section,
 )
-from .shown import is_worth_a_handle
+from imago.looking.shown import is_worth_a_handle
 
-_SCALARS = ('none', 'bool', 'number', 'string', 'bytes')
+_SCALARS = ("none", "bool", "number", "string", "bytes")
 
 
 def inspect_static(namespace, expr, handles):
@@ -49,8 +54,8 @@ def inspect_evaluated(namespace, expr, handles, evaluate, guard):
     except DeadlineExceeded:
         return timed_out(EXPRESSION_SECONDS)
     sections = static_sections(value, None, handles)
-    sections['read'] = 'evaluated'
-    sections['limits'] = dict(EVALUATED_LIMITS)
+    sections["read"] = "evaluated"
+    sections["limits"] = dict(EVALUATED_LIMITS)
     sections.update(evaluated_sections(value, sections, handles, guard, began + TOTAL_SECONDS))
     return found(sections)
 
@@ -58,25 +63,25 @@ def inspect_evaluated(namespace, expr, handles, evaluate, guard):
 def static_sections(value, remark, handles):
     """Every section that makes sense for a value, from stored fields."""
     kind = kind_of(value)
-    answer = {'type': type_facts(value), 'kind': kind, 'read': 'static'}
+    answer = {"type": type_facts(value), "kind": kind, "read": "static"}
     sections = [
-        ('repr', lambda: repr_section(value, remark, handles)),
-        ('size', lambda: size_section(value)),
-        ('sample', lambda: sample_section(value, handles)),
-        ('members', lambda: None if kind in _SCALARS else members_section(value)),
-        ('doc', lambda: doc_section(value, kind, handles)),
-        ('callable', lambda: callable_section(value)),
+        ("repr", lambda: repr_section(value, remark, handles)),
+        ("size", lambda: size_section(value)),
+        ("sample", lambda: sample_section(value, handles)),
+        ("members", lambda: None if kind in _SCALARS else members_section(value)),
+        ("doc", lambda: doc_section(value, kind, handles)),
+        ("callable", lambda: callable_section(value)),
     ]
-    if kind == 'exception' or (is_class(value) and issubclass(value, BaseException)):
-        sections.append(('exception', lambda: exception_section(value)))
+    if kind == "exception" or (is_class(value) and issubclass(value, BaseException)):
+        sections.append(("exception", lambda: exception_section(value)))
     for name, read in sections:
         try:
             section = read()
         except Exception as error:
-            section = {'error': describe_error(error)}
+            section = {"error": describe_error(error)}
         if section is not None:
             answer[name] = section
-    answer['limits'] = dict(STATIC_LIMITS)
+    answer["limits"] = dict(STATIC_LIMITS)
     if is_worth_a_handle(value):
-        answer['handle'] = handles.keep_value(value)
+        answer["handle"] = handles.keep_value(value)
     return answer

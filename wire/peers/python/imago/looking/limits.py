@@ -37,18 +37,18 @@ SECTION_SECONDS = 0.5
 TOTAL_SECONDS = 2.0
 
 STATIC_LIMITS = {
-    'repr_max_chars': REPR_MAX_CHARS,
-    'repr_max_items': REPR_MAX_ITEMS,
-    'doc_max_chars': DOC_MAX_CHARS,
-    'sample_max_items': SAMPLE_MAX_ITEMS,
-    'sample_item_max_chars': SAMPLE_ITEM_MAX_CHARS,
-    'member_max_per_group': MEMBER_MAX_PER_GROUP,
-    'source_preview_max_chars': SOURCE_PREVIEW_MAX_CHARS,
+    "repr_max_chars": REPR_MAX_CHARS,
+    "repr_max_items": REPR_MAX_ITEMS,
+    "doc_max_chars": DOC_MAX_CHARS,
+    "sample_max_items": SAMPLE_MAX_ITEMS,
+    "sample_item_max_chars": SAMPLE_ITEM_MAX_CHARS,
+    "member_max_per_group": MEMBER_MAX_PER_GROUP,
+    "source_preview_max_chars": SOURCE_PREVIEW_MAX_CHARS,
 }
 
 EVALUATED_LIMITS = {
     **STATIC_LIMITS,
-    'expression_max_ms': round(EXPRESSION_SECONDS * 1000),
-    'section_max_ms': round(SECTION_SECONDS * 1000),
-    'total_max_ms': round(TOTAL_SECONDS * 1000),
+    "expression_max_ms": round(EXPRESSION_SECONDS * 1000),
+    "section_max_ms": round(SECTION_SECONDS * 1000),
+    "total_max_ms": round(TOTAL_SECONDS * 1000),
 }

@@ -3,8 +3,8 @@
 from operator import itemgetter
 from types import ModuleType
 
-from .fields import clean, entries, is_dunder, steadily, type_name
-from .outcomes import found
+from imago.looking.fields import clean, entries, is_dunder, steadily, type_name
+from imago.looking.outcomes import found
 
 _PAGE_MAX_NAMES = 1000
 _name_of_pair = itemgetter(0)
@@ -16,8 +16,8 @@ def globals_page(namespace, query):
     `query` has `after`, `filter`, `modules` and `limit` of the contract. Names with two underscores on both sides are
     Python's own and not listed; a key that is no exact `str`, or no text that can be sent, is no name.
     """
-    limit = max(1, min(query.get('limit', 100), _PAGE_MAX_NAMES))
-    after, wanted, modules = query.get('after') or '', query.get('filter'), query.get('modules', False)
+    limit = max(1, min(query.get("limit", 100), _PAGE_MAX_NAMES))
+    after, wanted, modules = query.get("after") or "", query.get("filter"), query.get("modules", False)
 
     def select(pairs):
         if wanted is not None:
@@ -31,9 +31,9 @@ def globals_page(namespace, query):
     if any(clean(name) != name for name, _ in page):
         sendable = [pair for pair in entries(namespace) if type(pair[0]) is str and clean(pair[0]) == pair[0]]
         page, total, more = select(sendable)
-    answer = {'globals': [{'name': name, 'type_name': type_name(value)} for name, value in page], 'total': total}
+    answer = {"globals": [{"name": name, "type_name": type_name(value)} for name, value in page], "total": total}
     if more:
-        answer['next'] = page[-1][0]
+        answer["next"] = page[-1][0]
     return found(answer)
 
 
@@ -50,7 +50,7 @@ def _select(pairs, limit, after, modules):
     kept, bound = [], _Top()
     left_out, known = 0, None
     for name, value in pairs:
-        if type(name) is not str or ('__' in name and is_dunder(name)):
+        if type(name) is not str or ("__" in name and is_dunder(name)):
             left_out += 1
             continue
         kind = type(value)

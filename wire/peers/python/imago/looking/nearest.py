@@ -3,7 +3,7 @@
 import difflib
 from itertools import islice
 
-from .limits import NAME_MAX_CHARS, NEAREST_MAX_NAMES
+from imago.looking.limits import NAME_MAX_CHARS, NEAREST_MAX_NAMES
 
 _COMPARED = 400
 _READ = 200_000

@@ -1,12 +1,12 @@
 """The next part of something that was cut, by its handle. Runs no user code."""
 
-from ..handles import StaleHandle
-from .contents import countable, storage_of
-from .fields import clean, inherits, plain
-from .limits import KEPT_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS
-from .outcomes import found, stale_handle
-from .sections import item_texts, whole_doc
-from .statictext import static_repr
+from imago.handles import StaleHandle
+from imago.looking.contents import countable, storage_of
+from imago.looking.fields import clean, inherits, plain
+from imago.looking.limits import KEPT_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS
+from imago.looking.outcomes import found, stale_handle
+from imago.looking.sections import item_texts, whole_doc
+from imago.looking.statictext import static_repr
 
 
 def more(handles, query):
@@ -16,15 +16,15 @@ def more(handles, query):
     string that is kept as a value is read as the characters it holds, anything else as its static text.
     """
     try:
-        entry = handles.find(query['handle'])
+        entry = handles.find(query["handle"])
     except StaleHandle as stale:
         return stale_handle(stale)
-    start, count = max(0, query['from']), max(1, query['count'])
-    if entry.kind == 'text':
+    start, count = max(0, query["from"]), max(1, query["count"])
+    if entry.kind == "text":
         return found(_text(entry.value, start, count, whole=True))
-    if entry.kind == 'doc':
+    if entry.kind == "doc":
         return found(_text(whole_doc(entry.value), start, count, whole=True))
-    if entry.kind == 'repr':
+    if entry.kind == "repr":
         text, truncated = static_repr(entry.value, KEPT_MAX_CHARS)
         return found(_text(text, start, count, whole=not truncated))
     storage = storage_of(entry.value)
@@ -39,11 +39,11 @@ def more(handles, query):
 def _text(text, start, count, *, whole):
     end = start + min(count, PIECE_MAX_CHARS)
     return {
-        'type': 'text',
-        'text': text[start:end],
-        'from': start,
-        'total': len(text) if whole else None,
-        'next': end if end < len(text) else None,
+        "type": "text",
+        "text": text[start:end],
+        "from": start,
+        "total": len(text) if whole else None,
+        "next": end if end < len(text) else None,
     }
 
 
@@ -52,11 +52,11 @@ def _characters(value, start, count):
     length = str.__len__(value)
     end = start + min(count, PIECE_MAX_CHARS)
     return {
-        'type': 'text',
-        'text': clean(plain(str.__getitem__(value, slice(start, end)))),
-        'from': start,
-        'total': length,
-        'next': end if end < length else None,
+        "type": "text",
+        "text": clean(plain(str.__getitem__(value, slice(start, end)))),
+        "from": start,
+        "total": length,
+        "next": end if end < length else None,
     }
 
 
@@ -70,9 +70,9 @@ def _items(value, storage, start, count):
         texts.append(text)
     end = start + len(texts)
     return {
-        'type': 'items',
-        'items': texts,
-        'from': start,
-        'total': countable(total),
-        'next': end if end < total else None,
+        "type": "items",
+        "items": texts,
+        "from": start,
+        "total": countable(total),
+        "next": end if end < total else None,
     }

@@ -3,15 +3,15 @@
 import builtins
 from itertools import islice
 
-from ..handles import StaleHandle
-from .attributes import Attribute, read_attribute
-from .contents import length_of, range_parts
-from .expression import parse
-from .fields import ABSENT, class_label, exactly, steadily, stored
-from .limits import KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
-from .nearest import nearest
-from .outcomes import Unresolved, needs_evaluation, not_found, stale_handle
-from .statictext import static_text
+from imago.handles import StaleHandle
+from imago.looking.attributes import Attribute, read_attribute
+from imago.looking.contents import length_of, range_parts
+from imago.looking.expression import parse
+from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
+from imago.looking.limits import KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
+from imago.looking.nearest import nearest
+from imago.looking.outcomes import Unresolved, needs_evaluation, not_found, stale_handle
+from imago.looking.statictext import static_text
 
 _TEXT = 120
 
@@ -23,27 +23,27 @@ def resolve(namespace, source, handles):
     """
     path = parse(source)
     kind, root = path.root
-    if kind == 'name':
+    if kind == "name":
         here, text = Attribute(_global(namespace, root)), root
-    elif kind == 'handle':
+    elif kind == "handle":
         here, text = Attribute(kept(handles, root)), root
     else:
         here, text = Attribute(root), static_text(root, _TEXT)
     for what, step in path.steps:
-        if what == 'attribute':
-            text = _tail(f'{text}.{step}')
+        if what == "attribute":
+            text = _tail(f"{text}.{step}")
             here = read_attribute(here.value, step, text)
-        elif what == 'item':
-            whole, text = text, _tail(f'{text}[{static_text(step, 60)}]')
+        elif what == "item":
+            whole, text = text, _tail(f"{text}[{static_text(step, 60)}]")
             here = Attribute(_item(here.value, step, whole, text))
         else:
-            text = _tail(f'{text}[…:…]')
+            text = _tail(f"{text}[…:…]")
             here = Attribute(_sliced(here.value, step, text))
     return here
 
 
 def _tail(text):
-    return text if len(text) <= 2 * _TEXT else '…' + text[-2 * _TEXT :]
+    return text if len(text) <= 2 * _TEXT else "…" + text[-2 * _TEXT :]
 
 
 def _global(namespace, name):
@@ -53,7 +53,7 @@ def _global(namespace, name):
         value = stored(builtins.__dict__, name)
     if value is ABSENT:
         names = list(dict.keys(namespace)) + list(builtins.__dict__)
-        raise Unresolved(not_found(f'`{name}`', nearest(name, names)))
+        raise Unresolved(not_found(f"`{name}`", nearest(name, names)))
     return value
 
 
@@ -71,43 +71,47 @@ def _item(value, key, whole, text):
         return _under_key(value, key, whole, text)
     if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
         raise Unresolved(
-            needs_evaluation(f'Indexing {_article(value)} calls its `__getitem__`, so `{text}` runs code.')
+            needs_evaluation(f"Indexing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
         )
     if type(key) not in (int, bool):
-        raise Unresolved(not_found(f'`{text}`: {_article(value)} is indexed by whole numbers'))
+        raise Unresolved(not_found(f"`{text}`: {_article(value)} is indexed by whole numbers"))
     length = length_of(value)
     if length is None:
-        raise Unresolved(needs_evaluation(f'The bounds of this range are no plain numbers, so `{text}` runs code.'))
+        raise Unresolved(needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code."))
     if not -length <= key < length:
-        raise Unresolved(not_found(f'`{text}`: `{whole}` has {length} items'))
+        raise Unresolved(not_found(f"`{text}`: `{whole}` has {length} items"))
     return value[key]
 
 
 def _article(value):
-    return f'an instance of {class_label(type(value))}'
+    return f"an instance of {class_label(type(value))}"
 
 
 def _sliced(value, bounds, text):
     if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
         raise Unresolved(
-            needs_evaluation(f'Slicing {_article(value)} calls its `__getitem__`, so `{text}` runs code.')
+            needs_evaluation(f"Slicing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
         )
     if bounds.step == 0:
-        raise Unresolved(not_found(f'`{text}`: the step of a slice is not zero'))
+        raise Unresolved(not_found(f"`{text}`: the step of a slice is not zero"))
     if type(value) is range:
         if range_parts(value) is None:
-            raise Unresolved(needs_evaluation(f'The bounds of this range are no plain numbers, so `{text}` runs code.'))
+            raise Unresolved(
+                needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code.")
+            )
         return value[bounds]
     count = len(range(*bounds.indices(len(value))))
     if count > SLICE_MAX_ITEMS:
-        raise Unresolved(needs_evaluation(f'`{text}` would copy {count} items; looking copies {SLICE_MAX_ITEMS} at most.'))
+        raise Unresolved(
+            needs_evaluation(f"`{text}` would copy {count} items; looking copies {SLICE_MAX_ITEMS} at most.")
+        )
     return value[bounds]
 
 
 def _under_key(mapping, key, whole, text):
     """The value under a key that is equal to `key`, found by comparing built-in keys and no others."""
     if not _is_hashable(key):
-        raise Unresolved(not_found(f'`{text}`: a key of this kind is never in a dict'))
+        raise Unresolved(not_found(f"`{text}`: a key of this kind is never in a dict"))
     unknown = None
     taken = _first_entries(mapping)
     for other, value in taken:
@@ -117,13 +121,13 @@ def _under_key(mapping, key, whole, text):
         else:
             unknown = other
     if len(taken) > KEY_SCAN_MAX_ENTRIES:
-        because = f'`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time.'
+        because = f"`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time."
         raise Unresolved(needs_evaluation(because))
     if unknown is not None:
         label = class_label(type(unknown))
-        raise Unresolved(needs_evaluation(f'A key of {label} in `{whole}` decides itself what it is equal to.'))
+        raise Unresolved(needs_evaluation(f"A key of {label} in `{whole}` decides itself what it is equal to."))
     keys = [other for other, _ in taken if type(other) is str] if type(key) is str else []
-    raise Unresolved(not_found(f'`{text}`', nearest(key, keys) if keys else ()))
+    raise Unresolved(not_found(f"`{text}`", nearest(key, keys) if keys else ()))
 
 
 def _first_entries(mapping):

@@ -12,8 +12,8 @@ from types import (
     WrapperDescriptorType,
 )
 
-from .contents import countable, length_of, storage_of
-from .fields import (
+from imago.looking.contents import countable, length_of, storage_of
+from imago.looking.fields import (
     ABSENT,
     class_entries,
     class_entry,
@@ -33,7 +33,7 @@ from .fields import (
     plain,
     stored,
 )
-from .limits import (
+from imago.looking.limits import (
     DOC_MAX_CHARS,
     KEPT_MAX_CHARS,
     MEMBER_MAX_PER_GROUP,
@@ -42,25 +42,25 @@ from .limits import (
     SAMPLE_ITEM_MAX_CHARS,
     SAMPLE_MAX_ITEMS,
 )
-from .signatures import called_function, signature_of
-from .source import class_line, code_place, preview_at, preview_of_code
-from .statictext import static_repr, static_text
+from imago.looking.signatures import called_function, signature_of
+from imago.looking.source import class_line, code_place, preview_at, preview_of_code
+from imago.looking.statictext import static_repr, static_text
 
 _LOADED = sys.modules
-_qualname_of = type.__dict__['__qualname__'].__get__
-_SCALARS = ('none', 'bool', 'number', 'string', 'bytes')
+_qualname_of = type.__dict__["__qualname__"].__get__
+_SCALARS = ("none", "bool", "number", "string", "bytes")
 _BUILT_IN_FUNCTIONS = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 
 
 def repr_section(value, remark, handles):
     """The static text, followed by where the value is stored if that is not where it was looked for."""
     text, truncated = static_repr(value, REPR_MAX_CHARS)
-    section = {'text': text, 'truncated': truncated, 'original_len': None if truncated else len(text)}
+    section = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
     if remark is not None:
-        section['text'] = cut(f'{text} {remark}', REPR_MAX_CHARS + 400)
-        section['original_len'] = None if truncated else len(section['text'])
+        section["text"] = cut(f"{text} {remark}", REPR_MAX_CHARS + 400)
+        section["original_len"] = None if truncated else len(section["text"])
     elif truncated and len(text) >= REPR_MAX_CHARS:
-        section['handle'] = handles.keep_repr(value)
+        section["handle"] = handles.keep_repr(value)
     return section
 
 
@@ -68,21 +68,21 @@ def size_section(value):
     """`{len}` or `{shape}` of what a built-in class measures; None for anything else."""
     shape = array_shape(value)
     if shape is not None:
-        return {'shape': shape}
+        return {"shape": shape}
     length = countable(length_of(value))
-    return None if length is None else {'len': length}
+    return None if length is None else {"len": length}
 
 
 def array_shape(value):
     """The shape of an exact numpy array, read by the array's own class; None for anything else."""
     cls = type(value)
-    if class_name(cls) != 'ndarray' or class_module(cls) != 'numpy':
+    if class_name(cls) != "ndarray" or class_module(cls) != "numpy":
         return None
-    numpy = stored(_LOADED, 'numpy')
+    numpy = stored(_LOADED, "numpy")
     own = None if numpy is ABSENT else instance_dict(numpy)
-    if own is None or stored(own, 'ndarray') is not cls:
+    if own is None or stored(own, "ndarray") is not cls:
         return None
-    shape = class_entry(cls, 'shape')
+    shape = class_entry(cls, "shape")
     return [int(extent) for extent in shape.__get__(value)] if type(shape) is GetSetDescriptorType else None
 
 
@@ -94,23 +94,23 @@ def sample_section(value, handles):
     total = storage.length(value)
     items = item_texts(value, storage, 0, SAMPLE_MAX_ITEMS)
     section = {
-        'items': items,
-        'shown': len(items),
-        'total': countable(total),
-        'truncated': total > len(items),
+        "items": items,
+        "shown": len(items),
+        "total": countable(total),
+        "truncated": total > len(items),
     }
-    if section['truncated']:
-        section['handle'] = handles.keep_items(value)
+    if section["truncated"]:
+        section["handle"] = handles.keep_items(value)
     return section
 
 
 def item_texts(value, storage, start, count):
     """The texts of at most `count` items from `start` on; `key: value` for a mapping."""
     taken = storage.take(value, start, count)
-    if storage.shape != 'mapping':
+    if storage.shape != "mapping":
         return [static_text(item, SAMPLE_ITEM_MAX_CHARS) for item in taken]
     half = SAMPLE_ITEM_MAX_CHARS // 2
-    return [f'{static_text(key, half - 1)}: {static_text(item, half - 1)}' for key, item in taken]
+    return [f"{static_text(key, half - 1)}: {static_text(item, half - 1)}" for key, item in taken]
 
 
 def members_section(value):
@@ -135,11 +135,11 @@ def group_members(data, able, dunders):
     """The contract's `Members` of names that may be too many to show."""
     shown = MEMBER_MAX_PER_GROUP
     return {
-        'data': [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, data)],
-        'callables': [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, able)],
-        'dunder_count': dunders,
-        'shown_per_group': shown,
-        'truncated': len(data) > shown or len(able) > shown,
+        "data": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, data)],
+        "callables": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, able)],
+        "dunder_count": dunders,
+        "shown_per_group": shown,
+        "truncated": len(data) > shown or len(able) > shown,
     }
 
 
@@ -168,8 +168,8 @@ def doc_section(value, kind, handles):
     if text is None:
         return None
     section = doc_text(text)
-    if section['truncated']:
-        section['handle'] = handles.keep_doc(owner)
+    if section["truncated"]:
+        section["handle"] = handles.keep_doc(owner)
     return section
 
 
@@ -177,19 +177,19 @@ def stored_doc(value):
     """The doc string that is stored for one value itself, or None."""
     if is_class(value):
         if made_by_statement(value):
-            return plain(class_entry(value, '__doc__'))
-        return plain(type.__dict__['__doc__'].__get__(value))
+            return plain(class_entry(value, "__doc__"))
+        return plain(type.__dict__["__doc__"].__get__(value))
     if type(value) is FunctionType or exactly(value, _BUILT_IN_FUNCTIONS) or type(value) is property:
         return plain(value.__doc__)
     if type(value) is MethodType:
         return stored_doc(value.__func__)
     own = instance_dict(value)
-    return None if own is None else plain(stored(own, '__doc__'))
+    return None if own is None else plain(stored(own, "__doc__"))
 
 
 def whole_doc(value):
     """The stored doc string of a value for reading on, its indentation taken off, as far as is kept of a text."""
-    return clean(_dedented((stored_doc(value) or '')[:KEPT_MAX_CHARS]))
+    return clean(_dedented((stored_doc(value) or "")[:KEPT_MAX_CHARS]))
 
 
 def doc_text(text):
@@ -198,9 +198,9 @@ def doc_text(text):
     shown = clean(_dedented(whole))
     truncated = len(shown) > DOC_MAX_CHARS or len(whole) < len(text)
     return {
-        'text': shown[:DOC_MAX_CHARS],
-        'truncated': truncated,
-        'original_len': len(shown) if len(whole) == len(text) else None,
+        "text": shown[:DOC_MAX_CHARS],
+        "truncated": truncated,
+        "original_len": len(shown) if len(whole) == len(text) else None,
     }
 
 
@@ -208,7 +208,7 @@ def _dedented(text):
     lines = text.expandtabs().splitlines()
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     margin = min(margins, default=0)
-    return '\n'.join(line.strip() if not at else line[margin:].rstrip() for at, line in enumerate(lines)).strip('\n')
+    return "\n".join(line.strip() if not at else line[margin:].rstrip() for at, line in enumerate(lines)).strip("\n")
 
 
 def callable_section(value):
@@ -225,15 +225,15 @@ def callable_section(value):
         place = (None, None, None, False) if called is None else _code_place(called.__code__)
     file, line, preview, truncated = place
     doc = stored_doc(function)
-    summary = None if doc is None else clean(_dedented(doc[:2000])).partition('\n')[0][:200]
+    summary = None if doc is None else clean(_dedented(doc[:2000])).partition("\n")[0][:200]
     return {
-        'module': _module_of(function),
-        'signature': signature_of(value),
-        'doc': summary or None,
-        'source_preview': preview,
-        'source_truncated': truncated,
-        'file': file,
-        'line': line,
+        "module": _module_of(function),
+        "signature": signature_of(value),
+        "doc": summary or None,
+        "source_preview": preview,
+        "source_truncated": truncated,
+        "file": file,
+        "line": line,
     }
 
 
@@ -258,11 +258,11 @@ def _class_place(cls):
     """Where a class statement stands, told by the functions in its body: `(file, line, preview, truncated)`."""
     if not made_by_statement(cls):
         return None, None, None, False
-    prefix = (plain(_qualname_of(cls)) or class_name(cls)) + '.'
+    prefix = (plain(_qualname_of(cls)) or class_name(cls)) + "."
     codes = [
         item.__code__
         for _, item in class_entries(cls)
-        if type(item) is FunctionType and (plain(item.__qualname__) or '').startswith(prefix)
+        if type(item) is FunctionType and (plain(item.__qualname__) or "").startswith(prefix)
     ]
     if not codes:
         return None, None, None, False

@@ -5,19 +5,19 @@ printers of user classes are called, in a guarded stretch of time; where one fai
 instead, and the text says so. A result is never lost to its printer.
 """
 
-from .contents import countable, exactly_built_in, length_of, storage_of
-from .deadline import DeadlineExceeded
-from .failures import describe_error
-from .fields import class_label, clean, exactly, plain, type_facts
-from .kinds import kind_of
-from .limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SECTION_SECONDS
-from .sections import array_shape
-from .statictext import static_repr, static_text
+from imago.looking.contents import countable, exactly_built_in, length_of, storage_of
+from imago.looking.deadline import DeadlineExceeded
+from imago.looking.failures import describe_error
+from imago.looking.fields import class_label, clean, exactly, plain, type_facts
+from imago.looking.kinds import kind_of
+from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SECTION_SECONDS
+from imago.looking.sections import array_shape
+from imago.looking.statictext import static_repr, static_text
 
 _DEEPEST = 50
 _PRINTED_AS_WHOLE = 200_000
 """Bits of the largest int that is written out in decimal, which nothing can interrupt."""
-_SCALARS = ('none', 'bool', 'number')
+_SCALARS = ("none", "bool", "number")
 _LONG_TEXT = 200
 
 
@@ -25,12 +25,12 @@ def show(value, handles, guard):
     """The contract's `Shown` of a value. Its printer runs under `guard`; whatever that does, there is an answer."""
     handles.let_go()
     text = printed(value, handles, guard, SECTION_SECONDS)
-    shown = {'repr': text, 'type': type_facts(value)}
+    shown = {"repr": text, "type": type_facts(value)}
     if is_worth_a_handle(value):
-        shown['handle'] = handles.keep_value(value)
+        shown["handle"] = handles.keep_value(value)
         preview = preview_of(value)
         if preview is not None:
-            shown['preview'] = preview
+            shown["preview"] = preview
     return shown
 
 
@@ -40,7 +40,7 @@ def is_worth_a_handle(value):
     if kind in _SCALARS:
         return False
     length = length_of(value)
-    if kind in ('string', 'bytes'):
+    if kind in ("string", "bytes"):
         return length is None or length > _LONG_TEXT
     return length is None or length > 0
 
@@ -49,35 +49,35 @@ def preview_of(value):
     """`list, len 10000000`, or `ndarray, shape (3, 2)`; None for what has no size."""
     shape = array_shape(value)
     if shape is not None:
-        return f'{class_label(type(value))}, shape {tuple(shape)}'
+        return f"{class_label(type(value))}, shape {tuple(shape)}"
     length = countable(length_of(value))
-    return None if length is None else f'{class_label(type(value))}, len {length}'
+    return None if length is None else f"{class_label(type(value))}, len {length}"
 
 
 def printed(value, handles, guard, seconds):
     """The contract's `Text` of what the value's own printer says, with a handle for what did not fit."""
     quick = _quick(value)
     if quick is not None:
-        return {'text': quick, 'truncated': False, 'original_len': len(quick)}
+        return {"text": quick, "truncated": False, "original_len": len(quick)}
     page = _Printout(KEPT_MAX_CHARS)
     try:
         with guard(seconds):
             page.print(value)
     except DeadlineExceeded:
-        return fallback(value, f'Its printer took longer than {seconds:g} s.')
+        return fallback(value, f"Its printer took longer than {seconds:g} s.")
     except RecursionError as error:
         return fallback(value, describe_error(error))
-    whole = clean(''.join(page.parts))
+    whole = clean("".join(page.parts))
     truncated = len(whole) > REPR_MAX_CHARS or page.truncated
     text = {
-        'text': whole[:REPR_MAX_CHARS],
-        'truncated': truncated,
-        'original_len': None if page.truncated else len(whole),
+        "text": whole[:REPR_MAX_CHARS],
+        "truncated": truncated,
+        "original_len": None if page.truncated else len(whole),
     }
     if len(whole) > REPR_MAX_CHARS:
-        text['handle'] = handles.keep_text(whole)
+        text["handle"] = handles.keep_text(whole)
     if page.error is not None:
-        text['error'] = page.error
+        text["error"] = page.error
     return text
 
 
@@ -85,10 +85,10 @@ def fallback(value, error):
     """What is stored, for a value whose printer failed; `error` says how it did."""
     text, truncated = static_repr(value, REPR_MAX_CHARS)
     return {
-        'text': text,
-        'truncated': truncated,
-        'original_len': None if truncated else len(text),
-        'error': error,
+        "text": text,
+        "truncated": truncated,
+        "original_len": None if truncated else len(text),
+        "error": error,
     }
 
 
@@ -161,13 +161,13 @@ class _Printout:
             raise
         except BaseException as error:  # SystemExit of a printer must not end the evaluation that shows its result.
             if self.error is None:
-                self.error = f'The printer of {class_label(type(value))} raised {describe_error(error)}'
+                self.error = f"The printer of {class_label(type(value))} raised {describe_error(error)}"
             return static_text(value, REPR_MAX_CHARS)
 
     def container(self, value, storage):
         if id(value) in self.path or len(self.path) >= _DEEPEST:
             self.truncated = self.truncated or id(value) not in self.path
-            self.write(f'{storage.opening}...{storage.closing}')
+            self.write(f"{storage.opening}...{storage.closing}")
             return
         length = storage.length(value)
         if length == 0 and storage.empty is not None:
@@ -182,12 +182,12 @@ class _Printout:
                 break
             for index, item in enumerate(items, start):
                 if index:
-                    self.write(', ')
-                if storage.shape == 'mapping':
+                    self.write(", ")
+                if storage.shape == "mapping":
                     self.value(item[0])
-                    self.write(': ')
+                    self.write(": ")
                     item = item[1]
                 self.value(item)
             start += len(items)
         self.path.pop()
-        self.write(',)' if storage.closing == ')' and length == 1 else storage.closing)
+        self.write(",)" if storage.closing == ")" and length == 1 else storage.closing)

@@ -11,7 +11,7 @@ from types import (
     WrapperDescriptorType,
 )
 
-from .fields import (
+from imago.looking.fields import (
     ABSENT,
     class_label,
     class_lookup,
@@ -23,8 +23,8 @@ from .fields import (
     stored,
     type_facts,
 )
-from .limits import NAME_MAX_CHARS, SIGNATURE_MAX_CHARS
-from .statictext import static_text
+from imago.looking.limits import NAME_MAX_CHARS, SIGNATURE_MAX_CHARS
+from imago.looking.statictext import static_text
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORD = 0x08
@@ -50,24 +50,24 @@ def signature_of(value):
 def called_function(value):
     """The Python function that a call of a class or of an instance ends in, as stored, or None."""
     if is_class(value):
-        if class_lookup(type(value), '__call__')[0] is not type:
+        if class_lookup(type(value), "__call__")[0] is not type:
             return None
-        for name in ('__init__', '__new__'):
+        for name in ("__init__", "__new__"):
             found = class_lookup(value, name)
             if found is not None and found[0] is not object:
                 function = found[1]
                 if type(function) is staticmethod:
-                    function = staticmethod.__dict__['__func__'].__get__(function)
+                    function = staticmethod.__dict__["__func__"].__get__(function)
                 return function if type(function) is FunctionType else None
         return None
-    found = class_lookup(type(value), '__call__')
+    found = class_lookup(type(value), "__call__")
     return found[1] if found is not None and type(found[1]) is FunctionType else None
 
 
 def function_signature(function, bound=0):
     """The signature of a Python function; the first `bound` positional parameters are taken already."""
     code = function.__code__
-    names = [cut(plain(name) or '?', NAME_MAX_CHARS) for name in code.co_varnames]
+    names = [cut(plain(name) or "?", NAME_MAX_CHARS) for name in code.co_varnames]
     positional, keyword = code.co_argcount, code.co_kwonlyargcount
     notes = _annotations(function)
     defaults = _default_texts(function.__defaults__, positional)
@@ -75,21 +75,21 @@ def function_signature(function, bound=0):
     for index in range(bound, positional):
         parts.append(_parameter(names[index], notes, defaults.get(index)))
         if index == code.co_posonlyargcount - 1:
-            parts.append('/')
+            parts.append("/")
     rest = positional + keyword
     if code.co_flags & _VAR_POSITIONAL:
-        parts.append(_parameter('*' + names[rest], notes, None))
+        parts.append(_parameter("*" + names[rest], notes, None))
         rest += 1
     elif keyword:
-        parts.append('*')
+        parts.append("*")
     named = function.__kwdefaults__
     for name in names[positional : positional + keyword]:
         default = stored(named, name) if inherits(named, dict) else ABSENT
         parts.append(_parameter(name, notes, None if default is ABSENT else static_text(default, _DEFAULT_ROOM)))
     if code.co_flags & _VAR_KEYWORD:
-        parts.append(_parameter('**' + names[rest], notes, None))
-    returned = f' -> {notes["return"]}' if 'return' in notes else ''
-    return cut(f'({", ".join(parts)}){returned}', SIGNATURE_MAX_CHARS)
+        parts.append(_parameter("**" + names[rest], notes, None))
+    returned = f" -> {notes['return']}" if "return" in notes else ""
+    return cut(f"({', '.join(parts)}){returned}", SIGNATURE_MAX_CHARS)
 
 
 def _default_texts(defaults, positional):
@@ -101,10 +101,10 @@ def _default_texts(defaults, positional):
 
 
 def _parameter(name, notes, default):
-    note = notes.get(name.lstrip('*'))
+    note = notes.get(name.lstrip("*"))
     if note is None:
-        return name if default is None else f'{name}={default}'
-    return f'{name}: {note}' if default is None else f'{name}: {note} = {default}'
+        return name if default is None else f"{name}={default}"
+    return f"{name}: {note}" if default is None else f"{name}: {note} = {default}"
 
 
 def _annotations(function):
@@ -114,7 +114,7 @@ def _annotations(function):
     found = function.__annotations__
     if not inherits(found, dict):
         return {}
-    names = [*function.__code__.co_varnames[:64], 'return']
+    names = [*function.__code__.co_varnames[:64], "return"]
     texts = ((name, stored(found, name)) for name in names if type(name) is str)
     return {name: annotation_text(note) for name, note in texts if note is not ABSENT}
 
@@ -124,24 +124,24 @@ def annotation_text(note, depth=0):
     if type(note) is str:
         return cut(note, NAME_MAX_CHARS)
     if note is None or note is type(None):
-        return 'None'
+        return "None"
     if note is ...:
-        return '...'
+        return "..."
     if depth > _DEEPEST:
-        return '…'
+        return "…"
     if type(note) is GenericAlias:
         members = GenericAlias.__dict__
-        return _subscripted(members['__origin__'].__get__(note), members['__args__'].__get__(note), depth)
+        return _subscripted(members["__origin__"].__get__(note), members["__args__"].__get__(note), depth)
     if is_class(note):
         return class_label(note)
-    if type_facts(note)['module'] == 'typing':
+    if type_facts(note)["module"] == "typing":
         return _typing_text(note, depth)
     if type(note) is type(_UNION) and _UNION is not None:
-        return ' | '.join(annotation_text(part, depth + 1) for part in type(note).__dict__['__args__'].__get__(note))
+        return " | ".join(annotation_text(part, depth + 1) for part in type(note).__dict__["__args__"].__get__(note))
     return static_text(note, _DEFAULT_ROOM)
 
 
-_UNION = eval('int | str') if sys.version_info >= (3, 10) else None
+_UNION = eval("int | str") if sys.version_info >= (3, 10) else None
 
 
 def _typing_text(note, depth):
@@ -149,16 +149,16 @@ def _typing_text(note, depth):
     own = instance_dict(note)
     if own is None:
         return static_text(note, _DEFAULT_ROOM)
-    name, origin, args = (stored(own, key) for key in ('_name', '__origin__', '__args__'))
+    name, origin, args = (stored(own, key) for key in ("_name", "__origin__", "__args__"))
     if type(args) is tuple:
-        if type(name) is str and name != 'Optional':
+        if type(name) is str and name != "Optional":
             return _subscripted_text(name, args, depth)
-        if type_facts(note)['name'] == '_UnionGenericAlias':
-            return ' | '.join(annotation_text(part, depth + 1) for part in args)
+        if type_facts(note)["name"] == "_UnionGenericAlias":
+            return " | ".join(annotation_text(part, depth + 1) for part in args)
         return _subscripted(origin, args, depth)
     if type(name) is str:
         return cut(name, NAME_MAX_CHARS)
-    name = stored(own, '__name__')
+    name = stored(own, "__name__")
     return cut(name, NAME_MAX_CHARS) if type(name) is str else static_text(note, _DEFAULT_ROOM)
 
 
@@ -168,7 +168,7 @@ def _subscripted(origin, args, depth):
 
 def _subscripted_text(name, args, depth):
     args = args if type(args) is tuple else ()
-    return cut(f'{name}[{", ".join(annotation_text(part, depth + 1) for part in args[:16])}]', NAME_MAX_CHARS)
+    return cut(f"{name}[{', '.join(annotation_text(part, depth + 1) for part in args[:16])}]", NAME_MAX_CHARS)
 
 
 def _compiled_signature(text):
@@ -176,9 +176,9 @@ def _compiled_signature(text):
     text = plain(text)
     if text is None:
         return None
-    for bound in ('$self', '$module', '$type', '$cls'):
-        if text.startswith(f'({bound}'):
+    for bound in ("$self", "$module", "$type", "$cls"):
+        if text.startswith(f"({bound}"):
             rest = text[len(bound) + 1 :]
-            rest = rest[3:] if rest.startswith(', /') else rest
-            text = '(' + rest.lstrip(', ')
+            rest = rest[3:] if rest.startswith(", /") else rest
+            text = "(" + rest.lstrip(", ")
     return cut(text, SIGNATURE_MAX_CHARS)

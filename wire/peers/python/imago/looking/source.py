@@ -13,13 +13,13 @@ from itertools import islice
 from os import stat
 from stat import S_ISREG
 
-from .fields import ABSENT, clean, plain, stored
-from .limits import SOURCE_PREVIEW_MAX_CHARS
+from imago.looking.fields import ABSENT, clean, plain, stored
+from imago.looking.limits import SOURCE_PREVIEW_MAX_CHARS
 
 _FILE_MAX_BYTES = 8 * 1024 * 1024
 _BLOCK_MAX_LINES = 200
-_DECLARED = re.compile(rb'(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)')
-_LATIN = (b'latin-1', b'latin1', b'iso-8859-1', b'iso8859-1', b'l1')
+_DECLARED = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+_LATIN = (b"latin-1", b"latin1", b"iso-8859-1", b"iso8859-1", b"l1")
 
 
 def code_place(code):
@@ -44,14 +44,14 @@ def preview_at(file, first):
     lines = _lines(file, first, _BLOCK_MAX_LINES)
     if not lines:
         return None, False
-    text = clean(''.join(_block(_as_many_as_fit(lines))).rstrip('\n'))
+    text = clean("".join(_block(_as_many_as_fit(lines))).rstrip("\n"))
     return text[:SOURCE_PREVIEW_MAX_CHARS], len(text) > SOURCE_PREVIEW_MAX_CHARS
 
 
 def class_line(file, name, before):
     """The line on which the class statement of `name` begins, searched upwards from the first code in its body."""
     lines = _lines(file, max(1, before - 2000), min(before, 2000))
-    pattern = re.compile(rf'\s*class\s+{re.escape(name)}\b')
+    pattern = re.compile(rf"\s*class\s+{re.escape(name)}\b")
     for back, line in enumerate(reversed(lines or [])):
         if pattern.match(line):
             return before - back if before <= 2000 else before - back - 1
@@ -84,7 +84,7 @@ def _lines(file, first, count):
     if type(cached) is tuple and len(cached) == 4 and type(cached[2]) is list:
         lines = cached[2][first - 1 : first - 1 + count]
         return lines if all(type(line) is str for line in lines) else None
-    if cached is not ABSENT or file.startswith('<'):
+    if cached is not ABSENT or file.startswith("<"):
         return None
     try:
         facts = stat(file)
@@ -93,7 +93,7 @@ def _lines(file, first, count):
         with open_code(file) as stream:
             head = stream.read(1000)
             stream.seek(0)
-            with TextIOWrapper(stream, _encoding(head), errors='replace') as text:
+            with TextIOWrapper(stream, _encoding(head), errors="replace") as text:
                 return list(islice(text, first - 1, first - 1 + count))
     except (OSError, ValueError):
         return None
@@ -102,4 +102,4 @@ def _lines(file, first, count):
 def _encoding(head):
     """Any other encoding would be asked of the codecs that the program may have registered."""
     declared = _DECLARED.match(head)
-    return 'latin-1' if declared is not None and declared.group(1).lower() in _LATIN else 'utf-8-sig'
+    return "latin-1" if declared is not None and declared.group(1).lower() in _LATIN else "utf-8-sig"

@@ -4,11 +4,18 @@ Built-in values look as Python prints them. Anything else is shown by its type a
 `<app.Order id=7, items=[…3]>`: never by its own printer, which is code.
 """
 
-from .contents import exactly_built_in, storage_of
-from .fields import class_label, class_lookup, clean, cut, inherits, instance_fields
-from .familiar import familiar_text
-from .leaves import leaf_text, scalar_text
-from .limits import NAME_MAX_CHARS, REPR_MAX_ITEMS
+from imago.looking.contents import exactly_built_in, storage_of
+from imago.looking.familiar import familiar_text
+from imago.looking.fields import (
+    class_label,
+    class_lookup,
+    clean,
+    cut,
+    inherits,
+    instance_fields,
+)
+from imago.looking.leaves import leaf_text, scalar_text
+from imago.looking.limits import NAME_MAX_CHARS, REPR_MAX_ITEMS
 
 _DEEPEST = 5
 _FIELDS = 24
@@ -18,7 +25,7 @@ _FIELD_ROOM = 100
 def static_text(value, limit):
     """`value` in at most `limit` characters, for a place where only one text fits. Runs no user code."""
     text, truncated = static_repr(value, limit)
-    return text[: limit - 1] + '…' if truncated and len(text) >= limit else text
+    return text[: limit - 1] + "…" if truncated and len(text) >= limit else text
 
 
 def static_repr(value, limit):
@@ -28,7 +35,7 @@ def static_repr(value, limit):
         page.value(value, 0)
     except _Full:
         pass
-    return ''.join(page.parts), page.truncated
+    return "".join(page.parts), page.truncated
 
 
 class _Full(Exception):
@@ -67,7 +74,7 @@ class _Page:
 
     def container(self, value, storage, depth):
         if id(value) in self.path:
-            self.write(f'{storage.opening}...{storage.closing}')
+            self.write(f"{storage.opening}...{storage.closing}")
             return
         length = storage.length(value)
         if depth >= _DEEPEST and length:
@@ -81,31 +88,31 @@ class _Page:
         items = storage.take(value, 0, REPR_MAX_ITEMS)
         for index, item in enumerate(items):
             if index:
-                self.write(', ')
-            if storage.shape == 'mapping':
+                self.write(", ")
+            if storage.shape == "mapping":
                 self.value(item[0], depth + 1)
-                self.write(': ')
+                self.write(": ")
                 item = item[1]
             self.value(item, depth + 1)
         self.path.pop()
         if length > len(items):
             self.truncated = True
-            self.write(f', … +{length - len(items)}')
-        self.write(',)' if storage.closing == ')' and len(items) == 1 else storage.closing)
+            self.write(f", … +{length - len(items)}")
+        self.write(",)" if storage.closing == ")" and len(items) == 1 else storage.closing)
 
     def elided(self, storage, length):
         self.truncated = True
-        self.write(f'{storage.opening}…{length}{storage.closing}')
+        self.write(f"{storage.opening}…{length}{storage.closing}")
 
     def instance(self, value, storage, depth):
         """`<app.Order id=7, items=[…3]>`; what a subclass of a built-in class holds comes before its fields."""
-        self.write(f'<{class_label(type(value))}')
+        self.write(f"<{class_label(type(value))}")
         if id(value) in self.path:
-            self.write(' ...>')
+            self.write(" ...>")
             return
         if depth >= _DEEPEST:
             self.truncated = True
-            self.write(' …>')
+            self.write(" …>")
             return
         self.path.append(id(value))
         names = _tuple_fields(value)
@@ -114,15 +121,15 @@ class _Page:
         else:
             scalar = scalar_text(value, self.room)
             if scalar is not None:
-                self.write(f' {scalar}')
+                self.write(f" {scalar}")
             elif storage is not None:
-                self.write(' ')
+                self.write(" ")
                 self.container_of(value, storage, depth)
             elif inherits(value, BaseException):
                 self.arguments(value)
             self.fields(instance_fields(value, _FIELDS + 1))
         self.path.pop()
-        self.write('>')
+        self.write(">")
 
     def container_of(self, value, storage, depth):
         """The items of `value` alone; it is on the path already, as the instance that it is."""
@@ -131,16 +138,16 @@ class _Page:
         self.path.append(id(value))
 
     def arguments(self, error):
-        self.write(' ')
+        self.write(" ")
         self.container(_args_of(error), storage_of(()), _DEEPEST - 1)
 
     def fields(self, pairs):
         for index, (name, value) in enumerate(pairs):
             if index == _FIELDS:
                 self.truncated = True
-                self.write(', …')
+                self.write(", …")
                 return
-            self.write(f'{", " if index else " "}{cut(name, NAME_MAX_CHARS)}=')
+            self.write(f"{', ' if index else ' '}{cut(name, NAME_MAX_CHARS)}=")
             self.field(value)
 
     def field(self, value):
@@ -158,11 +165,11 @@ class _Page:
                 self.container(value, storage, _DEEPEST)
             return
         self.truncated = True
-        self.write(f'<{class_label(type(value))} …>')
+        self.write(f"<{class_label(type(value))} …>")
 
 
 def _args_of(error):
-    args = BaseException.__dict__['args'].__get__(error)
+    args = BaseException.__dict__["args"].__get__(error)
     return args if type(args) is tuple else ()
 
 
@@ -170,7 +177,7 @@ def _tuple_fields(value):
     """The field names of a named tuple, as its class stores them, or None."""
     if not inherits(value, tuple):
         return None
-    found = class_lookup(type(value), '_fields')
+    found = class_lookup(type(value), "_fields")
     names = None if found is None else found[1]
     if type(names) is not tuple or len(names) != tuple.__len__(value):
         return None
