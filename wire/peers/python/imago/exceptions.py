@@ -26,7 +26,7 @@ NOTES = 10
 CAUSES = 5
 CHAIN = 20
 #: Seconds that the exception's own printer may take.
-PATIENCE = 2.0
+PATIENCE = 1.0
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

@@ -195,7 +195,7 @@ class Link:
         text = json.dumps(message)
         size = self.limits['chunk']
         if len(text) <= size:
-            self.raw.send_body(text.encode())
+            self.send(message)
             return
         for start in range(0, len(text), size):
             last = start + size >= len(text)
@@ -229,6 +229,9 @@ class Link:
         self._reader.join(WAIT)
         self.raw.close()
 
+    def unpack_chunks(self, pieces):
+        return json.loads(''.join(pieces))
+
     def _read(self):
         try:
             while True:
@@ -243,7 +246,7 @@ class Link:
             pieces.append(message['data'])
             self.log.append(message)
             if message['last']:
-                self._take(json.loads(''.join(self._chunks.pop(message['stream']))))
+                self._take(self.unpack_chunks(self._chunks.pop(message['stream'])))
             return
         self.log.append(message)
         if kind == 'event':

@@ -157,7 +157,7 @@ class Signals(KernelCase):
         self.assertEqual(call.answer()['type'], 'interrupted')
 
     def test_fault_5_a_late_sigint_of_the_daemons_does_not_hit_another_call(self):
-        for _ in range(10):
+        for _ in range(4):
             first = self.link.start('1')
             self.link.call('interrupt', call=first.name).answer()
             first.answer()
@@ -187,12 +187,12 @@ class Beside(unittest.TestCase):
         with Kernel(script='import time\nbeats = 0\nwhile True:\n    beats += 1\n    time.sleep(0.001)\n') as kernel:
             link = kernel.link
             chance = random.Random(3)
-            for _ in range(60):
+            for _ in range(20):
                 call = link.start(LOOP)
                 call.until_printed('on')
                 call.cancel()
                 self.assertEqual(call.answer()['type'], 'interrupted')
-            for _ in range(150):
+            for _ in range(80):
                 first = link.start('n = 0\nfor i in range(%d): n += i' % chance.randrange(1, 4000))
                 second = link.start('print("x")\nm = 0\nfor i in range(2000): m += i\nm')
                 first.cancel()

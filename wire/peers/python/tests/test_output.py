@@ -98,10 +98,15 @@ class WithoutCredit(unittest.TestCase):
             link.credit = False
             link.value('import resource, sys; line = "x" * 99')
             before = int(link.value('resource.getrusage(resource.RUSAGE_SELF).ru_maxrss'))
-            call = link.start('for n in range(1000000): print(line)\n"through"')
+            call = link.start('for n in range(300000): print(line)\n"through"')
+            until(lambda: link.call('status').answer() == {'running': None, 'queued': 0})
+            self.assertEqual(call.answers.qsize(), 0)
+            link.send({'type': 'credit', 'id': call.number, 'bytes': 16 * 1024 * 1024})
             self.assertEqual(call.answer()['values'][0]['repr']['text'], "'through'")
             kept = sum(len(event['text']) for event in call.events if event['type'] == 'output')
-            self.assertLessEqual(kept, 1024 * 1024)
+            self.assertLessEqual(kept, 2 * 1024 * 1024)
+            lost = sum(event['characters'] for event in call.events if event['type'] == 'dropped')
+            self.assertEqual(kept + lost, 300000 * 100)
             after = int(link.value('resource.getrusage(resource.RUSAGE_SELF).ru_maxrss'))
             unit = 1024 * 1024 if sys.platform == 'darwin' else 1024
             self.assertLess((after - before) / unit, 16)
@@ -133,8 +138,15 @@ class WithoutCredit(unittest.TestCase):
             size = sum(len(json.dumps(m, ensure_ascii=False, separators=(',', ':')).encode()) for m in events)
             self.assertGreater(size, 0)
             self.assertLessEqual(size, 700)
+            link.send({'type': 'credit', 'id': call.number, 'bytes': 1024 * 1024})
             call.cancel()
             call.answer()
+
+    def test_an_answer_does_not_wait_for_ever_for_credit(self):
+        with Kernel(welcome={'credit': 700}) as kernel:
+            kernel.link.credit = False
+            call = kernel.link.start('print("x" * 10000); "end"')
+            self.assertEqual(call.answer()['values'][0]['repr']['text'], "'end'")
 
     def test_fault_23_a_daemon_that_stops_reading_does_not_stop_the_code(self):
         with Kernel(welcome={'credit': 64 * 1024 * 1024}) as kernel:

@@ -1,0 +1,3 @@
+import { plainPython, testPeerUnder } from '../support/python-peer.ts'
+
+testPeerUnder('plain python3', plainPython())
