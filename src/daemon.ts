@@ -8,6 +8,7 @@ import { type Config, readConfig } from './config.ts'
 import { openCalls } from './core/call.ts'
 import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
+import { openPolicy } from './core/policy.ts'
 import { openRegistry } from './core/registry.ts'
 import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
@@ -20,7 +21,6 @@ import { living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
-import { openPolicy } from './rules.ts'
 
 export interface DaemonOptions {
   readonly paths: Paths

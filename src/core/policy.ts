@@ -1,9 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
 import { LEVELS } from '../../tools/define.ts'
-import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { DECISIONS, EFFECTS, type Rule } from './gate.ts'
 
 /** What holds for callers in one project. */
@@ -16,71 +15,67 @@ export interface Rules {
 }
 
 /**
- * What may run: `policy.toml` of the user, then `.imago/policy.toml` of the project, which may only tighten. Both are
- * read again when they change. A file that is missing says nothing; one that cannot be read, or has anything in it
- * that is not policy, is a problem, and a problem forbids whatever is not safe.
+ * What may run: the user's `policy.toml`, then the project's `imago.toml`, which may only tighten. A rule is in force as
+ * soon as it is written. A file that is missing says nothing; one that cannot be read, or has anything in it that is
+ * not policy, is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
   rulesFor(root: string): Rules
 }
 
-export interface PolicyOptions {
-  /** Where the user's `policy.toml` is. */
-  readonly configDir: string
-  readonly clock?: Clock
-}
-
-/** How often the files are looked at, in milliseconds. */
-const FRESH_MS = 1_000
 const FILE_BYTES = 256 * 1024
 
-export function openPolicy({ configDir, clock = SYSTEM_CLOCK }: PolicyOptions): Policy {
+/** The policy of the user whose `policy.toml` is in that directory. */
+export function openPolicy(configDir: string): Policy {
   const userFile = join(configDir, 'policy.toml')
-  const known = new Map<string, { readonly rules: Rules; readonly marks: string; checked: number }>()
+  const projects = new Map<string, { readonly file: string; rules: Rules; marks: string }>()
+
+  function project(root: string) {
+    const file = join(root, 'imago.toml')
+    const made = { file, rules: { rules: [], problem: undefined, userFile }, marks: '' }
+    projects.set(root, made)
+    return made
+  }
 
   return {
     rulesFor(root) {
-      const now = clock.now()
-      const before = known.get(root)
-      if (before !== undefined && now - before.checked < FRESH_MS) return before.rules
-      const projectFile = join(root, '.imago', 'policy.toml')
-      const marks = `${markOf(userFile)} ${markOf(projectFile)}`
-      if (before !== undefined && before.marks === marks) {
-        before.checked = now
-        return before.rules
-      }
-      const rules = readRules({ userFile, projectFile, root })
-      known.set(root, { rules, marks, checked: now })
-      return rules
+      const known = projects.get(root) ?? project(root)
+      const marks = `${markOf(userFile)} ${markOf(known.file)}`
+      if (known.marks === marks) return known.rules
+      known.rules = readRules(
+        { type: 'user', file: userFile, folder: configDir },
+        { type: 'project', file: known.file, folder: root },
+      )
+      known.marks = marks
+      return known.rules
     },
   }
 }
 
 /** Changes when the file does. */
 function markOf(file: string): string {
-  const stat = statSync(file, { throwIfNoEntry: false, bigint: true })
-  return stat === undefined ? 'none' : `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-}
-
-function readRules(o: { userFile: string; projectFile: string; root: string }): Rules {
-  const { userFile, projectFile, root } = o
   try {
-    const rules = [
-      ...readFile({ type: 'user', file: userFile, base: undefined }),
-      ...readFile({ type: 'project', file: projectFile, base: root }),
-    ]
-    return { rules, problem: undefined, userFile }
+    const stat = statSync(file, { throwIfNoEntry: false })
+    return stat === undefined ? 'none' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    return { rules: [], problem, userFile }
+    return messageOf(error)
   }
 }
 
 interface PolicyFile {
   readonly type: 'user' | 'project'
   readonly file: string
-  /** What relative paths are relative to; without it they are refused. */
-  readonly base: string | undefined
+  /** What relative paths count from. */
+  readonly folder: string
+}
+
+function readRules(user: PolicyFile, project: PolicyFile): Rules {
+  const userFile = user.file
+  try {
+    return { rules: [...readFile(user), ...readFile(project)], problem: undefined, userFile }
+  } catch (error) {
+    return { rules: [], problem: messageOf(error), userFile }
+  }
 }
 
 function readFile(of: PolicyFile): Rule[] {
@@ -99,11 +94,11 @@ function textOf(file: string): string | undefined {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
+    throw new Error(`${file} cannot be read: ${messageOf(error)}.`)
   }
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new Error(`${file} is not a regular file.`)
+    if (!stat.isFile()) throw new Error(`${file} cannot be read: it is not a regular file.`)
     if (stat.size > FILE_BYTES) throw new Error(`${file} is larger than ${FILE_BYTES} bytes.`)
     return readFileSync(fd, 'utf8')
   } finally {
@@ -117,7 +112,7 @@ function tomlOf(file: string, text: string): unknown {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     const [first = 'not TOML'] = error.message.split('\n')
-    throw new Error(`${file}, line ${error.line}: ${first}.`)
+    throw new Error(`${file}, line ${error.line}, is not TOML: ${first}.`)
   }
 }
 
@@ -142,19 +137,25 @@ const written = z.strictObject({
 const policyShape = z.strictObject({ rule: z.array(written).max(1_000).default([]) })
 
 function ruleOf(rule: z.output<typeof written>, number: number, of: PolicyFile): Rule {
-  const { type, file } = of
-  const where = `${file}: rule ${number}`
-  if (type === 'project' && rule.decision === 'allow')
-    throw new Error(`${where} says "allow", and a project's policy may only tighten: use "ask" or "deny".`)
-  if (MATCHERS.every(matcher => rule[matcher] === undefined))
-    throw new Error(`${where} matches everything; say which ${MATCHERS.join(', ')} it is for.`)
-  return { ...rule, path: pathOf(rule.path, where, of), from: { type, file, number } }
+  const { type, file, folder } = of
+  const { decision, path } = rule
+  if (decision === 'allow') mayAllow(rule, { type, where: `${file}: rule ${number}` })
+  return {
+    ...rule,
+    ...(path !== undefined && { path: resolve(folder, path) }),
+    from: { type, file, number },
+  }
 }
 
-function pathOf(path: string | undefined, where: string, { base }: PolicyFile): string | undefined {
-  if (path === undefined || isAbsolute(path)) return path === undefined ? path : resolve(path)
-  if (base === undefined) throw new Error(`${where} has the path ${path}, which is not absolute.`)
-  return resolve(base, path)
+/** A rule that loosens is the user's alone, and says what it is about. */
+function mayAllow(
+  rule: z.output<typeof written>,
+  { type, where }: { type: PolicyFile['type']; where: string },
+): void {
+  if (type === 'project')
+    throw new Error(`${where} says "allow", and a project may only tighten: use "ask" or "deny".`)
+  if (MATCHERS.every(matcher => rule[matcher] === undefined))
+    throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
 }
 
 function firstProblem(error: z.ZodError): string {
@@ -166,3 +167,5 @@ function firstProblem(error: z.ZodError): string {
     return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy`
   return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')
 }
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -154,7 +154,7 @@ test('what nobody could be asked about names the rule that would allow it, and t
 test('where a rule asks, the answer names that rule: no other could allow it', async () => {
   const { run, root } = rig({ projectPolicy: '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n' })
   const { message } = errorOf(await run('eval_expr', { expr: 'x' }))
-  assert.match(message, `Rule 1 of ${root}/.imago/policy.toml asks`)
+  assert.match(message, `Rule 1 of ${root}/imago.toml asks`)
 })
 
 test('a rule for one kernel holds for it alone, also where the caller names none', async () => {

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
+import { openPolicy } from '../../src/core/policy.ts'
 import { guard } from '../../src/guard.ts'
 import { findRoot, PACKAGE_ROOT } from '../../src/paths.ts'
-import { openPolicy } from '../../src/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('configuration')
@@ -41,41 +41,6 @@ test('the rules of docs/configuration.md are accepted, from either file', () => 
       ['ask', 'project', join(root, 'secrets')],
     ],
   )
-})
-
-test('a rule is in force once it is written, and no longer once it is gone', () => {
-  const config = place('changing', {})
-  const policy = openPolicy(config)
-  const count = () => policy.rulesFor(folder).rules.length
-  assert.is(count(), 0)
-  writeFileSync(join(config, 'policy.toml'), '[[rule]]\ndecision = "ask"\n')
-  assert.is(count(), 1)
-  rmSync(join(config, 'policy.toml'))
-  assert.is(count(), 0)
-})
-
-for (const [what, text, says] of [
-  [
-    'a misspelt key',
-    '[[rule]]\ndecision = "deny"\ntol = "x"\n',
-    /policy\.toml: there is no key rule\.0\.tol/,
-  ],
-  ['a decision that there is not', '[[rule]]\ndecision = "maybe"\n', /rule\.0\.decision/],
-  ['a rule without a decision', '[[rule]]\ntool = "x"\n', /rule\.0\.decision/],
-  ['what is not TOML', '[[rule]\n', /is not TOML/],
-] as const)
-  test(`${what} in policy.toml is a problem of the whole policy, not an absence of rules`, () => {
-    const config = place('broken', { 'policy.toml': text })
-    assert.match(openPolicy(config).rulesFor(folder).problem ?? '', says)
-  })
-
-test('a policy that cannot be read is a problem until it can be', () => {
-  const config = place('unreadable', {})
-  mkdirSync(join(config, 'policy.toml'))
-  const policy = openPolicy(config)
-  assert.match(policy.rulesFor(folder).problem ?? '', /cannot be read/)
-  rmSync(join(config, 'policy.toml'), { recursive: true })
-  assert.is(policy.rulesFor(folder).problem, undefined)
 })
 
 test('a project is the nearest folder upwards that is marked, below the home directory', () => {

@@ -90,9 +90,9 @@ export function toolAt(level: Level, more: { raise?: Level; outcome?: () => Outc
 export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}): CallsRig {
   const folder = mkdtempSync(join(tmpdir(), 'imago-core-'))
   const root = join(folder, 'project')
-  mkdirSync(join(root, '.imago'), { recursive: true })
+  mkdirSync(root)
   if (more.policy !== undefined) writeFileSync(join(folder, 'policy.toml'), more.policy)
-  if (more.projectPolicy !== undefined) writeFileSync(join(root, '.imago/policy.toml'), more.projectPolicy)
+  if (more.projectPolicy !== undefined) writeFileSync(join(root, 'imago.toml'), more.projectPolicy)
   const kernel = new FakeKernel(script)
   const clock = new HandClock()
   const journal: Journal = openJournal({
@@ -109,7 +109,7 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
         return { name: name ?? 'main', kernel }
       },
     },
-    policy: openPolicy({ configDir: folder, clock }),
+    policy: openPolicy(folder),
     journal,
     stateDir: folder,
     log: (message, error) => faults.push({ message, error }),
