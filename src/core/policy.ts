@@ -46,7 +46,8 @@ export function openPolicy(configDir: string): Policy {
         { type: 'user', file: userFile, folder: configDir },
         { type: 'project', file: known.file, folder: root },
       )
-      known.marks = marks
+      // A problem may pass without a change of the files, such as a want of descriptors.
+      known.marks = known.rules.problem === undefined ? marks : ''
       return known.rules
     },
   }
