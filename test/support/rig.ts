@@ -116,12 +116,15 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
     dial: () => dial(paths.socket),
     async close() {
       await Promise.all([...clients].map(client => client.close()))
-      const shutdown = () => run(['shutdown', '--force'], { cwd: project, env }).ended
-      await within(shutdown(), 'imago shutdown --force')
+      const shutdown = async () => {
+        while (daemonLives(paths.runtimeDir))
+          await within(run(['shutdown', '--force'], { cwd: project, env }).ended, 'imago shutdown --force')
+      }
+      await shutdown()
       for (const { child } of begun) child.kill('SIGKILL')
       await Promise.all([...begun].map(({ ended }) => ended))
       // A command that was killed may just have started a daemon.
-      while (daemonLives(paths.runtimeDir)) await within(shutdown(), 'imago shutdown --force')
+      await shutdown()
       rmSync(folder, { recursive: true, force: true })
     },
   }
