@@ -124,8 +124,10 @@ test('a body within one piece is a view of it, and no copy', () => {
 
 // Values
 
-/** What both encodings carry: no negative zero, and text without lone surrogates. */
-const plain = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' })
+/** What both encodings carry whole: text without lone surrogates, and no key `__proto__`. */
+const plain = fc
+  .jsonValue({ maxDepth: 6, stringUnit: 'binary' })
+  .filter(value => !JSON.stringify(value).includes('__proto__'))
 
 for (const encoding of ENCODINGS) {
   test(`any plain value survives ${encoding}`, () => {

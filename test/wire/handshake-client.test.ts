@@ -105,6 +105,14 @@ test('fault 33: a client of another protocol is refused cleanly, whichever end i
   assert.is((await accepting).code, 'VERSION_MISMATCH')
 })
 
+test('fault 33: a hello of which only the protocol can be read is refused for that, and by name', async () => {
+  const accepting = faultOf(accept())
+  sendFrame(open.far, { hello: { protocol: 2, who: 'a newer client' } })
+  const reply = (await readFrame(open.far, LIMITS.helloFrameBytes)) as { refused: { code: string } }
+  assert.is(reply.refused.code, 'VERSION_MISMATCH')
+  assert.is((await accepting).code, 'VERSION_MISMATCH')
+})
+
 for (const [name, frame] of [
   ['no hello', { imago: 1 }],
   ['a hello without a root', { hello: { ...hello, root: undefined } }],

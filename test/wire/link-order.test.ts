@@ -223,6 +223,19 @@ test('fault 23: a reader that stops costs bounded memory, and later hears what w
   )
 })
 
+test('fault 23: events for a reader that stops are held while it has credit left, and others pass them', async () => {
+  const { link, peer, begun } = oneCall({ sendHighBytes: 50_000, creditBytes: 1_000_000 })
+  const call = await begun
+  peer.freeze()
+  for (let sent = 0; sent < 200; sent++) assert.is(call.event('x'.repeat(1_000)), 'sent')
+  const alive = link.ping(10_000)
+  peer.thaw()
+  await alive
+  while (peer.received.length < 201) await turn()
+  const place = peer.received.findIndex(one => one.type === 'ping')
+  assert.ok(place < 100, `the ping came after ${place} events`)
+})
+
 test('fault 23: answers that nobody reads end the link at the cut, and settle what was pending', async () => {
   const { link, peer } = slowReader({
     limits: { sendHighBytes: 10_000, sendCutBytes: 100_000 },

@@ -129,9 +129,8 @@ function check(bytes: Buffer, from: number, limits: DataLimits) {
       default:
         throw malformed(`has a type that is not allowed here (0x${token.toString(16)})`)
     }
-    if (at > bytes.length) throw malformed('ends too early')
   }
-  if (at !== bytes.length) throw malformed('goes on after its value')
+  if (at !== bytes.length) throw malformed(at > bytes.length ? 'ends too early' : 'goes on after its value')
 }
 
 function lengthAt(bytes: Buffer, at: number, width: number): number {

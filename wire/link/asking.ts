@@ -79,7 +79,7 @@ export class Asking {
     const pending = this.#find(answer.id, 'an answer')
     this.#pending.delete(answer.id)
     release(pending)
-    if (pending.abandoned) return
+    // Of a call that was given up, which has settled already, this changes nothing.
     if (answer.type === 'fail') pending.reject(this.#failed(pending.method, answer.error))
     else pending.resolve(answer.result ?? null)
   }
@@ -100,7 +100,7 @@ export class Asking {
     this.#ended = why
     for (const pending of this.#pending.values()) {
       release(pending)
-      if (!pending.abandoned) pending.reject(this.#lost(pending.method, why))
+      pending.reject(this.#lost(pending.method, why))
     }
     this.#pending.clear()
     for (const ping of [...this.#pings.values()]) ping.lost(this.#lost('a ping', why))

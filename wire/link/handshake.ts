@@ -12,6 +12,7 @@ import {
   parseKernelHello,
   parseReply,
   parseWelcome,
+  protocolOf,
   type Refused,
   type Welcome,
   welcomeTo,
@@ -78,8 +79,7 @@ export function acceptClient(
 ): Promise<AcceptedClient> {
   const { transport } = options
   return within(options, async limits => {
-    const hello = parseClientHello(await readFrame(transport, limits.helloFrameBytes))
-    await checkVersion(transport, hello.protocol)
+    const hello = parseClientHello(await readHello(transport, limits))
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
     const welcome = welcomeTo(hello, limits)
@@ -122,8 +122,7 @@ function greetKernel(
   const { transport, secret } = options
   return within(options, async limits => {
     await provePeer({ transport, secret, side, limits })
-    const hello = parseKernelHello(await readFrame(transport, limits.helloFrameBytes))
-    await checkVersion(transport, hello.protocol)
+    const hello = parseKernelHello(await readHello(transport, limits))
     const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome })
     const name = `the ${hello.language} kernel ${hello.pid}`
@@ -151,8 +150,11 @@ function readReply<ParsedWelcome>(frame: unknown, parse: (fields: Fields) => Par
   throw refusalOf(reply.refused)
 }
 
-async function checkVersion(transport: Duplex, protocol: number): Promise<void> {
-  if (protocol === PROTOCOL) return
+/** The frame of a hello. One of another protocol is refused before the rest of it is looked at. */
+async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
+  const frame = await readFrame(transport, limits.helloFrameBytes)
+  const protocol = protocolOf(frame)
+  if (protocol === PROTOCOL) return frame
   const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }

@@ -65,7 +65,12 @@ export function welcomeTo(hello: { readonly encodings: readonly string[] }, limi
   }
 }
 
-/** Throws `MESSAGE_INVALID`, as do the other parsers here. A hello of another protocol need only say which. */
+/** The protocol of a hello. Checked first: a hello of another one need have nothing else that we know. */
+export function protocolOf(frame: unknown): number {
+  return new Fields(isRecord(frame) ? frame.hello : undefined, 'hello').count('protocol')
+}
+
+/** Throws `MESSAGE_INVALID`, as do the other parsers here. */
 export function parseKernelHello(frame: unknown): KernelHello {
   const hello = new Fields(isRecord(frame) ? frame.hello : undefined, 'hello')
   return {

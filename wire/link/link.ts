@@ -38,7 +38,7 @@ export interface Link {
    * throws `MESSAGE_INVALID`, `MESSAGE_TOO_LARGE` and `LIMIT_EXCEEDED` for params that cannot be sent.
    */
   call(method: string, params: unknown, options?: CallOptions): Promise<unknown>
-  /** Says something that is not answered. Nothing happens on a link that has ended. */
+  /** Says something that is not answered. Throws as `call` rejects for what cannot be sent; is silent after the end. */
   note(name: string, params: unknown): void
   /** Resolves when the other end has answered, and rejects with `UNRESPONSIVE` or `LINK_CLOSED`. */
   ping(deadlineMs: number): Promise<void>
