@@ -160,7 +160,8 @@ function mayAllow(
 }
 
 function firstProblem(error: z.ZodError): string {
-  const [issue] = error.issues
+  // A misspelt word also leaves the right one missing; it is the cause, and is named.
+  const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0]
   if (issue === undefined) return 'it is not a policy'
   const [table, index, field] = issue.path
   const where = typeof index === 'number' ? `rule ${index + 1}` : String(table ?? '')

@@ -58,6 +58,7 @@ test('threat 10: a project that allows is refused by name, and nothing of it hol
 const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['text that is not TOML', 'decision = ', /line 1, is not TOML: /],
   ['a word that is not one', '[[rules]]\ndecision = "deny"\n', /"rules", which is not a word of a policy/],
+  ['a misspelt word', '[[rule]]\ndecison = "deny"\ntool = "a"\n', /rule 1 has "decison"/],
   ['an unknown matcher', '[[rule]]\ndecision = "deny"\ncode = "rm"\n', /rule 1 has "code"/],
   ['an unknown decision', '[[rule]]\ndecision = "maybe"\ntool = "a"\n', /rule 1, decision/],
   ['an unknown level', '[[rule]]\ndecision = "deny"\nlevel = "harmless"\n', /rule 1, level/],

@@ -198,7 +198,7 @@ test('a project can deny and not allow', async () => {
   const loosening = await evaluate('1')
   writeFileSync(file, '')
   assert.equal([denied.code, loosening.code], [3, 3])
-  assert.match(loosening.stdout, 'a project can only ask or deny')
+  assert.match(loosening.stdout, 'a project may only tighten')
 })
 
 test('Ctrl-C cancels the call, says what was seen, and leaves the image', async () => {
