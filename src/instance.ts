@@ -91,7 +91,7 @@ function readLock(dir: string, number: number): Instance | undefined {
 }
 
 /** When a process began; `undefined` if there is none of that number, or it only waits to be collected. */
-function startOf(pid: number): string | undefined {
+export function startOf(pid: number): string | undefined {
   try {
     if (process.platform !== 'linux')
       return (

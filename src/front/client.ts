@@ -7,6 +7,7 @@ import { openClient } from '../../wire/link/handshake.ts'
 import { type Link, Refusal } from '../../wire/link/link.ts'
 import { helloEnvironment } from '../environment.ts'
 import { Failure, messageOf } from '../failure.ts'
+import { startOf } from '../instance.ts'
 import { findPaths, type Paths, VERSION } from '../paths.ts'
 import type { Ask, CallEvent, Method, Methods } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
@@ -154,15 +155,10 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
   }
 }
 
-/** Asked of the system without a signal; bounded, should the number be used again at once. */
+/** Bounded, should the number be used again at once. */
 async function processGone(pid: number): Promise<void> {
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline; await sleep(10)) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return
-    }
-  }
+  for (const deadline = performance.now() + 10_000; performance.now() < deadline; await sleep(10))
+    if (startOf(pid) === undefined) return
 }
 
 async function answer(asked: Opened['asked'], method: string, params: unknown): Promise<{ answer: string }> {
