@@ -79,9 +79,10 @@ function probe(command: string): { readonly path: string; readonly version: stri
   return status === 0 && path && version ? { path, version } : undefined
 }
 
+/** All of its tests but those in msgpack, whose package plain interpreters do not have. */
 function modules(): string[] {
   return readdirSync(join(peer, 'tests'))
-    .filter(name => name.startsWith('test_') && name.endsWith('.py'))
+    .filter(name => name.startsWith('test_') && name.endsWith('.py') && name !== 'test_msgpack.py')
     .map(name => `tests.${name.slice(0, -3)}`)
 }
 

@@ -133,7 +133,7 @@ class Chunks:
         if len(body) <= self._chunk:
             return [frame(body)]
         if len(body) > self._limit:
-            raise TooLarge('a message of %d bytes is larger than the %d that chunks may carry' % (len(body), self._limit))
+            raise TooLarge('a message has %d bytes, and chunks may carry %d' % (len(body), self._limit))
         self._streams += 1
         pieces = self._codec.pieces(body, self._chunk)
         last = len(pieces) - 1

@@ -102,7 +102,7 @@ class Interrupts:
             self._land()
 
     def guard(self, seconds):
-        """``with guard(seconds):`` raises ``DeadlineExceeded`` in its body once the time is over, again if swallowed."""
+        """``with guard(seconds):`` raises ``DeadlineExceeded`` in its body once the time is over, and again."""
         return _Guard(self, seconds)
 
     def _due(self):
@@ -146,7 +146,7 @@ class Interrupts:
                 _throw(self._thread, due)
 
     def _land(self):
-        """Lets an asynchronous exception that is on its way to this thread be raised here, where nothing is half done."""
+        """Lets an asynchronous exception on its way to this thread be raised here, where nothing is half done."""
         try:
             # Each turn of a loop looks for such exceptions, in every version of CPython.
             for _ in range(16):

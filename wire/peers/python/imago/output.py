@@ -80,7 +80,7 @@ class Output:
         self.flush()
 
     def _deliver(self, hold=None):
-        """Hands on all that was gathered, neighbours together. ``hold``: its own is only kept, to be sent with its end."""
+        """Hands on all that was gathered, neighbours together. What is of ``hold`` is only kept, for its end."""
         gathered = self._gathered
         self._size = 0
         texts = []

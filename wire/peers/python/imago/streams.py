@@ -89,7 +89,7 @@ class _Bytes(io.BufferedIOBase):
 
 
 class In(io.TextIOBase):
-    """A text stream that asks whoever started the evaluation, a line at a time. ``EOFError`` says why nobody answered."""
+    """A text stream that asks whoever started the evaluation for lines. ``EOFError`` says why there is none."""
 
     encoding = 'utf-8'
     errors = 'strict'

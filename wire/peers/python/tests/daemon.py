@@ -1,4 +1,4 @@
-"""A daemon for tests: listens, starts a kernel, shakes hands, and speaks the protocol as the real one would, or worse."""
+"""A daemon for tests: starts a kernel, shakes hands, and speaks the protocol as the real one would, or worse."""
 
 import hmac
 import itertools
@@ -252,8 +252,7 @@ class Link:
         if kind == 'event':
             self._calls[message['id']].events.append(message['event'])
             if self.credit:
-                size = len(json.dumps(message, ensure_ascii=False, separators=(',', ':')).encode('utf-8', 'surrogatepass'))
-                self.send({'type': 'credit', 'id': message['id'], 'bytes': size})
+                self.send({'type': 'credit', 'id': message['id'], 'bytes': cost(message)})
         elif kind in ('return', 'fail'):
             self._calls[message['id']].answers.put(message)
         elif kind == 'note':
@@ -330,6 +329,11 @@ class KernelCase(unittest.TestCase):
 def proof(secret, role, opener, acceptor):
     message = 'imago/1 %s %s %s' % (role, opener, acceptor)
     return hmac.new(secret.encode(), message.encode(), 'sha256').hexdigest()
+
+
+def cost(message):
+    """What an event takes from its call's credit: the length of its body, in JSON without spaces."""
+    return len(json.dumps(message, ensure_ascii=False, separators=(',', ':')).encode('utf-8', 'surrogatepass'))
 
 
 def until(condition):

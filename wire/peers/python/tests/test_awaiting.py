@@ -12,14 +12,18 @@ class Awaiting(KernelCase):
     def test_a_task_goes_on_while_nothing_is_evaluated(self):
         self.link.evaluate(
             'import asyncio\nticks = []\nasync def tick():\n    while True:\n        ticks.append(1)\n'
-            '        await asyncio.sleep(0.001)\nasync def begin():\n    return asyncio.create_task(tick())\ntask = await begin()'
+            '        await asyncio.sleep(0.001)\n'
+            'async def begin():\n    return asyncio.create_task(tick())\ntask = await begin()'
         )
         before = int(self.link.value('len(ticks)'))
         until(lambda: int(self.link.value('len(ticks)')) > before + 5)
         self.link.evaluate('task.cancel()')
 
     def test_all_evaluations_share_one_loop(self):
-        self.link.evaluate('import asyncio\nasync def which():\n    return asyncio.get_running_loop()\nfirst = await which()')
+        self.link.evaluate(
+            'import asyncio\nasync def which():\n    return asyncio.get_running_loop()\n'
+            'first = await which()'
+        )
         self.assertEqual(self.link.value('(await which()) is first'), 'True')
 
     def test_asyncio_run_works_beside_it(self):
@@ -28,7 +32,10 @@ class Awaiting(KernelCase):
         self.assertEqual(self.link.value('await asyncio.sleep(0, 6)'), '6')
 
     def test_an_exception_of_awaited_code_names_its_frames_only(self):
-        source = 'import asyncio\nasync def inner():\n    await asyncio.sleep(0)\n    raise ValueError("v")\nawait inner()'
+        source = (
+            'import asyncio\nasync def inner():\n    await asyncio.sleep(0)\n    raise ValueError("v")\n'
+            'await inner()'
+        )
         functions = [frame['function'] for frame in self.raised(source)['frames']]
         self.assertEqual(functions, ['<module>', 'inner'])
 
@@ -61,6 +68,9 @@ class Awaiting(KernelCase):
         self.assertEqual(self.link.value('await asyncio.sleep(0, 2)'), '2')
 
     def test_a_loop_that_user_code_closed_is_made_anew(self):
-        self.link.evaluate('import asyncio\nasync def mine():\n    return asyncio.get_running_loop()\nloop = await mine()')
+        self.link.evaluate(
+            'import asyncio\nasync def mine():\n    return asyncio.get_running_loop()\n'
+            'loop = await mine()'
+        )
         self.link.evaluate('loop.call_soon(loop.stop); loop.run_forever(); loop.close()')
         self.assertEqual(self.link.value('await asyncio.sleep(0, 3)'), '3')

@@ -141,7 +141,7 @@ class Exceptions(KernelCase):
         self.assertEqual((inner['line'], inner['source']), (3, 'return half / 0'))
         local = {row['name']: (row['type_name'], row['repr']) for row in inner['locals']}
         self.assertEqual(local, {'number': ('int', '8'), 'half': ('float', '4.0')})
-        self.assertEqual(exception['message'], 'float division by zero' if sys.version_info < (3, 14) else exception['message'])
+        self.assertIn('division by zero', exception['message'])
         self.assertTrue(exception['traceback'].startswith('Traceback (most recent call last):\n  File "<imago-'))
         self.assertTrue(exception['traceback'].endswith('ZeroDivisionError: %s\n' % exception['message']))
         self.assertNotIn('imago/evaluator', exception['traceback'])
@@ -163,10 +163,12 @@ class Exceptions(KernelCase):
 
     def test_cause_and_context_are_told_apart(self):
         because = self.raised('try:\n    {}["a"]\nexcept KeyError as e:\n    raise ValueError("v") from e')
-        self.assertEqual((because['cause']['how'], because['cause']['exception']['type']['name']), ('cause', 'KeyError'))
+        self.assertEqual(because['cause']['how'], 'cause')
+        self.assertEqual(because['cause']['exception']['type']['name'], 'KeyError')
         during = self.raised('try:\n    {}["a"]\nexcept KeyError:\n    raise ValueError("v")')
         self.assertEqual(during['cause']['how'], 'context')
-        self.assertNotIn('cause', self.raised('try:\n    {}["a"]\nexcept KeyError:\n    raise ValueError("v") from None'))
+        alone = self.raised('try:\n    {}["a"]\nexcept KeyError:\n    raise ValueError("v") from None')
+        self.assertNotIn('cause', alone)
 
     def test_a_long_or_circular_chain_is_bounded(self):
         self.raised('e = None\nfor n in range(5000):\n    f = ValueError(n)\n    f.__cause__ = e\n    e = f\nraise e')

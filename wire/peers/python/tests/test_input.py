@@ -1,6 +1,7 @@
-from tests.daemon import WAIT, Kernel, KernelCase
-
+import time
 import unittest
+
+from tests.daemon import WAIT, Kernel, KernelCase
 
 
 class Input(KernelCase):
@@ -50,7 +51,8 @@ class Input(KernelCase):
     def test_reading_everything_ends_where_an_answer_is_refused(self):
         call = self.link.start('import sys; sys.stdin.read()')
         for line in ('a', 'b'):
-            self.link.send({'type': 'return', 'id': self.link.asked.get(timeout=WAIT)['id'], 'result': {'answer': line}})
+            number = self.link.asked.get(timeout=WAIT)['id']
+            self.link.send({'type': 'return', 'id': number, 'result': {'answer': line}})
         number = self.link.asked.get(timeout=WAIT)['id']
         self.link.send({'type': 'fail', 'id': number, 'error': {'code': 'refused', 'message': 'no more'}})
         self.assertEqual(self.value(call.answer()), repr('a\nb\n'))
@@ -64,18 +66,19 @@ class Input(KernelCase):
         self.assertEqual(self.link.value('1'), '1')
 
     def test_a_thread_asks_for_the_evaluation_that_runs(self):
-        source = 'import threading\ngot = []\nt = threading.Thread(target=lambda: got.append(input()))\nt.start(); t.join(); got'
+        source = (
+            'import threading\ngot = []\nt = threading.Thread(target=lambda: got.append(input()))\n'
+            't.start(); t.join(); got'
+        )
         _, outcome = self.answered(source, 'threaded')
         self.assertEqual(self.value(outcome), "['threaded']")
 
     def test_a_thread_that_asks_when_nothing_runs_is_told_so(self):
         self.link.evaluate(
-            'import threading\ntold = []\ndef ask():\n    gate.wait()\n    try: input()\n    except EOFError as e: told.append(str(e))\n'
-            'gate = threading.Event(); t = threading.Thread(target=ask); t.start(); threading.Timer(0.2, gate.set).start()'
+            'import threading, time\ntold = []\ndef ask():\n    time.sleep(0.3)\n    try: input()\n'
+            '    except EOFError as e: told.append(str(e))\nt = threading.Thread(target=ask); t.start()'
         )
-        import time
-
-        time.sleep(0.5)
+        time.sleep(0.6)
         self.assertIn('no evaluation is running', self.link.value('t.join(); told'))
 
 

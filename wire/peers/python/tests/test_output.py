@@ -1,10 +1,9 @@
-import json
 import os
 import sys
 import threading
 import unittest
 
-from tests.daemon import WAIT, Kernel, KernelCase, until
+from tests.daemon import WAIT, Kernel, KernelCase, cost, until
 
 
 class Output(KernelCase):
@@ -46,7 +45,8 @@ class Output(KernelCase):
 
     def test_the_streams_say_what_they_are(self):
         source = (
-            'import sys\n[(s.isatty(), s.encoding, s.fileno(), s.writable(), s.closed) for s in (sys.stdout, sys.stderr)]'
+            'import sys\nboth = sys.stdout, sys.stderr\n'
+            '[(s.isatty(), s.encoding, s.fileno(), s.writable(), s.closed) for s in both]'
         )
         expected = "[(False, 'utf-8', 1, True, False), (False, 'utf-8', 2, True, False)]"
         self.assertEqual(self.link.value(source), expected)
@@ -59,7 +59,10 @@ class Output(KernelCase):
         self.assertEqual(self.raised('import sys; sys.stdout.write(b"x")')['type']['name'], 'TypeError')
 
     def test_replacing_the_streams_is_the_programs_own_business(self):
-        source = 'import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as held: print("in")\nheld.getvalue()'
+        source = (
+            'import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as held: print("in")\n'
+            'held.getvalue()'
+        )
         call = self.link.start(source)
         self.assertEqual(call.answer()['values'][0]['repr']['text'], repr('in\n'))
         self.assertEqual(call.output(), '')
@@ -79,7 +82,10 @@ class Output(KernelCase):
         until(lambda: b'raw one\n' in bytes(self.kernel.printed[1]) and b'raw two\n' in bytes(self.kernel.printed[2]))
 
     def test_a_finalizer_that_prints_does_no_harm(self):
-        source = 'import gc, sys\nclass Loud:\n    def __del__(self): sys.stdout.write("gone\\n")\nfor n in range(2000):\n    a = Loud(); a.me = a\n    sys.stdout.write("%d\\n" % n)\ngc.collect(); None'
+        source = (
+            'import gc, sys\nclass Loud:\n    def __del__(self): sys.stdout.write("gone\\n")\n'
+            'for n in range(2000):\n    a = Loud(); a.me = a\n    sys.stdout.write("%d\\n" % n)\ngc.collect(); None'
+        )
         lines = self.printed(source).output().split()
         self.assertEqual([line for line in lines if line != 'gone'], [str(n) for n in range(2000)])
 
@@ -135,7 +141,7 @@ class WithoutCredit(unittest.TestCase):
             call = link.start('for n in range(1000): print("é" * 50)\ninput()')
             link.asked.get(timeout=WAIT)
             events = [message for message in link.log if message['type'] == 'event']
-            size = sum(len(json.dumps(m, ensure_ascii=False, separators=(',', ':')).encode()) for m in events)
+            size = sum(map(cost, events))
             self.assertGreater(size, 0)
             self.assertLessEqual(size, 700)
             link.send({'type': 'credit', 'id': call.number, 'bytes': 1024 * 1024})
@@ -169,7 +175,8 @@ class WithoutCredit(unittest.TestCase):
             taken = link._take
             link._take = lambda message: (gate.wait(WAIT), taken(message))
             link.start(
-                'import threading, time\ndef flood():\n    time.sleep(0.2)\n    for n in range(100000): print("x" * 99)\n'
+                'import threading, time\ndef flood():\n    time.sleep(0.2)\n'
+                '    for n in range(100000): print("x" * 99)\n'
                 '    open(%r, "w").close()\nthreading.Thread(target=flood).start()' % (kernel.folder + '/done')
             )
             until(lambda: os.path.exists(kernel.folder + '/done'))

@@ -26,7 +26,10 @@ class Secrets(unittest.TestCase):
         with Kernel() as kernel:
             self.assertEqual(kernel.link.value('import os; os.read(0, 100)'), "b''")
             code = 'import os; print([n for n in range(3, 64) if os.path.exists("/proc/self/fd/%d" % n)])'
-            source = 'import subprocess, sys\nsubprocess.run([sys.executable, "-c", %r], capture_output=True, close_fds=False).stdout'
+            source = (
+                'import subprocess, sys\n'
+                'subprocess.run([sys.executable, "-c", %r], capture_output=True, close_fds=False).stdout'
+            )
             listed = kernel.link.value(source % code)
             # What is there is what listing the directory itself opened.
             self.assertIn(listed, ("b'[]\\n'", "b'[3]\\n'"))
@@ -35,7 +38,8 @@ class Secrets(unittest.TestCase):
 class Forking(KernelCase):
     def test_a_forked_child_does_not_use_its_parents_link(self):
         source = (
-            'import os\npid = os.fork()\nif pid == 0:\n    print("from the child")\n    os._exit(0)\nos.waitpid(pid, 0)[1]'
+            'import os\npid = os.fork()\nif pid == 0:\n    print("from the child")\n    os._exit(0)\n'
+            'os.waitpid(pid, 0)[1]'
         )
         call = self.link.start(source)
         self.assertEqual(call.answer()['values'][0]['repr']['text'], '0')
@@ -45,7 +49,10 @@ class Forking(KernelCase):
 
     def test_a_child_that_comes_to_the_end_of_the_code_ends_there(self):
         for last, status in (('pass', 0), ('raise SystemExit(7)', 7), ('1/0', 1), ('import sys; sys.exit("no")', 1)):
-            source = 'import os\npid = os.fork()\nif pid == 0:\n    %s\nelse:\n    status = os.waitpid(pid, 0)[1] >> 8\n' % last
+            source = (
+                'import os\npid = os.fork()\nif pid == 0:\n    %s\nelse:\n    status = os.waitpid(pid, 0)[1] >> 8\n'
+                ''
+            ) % last
             self.assertEqual(self.link.evaluate(source)['type'], 'done')
             self.assertEqual(self.link.value('status'), str(status), last)
 
@@ -71,7 +78,10 @@ class Forking(KernelCase):
         self.assertEqual(self.link.value(source), '[1, 2]')
 
     def test_an_interrupt_of_the_parent_is_not_the_childs(self):
-        call = self.link.start('import os, time\npid = os.fork()\nif pid == 0:\n    time.sleep(0.5); os._exit(0)\nprint("on")\ntime.sleep(60)')
+        call = self.link.start(
+            'import os, time\npid = os.fork()\nif pid == 0:\n    time.sleep(0.5); os._exit(0)\n'
+            'print("on")\ntime.sleep(60)'
+        )
         call.until_printed('on')
         call.cancel()
         self.assertEqual(call.answer()['type'], 'interrupted')
@@ -101,7 +111,10 @@ class Ending(unittest.TestCase):
     def test_fault_8_code_that_runs_is_ended_with_its_finally_blocks(self):
         with Kernel() as kernel:
             path = kernel.folder + '/finally'
-            call = kernel.link.start('print("on")\ntry:\n    for i in range(10**12): n = i\nfinally: open(%r, "w").close()' % path)
+            call = kernel.link.start(
+                'print("on")\ntry:\n    for i in range(10**12): n = i\n'
+                'finally: open(%r, "w").close()' % path
+            )
             call.until_printed('on')
             kernel.process.stdin.close()
             self.assert_ends(kernel)
@@ -109,7 +122,10 @@ class Ending(unittest.TestCase):
 
     def test_fault_8_code_that_will_not_end_is_ended_all_the_same(self):
         with Kernel() as kernel:
-            call = kernel.link.start('print("on")\nwhile True:\n    try:\n        for i in range(10**12): n = i\n    except BaseException: pass')
+            call = kernel.link.start(
+                'print("on")\nwhile True:\n    try:\n        for i in range(10**12): n = i\n'
+                '    except BaseException: pass'
+            )
             call.until_printed('on')
             kernel.process.stdin.close()
             self.assert_ends(kernel, 1)
@@ -124,8 +140,10 @@ class Ending(unittest.TestCase):
         with Kernel() as kernel:
             path = kernel.folder + '/finally'
             kernel.link.evaluate(
-                'import asyncio\nasync def work():\n    try:\n        await asyncio.sleep(600)\n    finally:\n        open(%r, "w").close()\n'
-                'async def begin():\n    return asyncio.create_task(work())\ntask = await begin()\nawait asyncio.sleep(0)' % path
+                'import asyncio\nasync def work():\n    try:\n        await asyncio.sleep(600)\n'
+                '    finally:\n        open(%r, "w").close()\n'
+                'async def begin():\n    return asyncio.create_task(work())\n'
+                'task = await begin()\nawait asyncio.sleep(0)' % path
             )
             kernel.link.call('stop').answer()
             self.assert_ends(kernel)
@@ -140,7 +158,10 @@ class Ending(unittest.TestCase):
 
 class Scripts(unittest.TestCase):
     def test_a_script_runs_as_main_and_stays_live(self):
-        source = 'import sys\nanswer = 42\nseen = (__name__, __file__, sys.argv, sys.path[0])\nif __name__ == "__main__": ran = 1\n'
+        source = (
+            'import sys\nanswer = 42\nseen = (__name__, __file__, sys.argv, sys.path[0])\n'
+            'if __name__ == "__main__": ran = 1\n'
+        )
         with Kernel(script=source, args=['--fast', 'x y']) as kernel:
             self.assertEqual(kernel.link.value('answer, ran'), '(42, 1)')
             folder = os.path.realpath(kernel.folder)
@@ -152,7 +173,10 @@ class Scripts(unittest.TestCase):
             self.assertEqual(kernel.link.value('found'), 'None')
 
     def test_a_script_that_never_returns_is_reachable_in_its_own_namespace(self):
-        with Kernel(script='import time\nstate = {"hits": 0}\nwhile not state.get("stop"): time.sleep(0.001)\nleft = 1\n') as kernel:
+        with Kernel(
+            script='import time\nstate = {"hits": 0}\nwhile not state.get("stop"): time.sleep(0.001)\nleft = 1\n'
+            ''
+        ) as kernel:
             self.assertEqual(kernel.link.value('state["hits"]'), '0')
             thread = kernel.link.value('import threading; threading.current_thread().name')
             self.assertEqual(thread, "'imago-eval'")
@@ -199,7 +223,10 @@ class Scripts(unittest.TestCase):
             self.notes(kernel, 'hello from the script\n')
 
     def test_a_script_is_stopped_by_stop(self):
-        with Kernel(script='import time\ntry:\n    while True: time.sleep(60)\nfinally: open("finally", "w").close()\n') as kernel:
+        with Kernel(
+            script='import time\ntry:\n    while True: time.sleep(60)\nfinally: open("finally", "w").close()\n'
+            ''
+        ) as kernel:
             self.assertEqual(kernel.link.value('1'), '1')
             kernel.link.call('stop').answer()
             kernel.process.wait(WAIT)
