@@ -29,7 +29,7 @@ export function validate(
   args: unknown,
   registry: Pick<Registry, 'schema'>,
 ): Checked | { readonly type: 'invalid'; readonly refusal: Outcome<never> } {
-  if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)])
+  if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)], 1)
   const { own, reserved } = split(tool, args)
   const checked = tool.parameters.safeParse(own)
   const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
@@ -40,12 +40,19 @@ export function validate(
       kernel: beside.data.kernel,
       patience: beside.data.patience,
     }
-  const issues = [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])]
-  const schema = registry.schema(tool)
-  return refuse(
-    tool,
-    issues.flatMap(issue => problemsOf(issue, { tool, args, schema })),
-  )
+  const issues = [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])].flatMap(single)
+  const given = { tool, args, schema: registry.schema(tool) }
+  const problems = issues.slice(0, SHOWN).map(issue => problemOf(issue, given))
+  return refuse(tool, problems, issues.length)
+}
+
+/** Problems that are told one by one; of a caller that sends thousands, the others are counted. */
+const SHOWN = 20
+
+/** Each unknown key by itself. */
+function single(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'unrecognized_keys') return [issue]
+  return issue.keys.map(key => ({ ...issue, keys: [key] }))
 }
 
 type Reserved = ReturnType<typeof RESERVED_PARAMETERS.safeParse>
@@ -64,18 +71,18 @@ interface Given {
   readonly schema: JsonSchema
 }
 
-function problemsOf(issue: z.core.$ZodIssue, given: Given): Problem[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map(key => unknownKey(key, issue.path, given))
+function problemOf(issue: z.core.$ZodIssue, given: Given): Problem {
+  if (issue.code === 'unrecognized_keys') return unknownKey(issue.keys[0] ?? '', issue.path, given)
   const path = issue.path.map(String)
   const name = pathText(path)
   const value = valueAt(given.args, path)
-  if (value === undefined) return [{ path: name, problem: `"${name}" is required${describing(path, given)}` }]
+  if (value === undefined) return { path: name, problem: `"${name}" is required${describing(path, given)}` }
   const schema = schemaAt(given.schema, path)
   if (issue.code === 'custom' || schema === undefined)
-    return [{ path: name, problem: `"${name}": ${issue.message}` }]
+    return { path: name, problem: `"${name}": ${issue.message}` }
   const tooLong = lengthProblem(value, schema)
-  if (tooLong !== undefined) return [{ path: name, problem: `"${name}" ${tooLong}` }]
-  return [{ path: name, problem: `"${name}" must be ${expected(schema)}, got ${shown(value)}` }]
+  if (tooLong !== undefined) return { path: name, problem: `"${name}" ${tooLong}` }
+  return { path: name, problem: `"${name}" must be ${expected(schema)}, got ${shown(value)}` }
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[], { tool, schema }: Given): Problem {
@@ -112,9 +119,8 @@ function notAnObject(tool: Tool, args: unknown): Problem {
 
 const example = (tool: Tool) => JSON.stringify(tool.examples[0]?.args ?? {})
 
-function refuse(tool: Tool, problems: readonly Problem[]) {
-  const issues = problems.slice(0, 20)
-  const more = problems.length > issues.length ? `; and ${problems.length - issues.length} more` : ''
+function refuse(tool: Tool, issues: readonly Problem[], total: number) {
+  const more = total > issues.length ? `; and ${total - issues.length} more` : ''
   const refusal = failed('invalid_args', {
     message: `${issues.map(({ problem }) => problem).join('; ')}${more}. Nothing ran.`,
     details: { tool: tool.name, issues },

@@ -89,6 +89,21 @@ test('texts of any script can be read from any place, with lone surrogates as th
   assert.not.match(shown, /[\ud83d](?![\udc00-\udfff])/)
 })
 
+test('fault 23: a reader that is slow, or stops, holds nothing up and goes on from where it was', async () => {
+  const output = log()
+  let read = ''
+  for (let line = 0; line < 20_000; line++) {
+    output.add(printed(`line ${line}\n`))
+    const { handle } = output.soFar()
+    if (line % 1_000 !== 0 || handle === undefined) continue
+    read += texts.read({ handle, from: read.length, count: 5_000 })?.text ?? ''
+    await settled()
+  }
+  const whole = readAll('@out.1')
+  assert.ok(read.length > 50_000 && whole.startsWith(read))
+  assert.is(output.soFar().dropped, 0)
+})
+
 test('fault 24: a flood beyond 64 MiB of file is dropped and counted, and memory stays bounded', async () => {
   const output = log()
   const megabyte = 'x'.repeat(1024 * 1024)
