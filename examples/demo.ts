@@ -69,7 +69,11 @@ const STEPS: readonly Step[] = [
 const folder = mkdtempSync(join(tmpdir(), 'imago-demo-'))
 const project = join(folder, 'project')
 const { out } = openPrinter()
-process.exitCode = await demo()
+try {
+  process.exitCode = await demo()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
 
 async function demo(): Promise<number> {
   mkdirSync(project)
@@ -97,7 +101,6 @@ async function demo(): Promise<number> {
   } finally {
     await client.request('shutdown', { when: 'always' })
     await client.ended
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
