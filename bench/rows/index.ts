@@ -4,7 +4,6 @@ import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear, journalOpen } from './inside.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
-import { registryCost, registrySize } from './registry.ts'
 
 /** Every row of the table, in the order of the design's section 8. */
 export const ROWS: readonly Row[] = [
@@ -15,8 +14,6 @@ export const ROWS: readonly Row[] = [
   globalsMany,
   floodMemory,
   floodLatency,
-  registryCost,
-  registrySize,
   framesLinear,
   admissionCost,
   admissionScale,
