@@ -1,0 +1,146 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { decide } from '../../src/core/gate.ts'
+import { openJournal } from '../../src/core/journal.ts'
+import { openPolicy } from '../../src/core/policy.ts'
+import { openRegistry, type Registry } from '../../src/core/registry.ts'
+import { validate } from '../../src/core/validate.ts'
+import { defineTool } from '../../tools/define.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { ok } from '../../tools/outcome.ts'
+import { frameDecoder } from '../../wire/codec/frames.ts'
+import { json } from '../../wire/codec/json.ts'
+import { LIMITS } from '../../wire/codec/messages.ts'
+import { median, type Row } from '../row.ts'
+
+/** A registry of the real tools and as many others as it takes to have so many. */
+function registryOf(count: number): Registry {
+  const others = Array.from({ length: Math.max(0, count - TOOLS.length) }, (_, index) =>
+    defineTool({
+      name: `tool_${index}`,
+      description: 'One of many.',
+      parameters: { text: z.string().max(100).describe('anything') },
+      level: 'safe',
+      profile: 'full',
+      categories: ['bench'],
+      needs: [],
+      examples: [],
+      handler: () => ok(null),
+    }),
+  )
+  return openRegistry([...TOOLS, ...others])
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'imago-bench-inside-'))
+const policy = openPolicy(folder)
+const registries = new Map([10, 10_000].map(count => [count, registryOf(count)]))
+
+/** Microseconds for what stands before a safe call: find, validate, level, rules, gate. */
+function admission(count: number): number {
+  const registry = registries.get(count)
+  const args = { expr: 'orders[0].customer' }
+  const runs = 5_000
+  const begun = performance.now()
+  for (let run = 0; run < runs; run++) {
+    const tool = registry?.find('inspect')
+    if (registry === undefined || tool === undefined) throw new Error('inspect is missing')
+    const checked = validate(tool, args, registry)
+    if (checked.type === 'invalid') throw new Error('the arguments do not fit')
+    const { rules } = policy.rulesFor(folder)
+    const { decision } = decide({ tool: tool.name, level: tool.raise(args), kernel: 'python', rules })
+    if (decision !== 'allow') throw new Error('the gate refused')
+  }
+  return ((performance.now() - begun) * 1_000) / runs
+}
+
+export const admissionCost: Row = {
+  what: 'registry, validation and gate on a safe call: time added',
+  how: 'find, validate, level, rules and decision for one `inspect`, 5,000 times in process, with 10 tools; nothing else of the path',
+  bar: { relation: '≤', limit: 20, unit: 'µs' },
+  async measure() {
+    const ten_tools_us = admission(10)
+    return { figure: ten_tools_us, parts: { ten_tools_us } }
+  },
+}
+
+export const admissionScale: Row = {
+  what: 'the same with 10⁴ tools against 10',
+  how: 'ratio of the two, measured in turn in the same round',
+  bar: { relation: '≤', limit: 1.2, unit: '×' },
+  async measure() {
+    const few = median([admission(10), admission(10), admission(10)])
+    const many = median([admission(10_000), admission(10_000), admission(10_000)])
+    return { figure: many / few, parts: { ten_tools_us: few, ten_thousand_tools_us: many } }
+  },
+}
+
+/** Nanoseconds per byte of reading a stream of frames of this size, pushed in pieces as a socket would. */
+function frameCost(bodyBytes: number): number {
+  const total = 16 * 1024 * 1024
+  const body = Buffer.from(JSON.stringify({ type: 'note', name: 'n', params: 'x'.repeat(bodyBytes - 40) }))
+  const frame = Buffer.alloc(4 + body.length)
+  frame.writeUInt32BE(body.length, 0)
+  body.copy(frame, 4)
+  const frames = Math.max(1, Math.floor(total / frame.length))
+  let taken = 0
+  const decoder = frameDecoder({
+    limit: 16 * 1024 * 1024,
+    take: read => {
+      json.decode(read, LIMITS)
+      taken++
+    },
+  })
+  const begun = process.hrtime.bigint()
+  for (let sent = 0; sent < frames; sent++)
+    for (let at = 0; at < frame.length; at += 65_536) decoder.push(frame.subarray(at, at + 65_536))
+  const elapsed = Number(process.hrtime.bigint() - begun)
+  if (taken !== frames) throw new Error('frames were lost')
+  return elapsed / (frames * frame.length)
+}
+
+export const framesLinear: Row = {
+  what: 'reading frames is linear: cost per byte of 8 MB frames against 64 kB ones',
+  how: '16 MB of JSON frames pushed in pieces of 64 kB and decoded, per byte',
+  bar: { relation: '≤', limit: 1.5, unit: '×' },
+  async measure() {
+    const small_ns_per_byte = frameCost(64_000)
+    const large_ns_per_byte = frameCost(8_000_000)
+    return { figure: large_ns_per_byte / small_ns_per_byte, parts: { small_ns_per_byte, large_ns_per_byte } }
+  },
+}
+
+/** A state directory whose journal holds so many entries. */
+function journalOf(entries: number): string {
+  const stateDir = join(folder, `journal-${entries}`)
+  mkdirSync(stateDir, { recursive: true })
+  const line = `${JSON.stringify({ v: 1, time: new Date(0).toISOString(), type: 'ended', call: 'c', outcome: 'ok', elapsed_ms: 1 })}\n`
+  writeFileSync(join(stateDir, 'journal.jsonl'), line.repeat(entries))
+  return stateDir
+}
+
+async function opening(stateDir: string): Promise<number> {
+  const times: number[] = []
+  for (let run = 0; run < 50; run++) {
+    const begun = performance.now()
+    const journal = openJournal({ stateDir })
+    times.push((performance.now() - begun) * 1_000)
+    await journal.close()
+  }
+  return median(times)
+}
+
+export const journalOpen: Row = {
+  what: 'opening a journal of 10⁶ entries, against one of 10³',
+  how: 'median of 50 openings of each, in turn',
+  bar: { relation: '≤', limit: 1.5, unit: '×' },
+  async measure() {
+    const small_us = await opening(journalOf(1_000))
+    const large_us = await opening(journalOf(1_000_000))
+    return { figure: large_us / small_us, parts: { small_us, large_us } }
+  },
+  async tearDown() {
+    rmSync(folder, { recursive: true, force: true })
+  },
+}
