@@ -105,7 +105,9 @@ export const PACKAGE_ROOT = findPackage(import.meta.dirname)
 export const VERSION = readVersion()
 
 function findPackage(from: string): string {
-  return existsSync(join(from, 'package.json')) ? from : findPackage(dirname(from))
+  if (existsSync(join(from, 'package.json'))) return from
+  if (dirname(from) === from) throw new Failure('The package.json of imago is missing; install imago again.')
+  return findPackage(dirname(from))
 }
 
 function readVersion(): string {

@@ -56,6 +56,7 @@ export const INTERNAL_REASONS = {
   inspect_timeout: 'Looking took longer than its deadline. The session goes on.',
   invalid_result_shape: 'The kernel answered with something that is not of the agreed form.',
   handler_fault: 'The tool itself failed; the daemon’s log has the stack.',
+  daemon_unavailable: 'The daemon could not be started or reached; the message says why.',
   journal_unavailable: 'The journal could not be written, so nothing that needs it was run.',
 } as const
 

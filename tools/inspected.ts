@@ -10,9 +10,13 @@ export function showInspected(value: Inspected): string {
     ...section('callable', value.callable, callableLines),
     ...section('sample', value.sample, sampleLines),
     ...section('members', value.members, memberLines),
-    ...section('doc', value.doc, textLines),
+    ...(docShown(value) ? [] : section('doc', value.doc, textLines)),
   ].join('\n')
 }
+
+/** Whether the documentation has been said with the signature. */
+const docShown = ({ callable }: Inspected) =>
+  callable !== undefined && 'doc' in callable && callable.doc !== null && callable.doc !== ''
 
 /** `list · sequence · len 10000000 · @ab12.3` */
 function headline({ type, kind, size, handle, read }: Inspected): string {
@@ -72,6 +76,7 @@ function sampleLines(title: string, { items, shown, total, truncated, handle }: 
 }
 
 function memberLines(title: string, { data, callables, dunder_count, truncated }: Members): string[] {
+  if (data.length + callables.length === 0) return []
   const cut = truncated ? ' (cut)' : ''
   const lines = [`${title}${cut}: ${dunder_count} special`]
   if (data.length > 0) lines.push(`  data: ${data.map(oneLine).join(', ')}`)

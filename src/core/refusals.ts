@@ -24,7 +24,7 @@ export function unknownTool(name: string, registry: Registry): Outcome<never> {
 /** The client was promised that this tool only reads. */
 export function needsEvaluation(tool: Tool, because: string): Outcome<never> {
   return failed('needs_evaluation', {
-    message: `${tool.name} was promised to change nothing, and this would have to run code: ${because}. Nothing ran.`,
+    message: `${tool.name} was promised to change nothing, and this would have to run code: ${because.replace(/\.$/, '')}. Nothing ran.`,
     details: { because },
     next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
   })

@@ -122,12 +122,15 @@ const example = (tool: Tool) => JSON.stringify(tool.examples[0]?.args ?? {})
 function refuse(tool: Tool, issues: readonly Problem[], total: number) {
   const more = total > issues.length ? `; and ${total - issues.length} more` : ''
   const refusal = failed('invalid_args', {
-    message: `${issues.map(({ problem }) => problem).join('; ')}${more}. Nothing ran.`,
+    message: `${sentence(`${issues.map(({ problem }) => problem).join('; ')}${more}`)} Nothing ran.`,
     details: { tool: tool.name, issues },
     next: `Correct the arguments and call ${tool.name} again.`,
   })
   return { type: 'invalid', refusal } as const
 }
+
+/** With one mark at its end, whether or not it brought one. */
+const sentence = (text: string) => (/[.?!]$/.test(text) ? text : `${text}.`)
 
 function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let here: unknown = schema

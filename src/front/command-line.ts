@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { InternalReason } from '../../tools/errors.ts'
 import { toolError } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
@@ -109,5 +110,8 @@ function explain(error: unknown) {
     if (error.remote?.code === 'in_use') return toolError('busy', { message })
     if (error.code === 'LINK_CLOSED') return lostDaemon()
   }
-  return toolError('internal', { message, details: { reason: 'daemon_unavailable' } })
+  return toolError('internal', {
+    message,
+    details: { reason: 'daemon_unavailable' satisfies InternalReason },
+  })
 }

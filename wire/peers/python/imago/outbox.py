@@ -29,7 +29,7 @@ class Outbox:
         self._adding = threading.RLock()
         self._sending = threading.Lock()
         self._stalled = threading.Event()
-        self._helper = None
+        self._waiter = None
         self._closed = False
         self.queued = 0
 
@@ -62,7 +62,7 @@ class Outbox:
             if sent == len(data):
                 return True
             self._partial = memoryview(data)[sent:]
-            self._leave_to_helper()
+            self._leave_to_waiter()
             return True
         except BlockingIOError:
             return False
@@ -91,7 +91,7 @@ class Outbox:
         while not self.drained() and self._sending.acquire(False):
             try:
                 if not self._send_next(_AT_ONCE):
-                    self._leave_to_helper()
+                    self._leave_to_waiter()
                     return
             finally:
                 self._sending.release()
@@ -137,13 +137,13 @@ class Outbox:
             size += len(frames[-1])
         return b''.join(frames)
 
-    def _leave_to_helper(self):
+    def _leave_to_waiter(self):
         self._stalled.set()
-        if self._helper is None:
-            self._helper = threading.Thread(target=self._help, name='imago-send', daemon=True)
-            self._helper.start()
+        if self._waiter is None:
+            self._waiter = threading.Thread(target=self._wait_and_send, name='imago-send', daemon=True)
+            self._waiter.start()
 
-    def _help(self):
+    def _wait_and_send(self):
         """Waits, in nobody's stead but its own, until the other end reads again."""
         while not self._closed:
             self._stalled.wait()
