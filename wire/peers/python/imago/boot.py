@@ -28,6 +28,8 @@ from imago.workers import Workers
 INVITATION = 1024 * 1024
 #: Seconds that an ending kernel has for ``finally`` blocks, ``atexit`` and threads before it is ended hard.
 LEAVE = 4.0
+#: Seconds that a script waits for the first link, so that it can be watched from its first line.
+FIRST_LINK = 5.0
 
 _STARTS_A_CHILD = frozenset(
     ['subprocess.Popen', 'os.system', 'os.posix_spawn', 'os.fork', 'os.forkpty', 'os.exec', 'pty.spawn']
@@ -72,7 +74,9 @@ class Kernel:
         sys.addaudithook(self._before_children)
         threading.Thread(target=self._session.run, name='imago-link', daemon=True).start()
         if self._script is not None:
-            self._script.run(self._evaluator, self._interrupts)
+            self._session.connected.wait(FIRST_LINK)
+            if not self._ending.is_set():
+                self._script.run(self._evaluator, self._interrupts)
         if not self._ending.is_set():
             self._evaluator.run()
         self._evaluator.finish()

@@ -160,38 +160,41 @@ class Chunks:
 
 
 class Frames:
-    """Reads frames from a function that gives bytes, such as ``socket.recv``. One frame is held at most."""
+    """Reads frames from a function that gives bytes, such as ``socket.recv``. Little more than a frame is held."""
 
     def __init__(self, receive, limit):
         self.receive = receive
-        self._rest = b''
         self.limit = limit
+        self._data = b''
+        self._at = 0
 
     def next(self):
         """The body of the next frame, or ``None`` where the stream ends between two frames."""
-        data = self._rest
-        while len(data) < 4:
+        data, at = self._data, self._at
+        while len(data) - at < 4:
             more = self.receive(65536)
             if not more:
-                if data:
+                if len(data) > at:
                     raise Broken('FRAME_TRUNCATED', 'the connection ended inside the length of a frame')
                 return None
-            data += more
-        (length,) = _HEADER.unpack_from(data)
+            data, at = data[at:] + more, 0
+        (length,) = _HEADER.unpack_from(data, at)
         if length == 0:
             raise Broken('FRAME_MALFORMED', 'a frame has no body')
         if length > self.limit:
             raise Broken('FRAME_TOO_LARGE', 'a frame announced %d bytes, and %d are allowed' % (length, self.limit))
-        end = length + 4
+        start = at + 4
+        end = start + length
         if len(data) < end:
-            data = self._fill(bytearray(data), end)
-        self._rest = bytes(data[end:]) if len(data) > end else b''
-        return data[4:end]
+            data = self._fill(bytearray(data[start:]), length)
+            start, end = 0, length
+        self._data, self._at = data, end
+        return data[start:end]
 
-    def _fill(self, data, end):
-        while len(data) < end:
-            more = self.receive(min(262144, end - len(data)))
+    def _fill(self, body, length):
+        while len(body) < length:
+            more = self.receive(min(262144, length - len(body)))
             if not more:
                 raise Broken('FRAME_TRUNCATED', 'the connection ended inside the body of a frame')
-            data += more
-        return bytes(data)
+            body += more
+        return bytes(body)

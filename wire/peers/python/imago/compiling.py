@@ -44,7 +44,7 @@ class Compiler:
             file = self._name(source)
         elif line is not None and line > 1:
             source = '\n' * (line - 1) + source
-        if len(source) < _SHORT:
+        if len(source) < _SHORT and '\n' not in source:
             try:
                 return None, compile(source, file, 'eval', _COMPILE | self._futures, True)
             except SyntaxError:

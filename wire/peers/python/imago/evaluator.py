@@ -24,6 +24,7 @@ WATCHED = 2.0
 
 _STOP = object()
 _TAKE_OVER = object()
+_NOTHING = object()
 
 
 class Evaluator:
@@ -204,17 +205,21 @@ class Evaluator:
 
     def _exposed(self, owner, work):
         """Runs ``work()`` exposed to interrupts of ``owner``; returns its result, or what it raised."""
+        outcome = _NOTHING
         try:
             self._interrupts.expose(owner)
             outcome = work()
         except BaseException as error:
-            outcome = error
+            if outcome is _NOTHING:
+                outcome = error
         while True:
             try:
                 self._interrupts.conceal()
                 return outcome
             except BaseException as late:
-                outcome = late
+                # Too late for code that has come to its end: what that came to is not lost to an interrupt.
+                if outcome is _NOTHING:
+                    outcome = late
 
     def _evaluate(self, evaluation):
         guard = self._interrupts.guard

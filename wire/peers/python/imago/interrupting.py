@@ -133,17 +133,20 @@ class Interrupts:
 
     def _poke(self):
         """Makes the exposed thread raise what is due. For other threads."""
+        by_signal = self._thread == self._main and signal.getsignal(signal.SIGINT) is self._handler
+        throw = None if by_signal else _thrower()
         with self._lock:
             due = self._due()
             if due is None:
                 return
-            if self._thread == self._main and signal.getsignal(signal.SIGINT) is self._handler:
+            if throw is None:
                 self._signalled = True
                 _signal_main(self._main)
-            elif self._thrown is None:
+            else:
+                # In the place of one before that has not landed yet; one that has may have been caught.
                 self._note_hit(due)
                 self._thrown = due
-                _throw(self._thread, due)
+                throw(self._thread, due)
 
     def _land(self):
         """Lets an asynchronous exception on its way to this thread be raised here, where nothing is half done."""
@@ -166,9 +169,9 @@ class Interrupts:
         else:
             if self._leaving and self.script:
                 raise SystemExit(0)
-            if not ours:
-                self._catch_up()
             stray = self.script and not ours
+            if stray:
+                self._catch_up()
         if stray and time.monotonic() - self._asked_at > EXPLAINS:
             # Nobody asked for it over the link: the program's own signal, with its usual meaning.
             raise KeyboardInterrupt
@@ -255,7 +258,11 @@ def _signal_main(ident):
         _thread.interrupt_main()
 
 
-def _throw(ident, kind):
+def _thrower():
+    """The function that sets an exception in another thread. It is loaded at its first use, and not under a lock."""
     import ctypes
 
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(kind))
+    def throw(ident, kind):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(kind))
+
+    return throw

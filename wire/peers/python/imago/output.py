@@ -16,6 +16,8 @@ EVENT = 32 * 1024
 KEPT = 1024 * 1024
 #: How long an ended call waits for credit for what it printed last, in seconds.
 PATIENCE = 5.0
+#: How soon a daemon that is behind or away is tried again with background output, in seconds.
+AGAIN = 0.25
 
 
 class Output:
@@ -28,7 +30,9 @@ class Output:
         self._size = 0
         self._awaited = False
         self._flushing = threading.Lock()
-        self._unheard = {'stdout': 0, 'stderr': 0}
+        self._unsaid = collections.deque()
+        self._unsaid_size = 0
+        self._unheard = 0
         self.current = None
 
     def write(self, stream, text):
@@ -37,9 +41,8 @@ class Output:
         self._size += len(text)
         if self._size >= GATHERED:
             self.flush()
-        elif not self._awaited:
-            self._awaited = True
-            self._clock.after(WAIT, self._flush_late)
+        else:
+            self._await_flush(WAIT)
 
     def flush(self):
         """Sends what was gathered. Where another thread is at it already, that one takes this along."""
@@ -75,9 +78,17 @@ class Output:
         with self._flushing:
             evaluation.outflow.give_up()
 
+    def _await_flush(self, seconds):
+        if not self._awaited:
+            self._awaited = True
+            self._clock.after(seconds, self._flush_late)
+
     def _flush_late(self):
         self._awaited = False
         self.flush()
+        if self._unsaid:
+            with self._flushing:
+                self._speak()
 
     def _deliver(self, hold=None):
         """Hands on all that was gathered, neighbours together. What is of ``hold`` is only kept, for its end."""
@@ -106,17 +117,36 @@ class Output:
                 owner.outflow.pump()
 
     def _say(self, stream, text):
-        """Background output: nobody counts its credit, so it is dropped as soon as the daemon falls behind."""
-        lost = self._unheard[stream]
-        if lost:
-            if not self._note('output', {'stream': stream, 'text': '\n[imago: %d characters were dropped]\n' % lost}):
-                self._unheard[stream] += len(text)
+        """Background output: kept while the daemon is behind or away, and dropped beyond ``KEPT``."""
+        self._speak()
+        room = KEPT - self._unsaid_size
+        if room > 0:
+            self._tell_of_dropped()
+        for start in range(0, min(len(text), room), EVENT):
+            self._keep(stream, text[start : min(start + EVENT, room)])
+        self._unheard += max(0, len(text) - room)
+        self._speak()
+
+    def _speak(self):
+        """Says what is kept, as far as the daemon takes it; the rest is tried again."""
+        while self._unsaid:
+            stream, text = self._unsaid[0]
+            if not self._note('output', {'stream': stream, 'text': text}):
+                self._await_flush(AGAIN)
                 return
-            self._unheard[stream] = 0
-        for start in range(0, len(text), EVENT):
-            if not self._note('output', {'stream': stream, 'text': text[start : start + EVENT]}):
-                self._unheard[stream] += len(text) - start
-                return
+            self._unsaid.popleft()
+            self._unsaid_size -= len(text)
+            if not self._unsaid:
+                self._tell_of_dropped()
+
+    def _tell_of_dropped(self):
+        if self._unheard:
+            self._keep('stderr', '\n[imago: %d characters of output were dropped]\n' % self._unheard)
+            self._unheard = 0
+
+    def _keep(self, stream, text):
+        self._unsaid.append((stream, text))
+        self._unsaid_size += len(text)
 
 
 class Outflow:
@@ -205,7 +235,7 @@ class Way:
     def pump(self):
         """Sends all that credit allows; with the last of it, the result."""
         served = self.served
-        if served is None or self.answered:
+        if served is None or self.answered or (self.result is None and not self._kept and not self._dropped):
             return
         bodies = []
         while self._kept or self._dropped:

@@ -22,6 +22,7 @@ class Session:
         self._ending = ending
         self._link = None
         self._complained = False
+        self.connected = threading.Event()
         self.serve = None
         self.on_refused = None
 
@@ -39,6 +40,7 @@ class Session:
             else:
                 wait = WAIT
                 self._link = link
+                self.connected.set()
                 broken = link.run()
                 self._link = None
                 if broken is not None and not self._ending.is_set():

@@ -170,6 +170,22 @@ class Signals(KernelCase):
             self.kill()
         self.assertEqual(self.link.value('1'), '1')
 
+    def test_a_sigint_that_the_program_sends_itself_has_its_usual_meaning(self):
+        with Kernel() as kernel:
+            source = 'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(20)'
+            outcome = kernel.link.evaluate(source)
+            self.assertEqual(outcome['type'], 'raised')
+            self.assertEqual(outcome['exception']['type']['name'], 'KeyboardInterrupt')
+
+    def test_a_sigint_from_outside_ends_a_script_and_not_its_image(self):
+        with Kernel(script='import time\nx = 1\nprint("on", flush=True)\nwhile True: time.sleep(0.01)') as kernel:
+            kernel.link.notes.get(timeout=20)
+            os.kill(kernel.process.pid, signal.SIGINT)
+            told = ''
+            while 'KeyboardInterrupt' not in told:
+                told += kernel.link.notes.get(timeout=20)['params']['text']
+            self.assertEqual(kernel.link.value('x'), '1')
+
     def test_a_handler_of_the_programs_own_does_not_keep_calls_from_being_interrupted(self):
         with Kernel() as kernel:
             kernel.link.evaluate('import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)')
@@ -200,6 +216,16 @@ class Beside(unittest.TestCase):
                 self.assertEqual(second.answer()['type'], 'done')
             before = int(link.value('beats'))
             until(lambda: int(link.value('beats')) > before)
+
+    def test_one_that_was_caught_there_may_be_repeated(self):
+        with Kernel(script='import time\nwhile True: time.sleep(0.01)') as kernel:
+            for _ in range(2):
+                call = kernel.link.start(CATCHING + 'caught = 1\nfor i in range(10**12): n = i')
+                call.until_printed('on')
+                report = kernel.link.call('interrupt', call=call.name).answer()
+                self.assertEqual(report['outcome'], 'still_running')
+                self.assertEqual(kernel.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
+                self.assertEqual(call.answer()['type'], 'interrupted')
 
     def test_a_blocking_call_there_is_reported_as_going_on(self):
         with Kernel(script='import time\nwhile True: time.sleep(0.01)') as kernel:

@@ -105,6 +105,16 @@ class Link(unittest.TestCase):
         self.assertEqual(self.link.hello['epoch'], epoch)
         self.assertEqual(self.link.value('kept'), '1')
 
+    def test_background_output_waits_for_a_daemon_that_is_away(self):
+        self.link.evaluate(
+            'import threading, time\ndef talk():\n    time.sleep(0.1)\n    print("while away")\n    spoken.set()\n'
+            'spoken = threading.Event(); threading.Thread(target=talk).start()'
+        )
+        self.link.raw.connection.shutdown(2)
+        self.link.close()
+        self.link = self.kernel.link = self.kernel.accept()
+        self.assertEqual(self.link.notes.get(timeout=WAIT)['params']['text'], 'while away\n')
+
     def test_requests_in_pieces_of_one_byte_are_understood(self):
         body = b'{"type":"ping","n":3}'
         for byte in struct.pack('>I', len(body)) + body:

@@ -1,4 +1,5 @@
 import os
+import re
 import sys
 import threading
 import unittest
@@ -88,6 +89,14 @@ class Output(KernelCase):
         )
         lines = self.printed(source).output().split()
         self.assertEqual([line for line in lines if line != 'gone'], [str(n) for n in range(2000)])
+
+    def test_printing_at_the_limit_of_recursion_does_not_tear_the_link(self):
+        for _ in range(3):
+            source = 'def down(n):\n    print(n)\n    down(n + 1)\ntry: down(0)\nexcept RecursionError: "caught"'
+            call = self.link.start(source)
+            self.assertIn(call.answer()['type'], ('done', 'raised'))
+            self.assertTrue(call.output().startswith('0\n1\n2\n'))
+        self.assertEqual(self.link.value('1'), '1')
 
     def test_a_flood_that_is_consumed_arrives_whole(self):
         source = 'for n in range(60000): print(n, "x" * 40)'
@@ -186,4 +195,7 @@ class WithoutCredit(unittest.TestCase):
             seen = ''
             while 'last' not in seen:
                 seen += link.notes.get(timeout=WAIT)['params']['text']
-            self.assertIn('characters were dropped', seen)
+            parts = re.split(r'\n\[imago: ([0-9]+) characters of output were dropped\]\n', seen)
+            self.assertGreater(len(parts), 1)
+            kept, dropped = ''.join(parts[0::2]), sum(map(int, parts[1::2]))
+            self.assertEqual(len(kept) + dropped, 100000 * 100 + len('last\n'))
