@@ -36,6 +36,9 @@ EXPRESSION_SECONDS = 1.0
 SECTION_SECONDS = 0.5
 TOTAL_SECONDS = 2.0
 
+# Seconds that the printer of a result may take: it has run for that result already, so it is worth some waiting.
+SHOWN_SECONDS = 2.0
+
 STATIC_LIMITS = {
     "repr_max_chars": REPR_MAX_CHARS,
     "repr_max_items": REPR_MAX_ITEMS,

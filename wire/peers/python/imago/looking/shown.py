@@ -10,7 +10,7 @@ from imago.looking.deadline import DeadlineExceeded
 from imago.looking.failures import describe_error
 from imago.looking.fields import class_label, clean, exactly, plain, type_facts
 from imago.looking.kinds import kind_of
-from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SECTION_SECONDS
+from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SHOWN_SECONDS
 from imago.looking.sections import array_shape
 from imago.looking.statictext import static_repr, static_text
 
@@ -24,7 +24,7 @@ _LONG_TEXT = 200
 def show(value, handles, guard):
     """The contract's `Shown` of a value. Its printer runs under `guard`; whatever that does, there is an answer."""
     handles.let_go()
-    text = printed(value, handles, guard, SECTION_SECONDS)
+    text = printed(value, handles, guard, SHOWN_SECONDS)
     shown = {"repr": text, "type": type_facts(value)}
     if is_worth_a_handle(value):
         shown["handle"] = handles.keep_value(value)
