@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorsPage } from './pages/errors.ts'
+import { performancePage } from './pages/performance.ts'
 import { toolsPage } from './pages/tools.ts'
 
 /**
@@ -10,6 +11,7 @@ import { toolsPage } from './pages/tools.ts'
 const PAGES: Readonly<Record<string, () => string>> = {
   'tools.md': toolsPage,
   'errors.md': errorsPage,
+  'performance.md': performancePage,
 }
 
 const check = process.argv.includes('--check')

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { errorsPage } from '../docs/pages/errors.ts'
+import { performancePage } from '../docs/pages/performance.ts'
 import { toolsPage } from '../docs/pages/tools.ts'
 import { INTERNAL_REASONS, TOOL_ERRORS } from '../tools/errors.ts'
 import { TOOLS } from '../tools/index.ts'
@@ -22,6 +23,7 @@ test('docs/errors.md lists every code of every table, and no other', () => {
 test('the pages made from code are as the code would write them', () => {
   assert.is(textOf('docs/errors.md'), errorsPage())
   assert.is(textOf('docs/tools.md'), toolsPage())
+  assert.is(textOf('docs/performance.md'), performancePage())
 })
 
 test('docs/tools.md has a section for every tool, and no other', () => {

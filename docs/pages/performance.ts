@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const RESULTS = z.object({
+  taken: z.string(),
+  node: z.string(),
+  cores: z.number(),
+  memory_gb: z.number(),
+  system: z.string(),
+  rows: z.array(
+    z.object({
+      what: z.string(),
+      how: z.string(),
+      figure: z.number(),
+      unit: z.string(),
+      bar: z.string(),
+      met: z.boolean(),
+      lowest: z.number(),
+      highest: z.number(),
+      parts: z.record(z.string(), z.number()),
+    }),
+  ),
+})
+type Row = z.infer<typeof RESULTS>['rows'][number]
+
+/** `docs/performance.md`: the last results of `npm run bench`, each bar said to be met or missed. */
+export function performancePage(): string {
+  const results = RESULTS.parse(
+    JSON.parse(readFileSync(join(import.meta.dirname, '../../bench/results.json'), 'utf8')),
+  )
+  const { taken, node, cores, memory_gb, system, rows } = results
+  const missed = rows.filter(row => !row.met).length
+  return `${[
+    '# Performance',
+    '<!-- Made by docs/generate.ts from bench/results.json: run npm run bench, then npm run docs. -->',
+    `Taken on ${taken} with Node ${node} on ${cores} shared cores and ${memory_gb} GB (${system}). ` +
+      `${rows.length - missed} of ${rows.length} bars were met${missed === 0 ? '.' : `, and ${missed} missed.`} ` +
+      'The machine is noisy: ratios within one run say more than figures, and the range of the five rounds is given.',
+    'To repeat: `npm ci`, `node test/setup.mjs`, `npm run bench`. A word after it runs the rows that contain it.',
+    '| What | Median of 5 | Range | Bar | |',
+    '| --- | --- | --- | --- | --- |',
+  ]
+    .join('\n\n')
+    .replace('| |\n\n| ---', '| |\n| ---')}
+${rows.map(line).join('\n')}
+
+## How each was measured
+
+${rows.map(detail).join('\n')}
+`
+}
+
+function line({ what, figure, unit, lowest, highest, bar, met }: Row): string {
+  return `| ${what} | ${figure} ${unit} | ${lowest} to ${highest} | ${bar} ${unit} | ${met ? 'met' : '**missed**'} |`
+}
+
+function detail({ what, how, parts }: Row): string {
+  const medians = Object.entries(parts).map(([name, value]) => `\`${name}\` ${value}`)
+  return `- **${what}**: ${how}. Medians: ${medians.join(', ')}.`
+}
