@@ -134,7 +134,7 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
     async call({ tool, args, call = randomUUID(), signal, on, ask }) {
       if (ask !== undefined) asked.set(call, ask)
       try {
-        const params: Methods['call']['params'] = { tool, args, call }
+        const params: Methods['call']['params'] = { tool, args, call, follow: on !== undefined }
         const options = {
           ...(signal === undefined ? {} : { signal }),
           ...(on === undefined ? {} : { on: (event: unknown) => on(event as CallEvent) }),

@@ -59,7 +59,12 @@ const name = z.string().min(1).max(128)
 const nothing = z.strictObject({})
 
 const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
-  call: z.strictObject({ tool: z.string().max(256), args: z.unknown(), call: name.exactOptional() }),
+  call: z.strictObject({
+    tool: z.string().max(256),
+    args: z.unknown(),
+    call: name.exactOptional(),
+    follow: z.boolean().exactOptional(),
+  }),
   show: z.strictObject({
     tool: z.string().max(256),
     envelope: z.custom<Envelope>(isEnvelope, 'not an envelope'),
@@ -95,7 +100,7 @@ function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
 function runCall(calls: Calls, params: Methods['call']['params'], { session, link, served }: ServeContext) {
-  const { tool, args, call } = params
+  const { tool, args, call, follow = false } = params
   const caller = {
     id: session.id,
     kind: session.name === 'imago test' ? ('test' as const) : ('cli' as const),
@@ -110,7 +115,7 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
     caller,
     ...(call === undefined ? {} : { call: call as CallId }),
     signal: cancelled(served),
-    on: (event: CallEvent) => void served.event(event),
+    ...(follow && { on: (event: CallEvent) => void served.event(event) }),
     ask: async question => {
       const answer = await link.call('ask', { call: call ?? '', question } satisfies Ask, {
         signal: served.signal,

@@ -9,11 +9,16 @@ import type { KernelRow } from '../core/kernels.ts'
 /** What a client may ask of the daemon. */
 export interface Methods {
   /**
-   * One call of a tool. Its events are `CallEvent`s. Cancelling it interrupts what runs; losing the connection does
-   * not. A `call` that the daemon knows already is not run again.
+   * One call of a tool. Its events, `CallEvent`s, are sent where it is to be followed. Cancelling it interrupts what
+   * runs; losing the connection does not. A `call` that the daemon knows already is not run again.
    */
   call: {
-    params: { readonly tool: string; readonly args: unknown; readonly call?: string }
+    params: {
+      readonly tool: string
+      readonly args: unknown
+      readonly call?: string
+      readonly follow?: boolean
+    }
     result: Envelope
   }
   /** How a model would be shown that envelope: one text. */

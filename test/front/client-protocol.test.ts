@@ -205,7 +205,8 @@ test('hanging up ends no call', async () => {
   await client.call({ tool: 'eval_expr', args: { expr: 'finished = False' } })
   const leaving = await greeted()
   const expr = 'import time\nprint("on", flush=True)\ntime.sleep(0.3)\nfinished = True'
-  leaving.send({ type: 'call', id: 1, method: 'call', params: { tool: 'eval_expr', args: { expr } } })
+  const params = { tool: 'eval_expr', args: { expr }, follow: true }
+  leaving.send({ type: 'call', id: 1, method: 'call', params })
   await leaving.find(({ event }) => JSON.stringify(event).includes('on'))
   leaving.close()
   await until(

@@ -40,7 +40,7 @@ const evaluation = (id: number, expr: string, call: string) => ({
   type: 'call',
   id,
   method: 'call',
-  params: { tool: 'eval_expr', args: { expr }, call },
+  params: { tool: 'eval_expr', args: { expr }, call, follow: true },
 })
 
 const says = (word: string) => (message: Readonly<Record<string, unknown>>) =>
