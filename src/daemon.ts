@@ -22,6 +22,9 @@ import { claimInstance, type Instance } from './instance.ts'
 import { openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
 
+/** A person who writes a rule does not see so short a time; a call that is made over and over would pay for it. */
+const POLICY_FRESH_MS = 50
+
 export interface DaemonOptions {
   readonly paths: Paths
   readonly limits?: Partial<ServerLimits>
@@ -57,7 +60,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     registry,
     kernels,
     journal,
-    policy: openPolicy(paths.configDir),
+    policy: openPolicy(paths.configDir, { freshMs: POLICY_FRESH_MS }),
     stateDir: paths.stateDir,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,

@@ -16,7 +16,7 @@ export interface Rules {
 
 /**
  * What may run: the user's `policy.toml`, then the project's `imago.toml`, which may only tighten. A rule is in force as
- * soon as it is written. A file that is missing says nothing; one that cannot be read, or has anything in it that is
+ * soon as it is written, or `freshMs` later. A file that is missing says nothing; one that cannot be read, or has anything in it that is
  * not policy, is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
@@ -25,14 +25,23 @@ export interface Policy {
 
 const FILE_BYTES = 256 * 1024
 
+export interface PolicyOptions {
+  /** How long what was found in order is relied on before the files are looked at again, in milliseconds. */
+  readonly freshMs?: number
+  /** Milliseconds on a clock that only goes forward. */
+  now?(): number
+}
+
 /** The policy of the user whose `policy.toml` is in that directory. */
-export function openPolicy(configDir: string): Policy {
+export function openPolicy(configDir: string, options: PolicyOptions = {}): Policy {
+  const { freshMs = 0, now = () => performance.now() } = options
   const userFile = join(configDir, 'policy.toml')
-  const projects = new Map<string, { readonly file: string; rules: Rules; marks: string }>()
+  const projects = new Map<string, Known>()
 
   function project(root: string) {
     const file = join(root, 'imago.toml')
-    const made = { file, rules: { rules: [], problem: undefined, userFile }, marks: '' }
+    const rules = { rules: [], problem: undefined, userFile }
+    const made: Known = { file, rules, marks: '', freshUntil: Number.NEGATIVE_INFINITY }
     projects.set(root, made)
     return made
   }
@@ -40,17 +49,28 @@ export function openPolicy(configDir: string): Policy {
   return {
     rulesFor(root) {
       const known = projects.get(root) ?? project(root)
+      if (now() < known.freshUntil) return known.rules
       const marks = `${markOf(userFile)} ${markOf(known.file)}`
-      if (known.marks === marks) return known.rules
-      known.rules = readRules(
-        { type: 'user', file: userFile, folder: configDir },
-        { type: 'project', file: known.file, folder: root },
-      )
-      // A problem may pass without a change of the files, such as a want of descriptors.
-      known.marks = known.rules.problem === undefined ? marks : ''
+      if (known.marks !== marks) {
+        known.rules = readRules(
+          { type: 'user', file: userFile, folder: configDir },
+          { type: 'project', file: known.file, folder: root },
+        )
+        // A problem may pass without a change of the files, such as a want of descriptors.
+        known.marks = known.rules.problem === undefined ? marks : ''
+      }
+      if (known.marks !== '') known.freshUntil = now() + freshMs
       return known.rules
     },
   }
+}
+
+/** What was found in the files of one project, `marks` telling which state of them it was; empty: look again. */
+interface Known {
+  readonly file: string
+  rules: Rules
+  marks: string
+  freshUntil: number
 }
 
 /** Changes when the file does. */

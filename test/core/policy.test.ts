@@ -103,6 +103,26 @@ test('what has not changed is not read again', () => {
   assert.is(policy.rulesFor(root), policy.rulesFor(root))
 })
 
+test('what was found in order is relied on for as long as was said; a problem is looked at again at once', () => {
+  let now = 0
+  const policy = openPolicy(folder, { freshMs: 50, now: () => now })
+  const found = () => {
+    const { rules, problem } = policy.rulesFor(root)
+    return problem === undefined ? rules.length : 'a problem'
+  }
+  assert.is(found(), 0)
+  writeFileSync(userFile(), '[[rule]]\ndecision = "ask"\n')
+  now = 49
+  assert.is(found(), 0)
+  now = 50
+  assert.is(found(), 1)
+  writeFileSync(userFile(), 'nonsense')
+  now = 100
+  assert.is(found(), 'a problem')
+  writeFileSync(userFile(), '')
+  assert.is(found(), 0)
+})
+
 test('a problem goes away with its cause', () => {
   writeFileSync(userFile(), 'nonsense')
   const policy = openPolicy(folder)
