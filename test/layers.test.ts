@@ -15,18 +15,19 @@ interface Row {
 }
 
 const SOCKETS = ['node:net', 'node:tls', 'node:http', 'node:https', 'node:dgram', 'node:child_process']
-const WIRE = ['wire/codec', 'wire/link', 'wire/kernels', 'wire/kernel.ts', 'wire/errors.ts']
+const WIRE = ['wire/codec', 'wire/link', 'wire/kernels', 'wire/kernel.ts', 'wire/errors.ts', 'wire/signal.ts']
 
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
-  { layer: 'wire/kernel.ts', may: [], packages: [] },
+  { layer: 'wire/signal.ts', may: [], packages: [] },
+  { layer: 'wire/kernel.ts', may: ['wire/signal.ts'], packages: [] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
-  { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts'], packages: ['node:'] },
+  { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
-  { layer: 'tools', may: ['wire/kernel.ts'], packages: ['zod'] },
+  { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod'] },
   {
     layer: 'src/core',
-    may: ['tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    may: ['tools', 'wire/kernel.ts', 'wire/errors.ts', 'wire/signal.ts'],
     packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
   },
@@ -38,7 +39,16 @@ const TABLE: readonly Row[] = [
   },
   {
     layer: 'src/front',
-    may: ['src', 'src/core', 'tools', 'wire/link', 'wire/codec', 'wire/kernel.ts', 'wire/errors.ts'],
+    may: [
+      'src',
+      'src/core',
+      'tools',
+      'wire/link',
+      'wire/codec',
+      'wire/kernel.ts',
+      'wire/errors.ts',
+      'wire/signal.ts',
+    ],
     packages: ['zod', 'p-timeout', '@modelcontextprotocol/server', 'node:'],
   },
   {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kernel.ts'
+import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import type { Outcome } from './outcome.ts'
 import { LEVELS, type Level, type Profile } from './words.ts'
@@ -59,7 +60,7 @@ export interface ToolContext {
   /** The level at which this run was let through the gate. A handler never does more than it allows. */
   readonly level: Level
   /** Aborts when the caller cancels. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /** How long a look may take, in milliseconds. */
   readonly lookMs: number
   readonly jobs: Jobs
@@ -113,7 +114,7 @@ export interface Job {
   readonly paused: { readonly condition: string; readonly restarts: readonly string[] } | undefined
   readonly output: OutputLog
   /** Resolves when it ends, when the time is over, or when `signal` aborts; never rejects. */
-  wait(options: { readonly ms: number; readonly signal: AbortSignal }): Promise<void>
+  wait(options: { readonly ms: number; readonly signal: Signal }): Promise<void>
 }
 
 /** Long texts that the daemon keeps, by handle. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { InterruptReport } from '../wire/kernel.ts'
+import type { Signal } from '../wire/signal.ts'
 import { defineTool, type Job, type Jobs, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
 import { inspect } from './inspect.ts'
@@ -80,7 +81,7 @@ function soFar(found: Job): Outcome {
   )
 }
 
-async function interrupt(found: Job, signal: AbortSignal): Promise<Outcome<Interrupted>> {
+async function interrupt(found: Job, signal: Signal): Promise<Outcome<Interrupted>> {
   const { name, call, kernel, kernelName, outcome } = found
   if (outcome !== undefined)
     return ok(reported(found, { outcome: 'not_running', message: 'It had ended by itself.' }))

@@ -8,6 +8,7 @@
  *    envelope, so that nothing is renamed on the way. What only our own code reads is spelled as TypeScript.
  * 3. Text is bounded where it is made. A `null` count means that knowing it would have cost more than looking.
  */
+import type { Signal } from './signal.ts'
 
 /** One life of a kernel. A restart begins a new one; a handle of an older one is `stale_handle`. */
 export type Epoch = string & { readonly __epoch: unique symbol }
@@ -89,7 +90,7 @@ export interface KernelEnd {
 /** How long a look may take, in milliseconds, and who may withdraw it. */
 export interface Look {
   readonly deadlineMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
 }
 
 /** What came of looking. Everything but `found` ran to its end without a fault, and says why there is nothing. */
@@ -118,7 +119,7 @@ export interface Evaluation {
 
 /** Who follows an evaluation. Aborting `signal` interrupts it; the promise then says how that went. */
 export interface Watcher {
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
   on?(event: EvalEvent): void
   /** Answers a question that the running code asks. Absent or rejecting means: refused, and the code is told. */
   ask?(question: Question): Promise<string>

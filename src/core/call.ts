@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Jobs, Profile, Texts } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
 import { bounded, enveloped } from './answer.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { faultOf } from './faults.ts'
@@ -38,9 +39,9 @@ export interface CallRequest {
   /** The caller's own name for this call. Asking again under it joins the call, or gives its answer; it never runs twice. */
   readonly call?: CallId | undefined
   /** Aborts when the caller cancels on purpose, and only then: going away ends no call. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Signal | undefined
   /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
-  readonly gone?: AbortSignal | undefined
+  readonly gone?: Signal | undefined
   /** News, in order, until the answer. Must not throw. */
   on?(event: CallEvent): void
   /** Puts a question of the running code to the caller. */
@@ -71,7 +72,7 @@ export interface Calls {
 
 export interface CallsOptions {
   readonly registry: Registry
-  readonly kernels: Pick<Kernels, 'resolve'>
+  readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living'>>
   readonly policy: Policy
   readonly journal: Journal
   /** Long output goes to files below it. */

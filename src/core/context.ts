@@ -1,5 +1,6 @@
 import type { Jobs, KernelContext, Level, OutputLog, Texts, ToolContext } from '../../tools/define.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
 import type { Flight } from './flight.ts'
 
 /** A kernel, and the name under which it is known. */
@@ -14,7 +15,7 @@ export interface Given {
   readonly options: { readonly jobs: Jobs; readonly texts: Texts; readonly lookMs: number }
 }
 
-/** What a handler is given. The signal is made when it is first asked for: most calls are never cancelled. */
+/** What a handler is given. */
 export class Context implements ToolContext {
   readonly call: CallId
   readonly level: Level
@@ -32,7 +33,7 @@ export class Context implements ToolContext {
     this.#flight = flight
   }
 
-  get signal(): AbortSignal {
+  get signal(): Signal {
     return this.#flight.signal
   }
 }

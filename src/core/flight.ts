@@ -1,5 +1,6 @@
 import type { Envelope } from '../../tools/outcome.ts'
 import type { CallId, Question } from '../../wire/kernel.ts'
+import { LightSignal } from '../../wire/signal.ts'
 import type { CallEvent, Caller, CallRequest } from './call.ts'
 import type { TrackedJob } from './jobs.ts'
 
@@ -18,12 +19,11 @@ export class Flight {
   patienceMs: number
   /** Whether anything of it may have run, so that asking for it again must not run it. */
   ran = false
+  /** Aborts when the call is cancelled. */
+  readonly signal = new LightSignal()
   #joined: readonly CallRequest[] = []
   #job: TrackedJob | undefined
   readonly #tracked = new Watchers<TrackedJob>()
-  readonly #cancelled = new Watchers<undefined>()
-  /** Made only where somebody wants to know: a controller costs as much as all the rest of a flight. */
-  #abort: AbortController | undefined
 
   /** `walk` begins after the code that makes the flight has come to its end, so that nothing is missed. */
   constructor(o: {
@@ -41,15 +41,8 @@ export class Flight {
     this.done = Promise.resolve(this).then(o.walk)
   }
 
-  /** Aborts when the call is cancelled. */
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController()
-    if (this.cancelled) this.#abort.abort()
-    return this.#abort.signal
-  }
-
   get cancelled(): boolean {
-    return this.#cancelled.over
+    return this.signal.aborted
   }
 
   get job(): TrackedJob | undefined {
@@ -58,13 +51,7 @@ export class Flight {
 
   /** Has running code interrupted; what has not begun is withdrawn. */
   cancel(): void {
-    this.#cancelled.tell(undefined)
-    this.#abort?.abort()
-  }
-
-  /** Tells of the cancel once there is one, or at once; the answer takes it back. */
-  whenCancelled(watcher: () => void): () => void {
-    return this.#cancelled.watch(watcher)
+    this.signal.abort()
   }
 
   /** From now on the call goes on without its callers. */
@@ -113,10 +100,6 @@ export class Flight {
 class Watchers<News> {
   #waiting: readonly ((news: News) => void)[] = []
   #told: { readonly news: News } | undefined
-
-  get over(): boolean {
-    return this.#told !== undefined
-  }
 
   /** Calls at once if it has happened already. The answer takes it back. */
   watch(watcher: (news: News) => void): () => void {

@@ -26,6 +26,8 @@ export interface Kernels {
    * root, or else the root's default one, which bears the name of its folder. Throws `KernelError`.
    */
   resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }>
+  /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
+  living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
   /** Starts one as a person asked, under a name that none alive has. Throws `KernelError`. */
   start(wanted: Start): Promise<KernelRow>
   stop(name: string): Promise<KernelRow>
@@ -87,6 +89,13 @@ class OpenKernels implements Kernels {
     this.#refuseClosed()
     const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
     return { name: named.request.name, kernel: await named.living() }
+  }
+
+  living({ name, root }: Wanted): { name: string; kernel: Kernel } | undefined {
+    if (this.#closed) return undefined
+    const named = name === undefined ? onlyOne(this.#livingIn(root)) : this.#kernels.get(name)
+    const kernel = named?.present
+    return kernel && { name: named.request.name, kernel }
   }
 
   async start({ language, name, root, env, script, args }: Start): Promise<KernelRow> {
@@ -155,9 +164,7 @@ class OpenKernels implements Kernels {
   /** Without a name: what lives in the root, if that is clear, or else its default kernel. */
   #ofRoot(wanted: Wanted): NamedKernel {
     const root = realOf(wanted.root)
-    const living = [...this.#kernels.values()].filter(kernel => kernel.alive && kernel.request.root === root)
-    const usual = living.find(kernel => kernel.request.name === this.#defaults.get(root))
-    if (usual) return usual
+    const living = this.#livingIn(root)
     if (living.length > 1) {
       const kernels = living.map(kernel => kernel.request.name).sort()
       throw new KernelError('no_such_kernel', {
@@ -167,6 +174,13 @@ class OpenKernels implements Kernels {
       })
     }
     return living[0] ?? this.#default(wanted)
+  }
+
+  /** What lives in a root, which is without links; its default kernel alone, if that does. */
+  #livingIn(root: string): NamedKernel[] {
+    const living = [...this.#kernels.values()].filter(kernel => kernel.alive && kernel.request.root === root)
+    const usual = living.find(kernel => kernel.request.name === this.#defaults.get(root))
+    return usual === undefined ? living : [usual]
   }
 
   #default({ root: given, env }: Wanted): NamedKernel {
@@ -236,6 +250,9 @@ class OpenKernels implements Kernels {
     throw new KernelError('kernel_unavailable', { message, next: null, details: { reason: 'shutting_down' } })
   }
 }
+
+const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
+  items.length === 1 ? items[0] : undefined
 
 function isProject(root: string, home: string): boolean {
   const path = realOf(root)

@@ -85,6 +85,11 @@ export class NamedKernel {
     return this.#life !== undefined || this.#birth !== undefined
   }
 
+  /** The kernel while it lives, and is not about to end. */
+  get present(): Kernel | undefined {
+    return this.#ending === undefined ? this.#life?.kernel : undefined
+  }
+
   row(): KernelRow {
     const { name, language, root, script } = this.request
     const identity = this.#life?.kernel.identity

@@ -1,5 +1,6 @@
 import type { Envelope } from '../../tools/outcome.ts'
 import { running } from '../../tools/running.ts'
+import type { Signal } from '../../wire/signal.ts'
 import type { CallRequest } from './call.ts'
 import type { Clock } from './clock.ts'
 import type { Flight } from './flight.ts'
@@ -58,7 +59,7 @@ function goesOn(job: TrackedJob): unknown {
   return { ...now, kernel_health: job.kernel.health, next }
 }
 
-function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+function onAbort(signal: Signal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => undefined
   if (signal.aborted) run()
   else signal.addEventListener('abort', run, { once: true })

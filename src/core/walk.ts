@@ -1,5 +1,6 @@
 import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
+import type { Signal } from '../../wire/signal.ts'
 import { bounded, type Ended } from './answer.ts'
 import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
@@ -8,6 +9,7 @@ import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { Flight } from './flight.ts'
 import { type Decision, decide } from './gate.ts'
 import type { JobBook } from './jobs.ts'
+import type { Wanted } from './kernels.ts'
 import { type Output, openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
@@ -91,30 +93,27 @@ export class Walk {
     const tool = this.#tool
     if (this.#flight.caller.readOnlyPromised && tool.level === 'safe' && level !== 'safe')
       return this.#noted(refusals.needsEvaluation(tool, because), { level, decision: null })
-    const passed = await this.#gate(level)
+    const policy = this.#options.policy.rulesFor(this.#flight.caller.root)
+    // A refused call must not start a kernel, so it is found first only where the policy names kernels.
+    if (this.#needsName(policy)) {
+      const missing = this.#placed() ? undefined : await this.#findPlace()
+      if (missing !== undefined) return this.#noted(missing, { level, decision: null })
+    }
+    const passed = this.#gate(level, policy)
     if (passed.type !== 'passed') return passed
     if (level === 'safe') {
       const outcome = await tool.withoutKernel(this.#checked.args, this.#context(level))
       if (outcome !== undefined) return this.#looked(passed, outcome)
     }
-    const missing = await this.#findPlace()
+    const missing = this.#placed() ? undefined : await this.#findPlace()
     if (missing !== undefined) return this.#noted(missing, passed)
     return level === 'safe' ? this.#look(passed) : this.#change(passed)
   }
 
-  /**
-   * Asks the gate. A refused call must not start a kernel, so the kernel is found first only where the policy names
-   * kernels and the call does not.
-   */
-  async #gate(level: Level): Promise<Passed | Refusal> {
+  #gate(level: Level, policy: Rules): Passed | Refusal {
     const tool = this.#tool
-    const policy = this.#options.policy.rulesFor(this.#flight.caller.root)
     if (policy.problem !== undefined && level !== 'safe')
       return this.#noted(refusals.policyBroken(policy.problem), { level, decision: 'deny' })
-    if (this.#needsName(policy)) {
-      const missing = await this.#findPlace()
-      if (missing !== undefined) return this.#noted(missing, { level, decision: null })
-    }
     const kernel = this.#kernelName()
     const verdict = decide({ tool: tool.name, level, kernel, rules: policy.rules })
     const { decision } = verdict
@@ -131,22 +130,35 @@ export class Walk {
     return this.#place?.name ?? this.#checked.kernel ?? null
   }
 
+  /** Whether the call has what it needs, which costs no waiting for a kernel that lives. */
+  #placed(): boolean {
+    const { needs } = this.#tool
+    if (needs.length === 0 || this.#place !== undefined) return true
+    if (this.#flight.cancelled) return false
+    const place = this.#options.kernels.living?.(this.#wanted())
+    if (place === undefined || !needs.every(need => place.kernel.identity.abilities.has(need))) return false
+    this.#place = place
+    return true
+  }
+
   /** Finds the kernel, or has it started. Answers why there is none. */
   async #findPlace(): Promise<Refusal | undefined> {
-    const { needs } = this.#tool
-    if (needs.length === 0 || this.#place !== undefined) return undefined
-    const { caller } = this.#flight
-    const wanted = { name: this.#checked.kernel, root: caller.root, env: caller.env }
+    const wanted = this.#wanted()
     try {
-      this.#place = await unlessCancelled(this.#options.kernels.resolve(wanted), this.#flight)
+      this.#place = await unlessAborted(this.#options.kernels.resolve(wanted), this.#flight.signal)
     } catch (error) {
       return kernelFault(error, wanted.name)
     }
     if (this.#place === undefined) return withdrawn()
     const { name, kernel } = this.#place
-    const missing = needs.filter(need => !kernel.identity.abilities.has(need))
+    const missing = this.#tool.needs.filter(need => !kernel.identity.abilities.has(need))
     if (missing.length > 0) return refusals.lacksAbility({ tool: this.#tool, kernel: name, missing })
     return undefined
+  }
+
+  #wanted(): Wanted {
+    const { root, env } = this.#flight.caller
+    return { name: this.#checked.kernel, root, env }
   }
 
   /** Runs what changes nothing; its one line in the journal may come a moment later. */
@@ -206,9 +218,11 @@ export class Walk {
   }
 
   #context(level: Level): Context {
-    const given = { flight: this.#flight, options: this.#options, level }
-    if (this.#place === undefined) return new Context(given)
-    return new ContextOnKernel({ ...given, place: this.#place, output: () => this.#printed() })
+    const flight = this.#flight
+    const options = this.#options
+    const place = this.#place
+    if (place === undefined) return new Context({ flight, options, level })
+    return new ContextOnKernel({ flight, options, level, place, output: () => this.#printed() })
   }
 
   #printed(): Output {
@@ -265,9 +279,11 @@ export function codeOf(outcome: Outcome): string {
 }
 
 /** What was promised, or `undefined` as soon as the caller gives up; the promise goes on unseen. */
-function unlessCancelled<Value>(promise: Promise<Value>, flight: Flight): Promise<Value | undefined> {
+function unlessAborted<Value>(promise: Promise<Value>, signal: Signal): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const takeBack = flight.whenCancelled(() => resolve(undefined))
-    promise.then(resolve, reject).then(takeBack)
+    const stop = () => resolve(undefined)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop)
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
   })
 }

@@ -4,6 +4,7 @@ import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { Refusal, type ServedCall } from '../../wire/link/link.ts'
+import { LightSignal, type Signal } from '../../wire/signal.ts'
 import type { CallEvent, Calls } from '../core/call.ts'
 import { KernelError, type Kernels } from '../core/kernels.ts'
 import {
@@ -136,14 +137,14 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
 }
 
 /** Aborts when the client cancels, and not when its connection is lost. */
-function cancelled(served: ServedCall): AbortSignal {
-  const cancel = new AbortController()
+function cancelled({ signal }: ServedCall): Signal {
+  const cancel = new LightSignal()
   const heard = () => {
-    if (!(served.signal.reason instanceof WireError)) cancel.abort(served.signal.reason)
+    if (!(signal.reason instanceof WireError)) cancel.abort(signal.reason)
   }
-  if (served.signal.aborted) heard()
-  else served.signal.addEventListener('abort', heard, { once: true })
-  return cancel.signal
+  if (signal.aborted) heard()
+  else signal.addEventListener('abort', heard)
+  return cancel
 }
 
 /** Errors of kernels are answers of these methods, and keep their code. */

@@ -83,6 +83,24 @@ test('first uses at the same time share one start, and later ones find the same 
   assert.is(new Set(found.map(({ kernel }) => kernel)).size, 1)
 })
 
+test('what lives is found at once, and what would have to be started or chosen is not', async () => {
+  assert.is(kernels.living(at('shop')), undefined)
+  const found = await kernels.resolve(at('shop'))
+  assert.equal(kernels.living(at('shop')), found)
+  assert.equal(kernels.living({ ...at('other/shop'), name: 'shop' }), found)
+  assert.is(kernels.living(at('other/shop')), undefined)
+  const ending = kernels.stop('shop')
+  assert.is(kernels.living(at('shop')), undefined)
+  await ending
+  await kernels.resolve(at('shop'))
+  await kernels.start({ language: 'python', name: 'web', ...at('other/shop') })
+  await kernels.start({ language: 'python', name: 'jobs', ...at('other/shop') })
+  assert.is(kernels.living(at('other/shop')), undefined)
+  assert.is(kernels.living({ ...at('other/shop'), name: 'web' })?.name, 'web')
+  await kernels.close()
+  assert.is(kernels.living(at('shop')), undefined)
+})
+
 test('two roots with folders of one name get two kernels, and a link to a root is that root', async () => {
   symlinkSync(join(folder, 'shop'), join(folder, 'link'))
   assert.is((await kernels.resolve(at('shop'))).name, 'shop')

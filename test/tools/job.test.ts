@@ -3,6 +3,7 @@ import { job as jobTool } from '../../tools/job.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import type { InterruptReport, KernelIdentity } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
 import { assert, suite } from '../support/harness.ts'
 import { callId, errorOf, job, kernel, outputLog, resultOf, run, shown } from './context.ts'
 
@@ -75,7 +76,7 @@ test('a job that waits in a debugger says for what', async () => {
 
 test('waiting waits as long as was asked, half a minute by default, and can be cancelled', async () => {
   const waits: number[] = []
-  const signals: AbortSignal[] = []
+  const signals: Signal[] = []
   const one = job({
     wait: async ({ ms, signal }) => {
       waits.push(ms)

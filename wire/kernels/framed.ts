@@ -27,6 +27,7 @@ import {
 } from '../kernel.ts'
 import type { KernelHello } from '../link/handshake.ts'
 import { type Link, Refusal } from '../link/link.ts'
+import { LightSignal } from '../signal.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
 import { busy, offenceOf, outcomeUnknown, QUEUE, unresponsive } from './faults.ts'
 import { Line } from './line.ts'
@@ -224,7 +225,7 @@ export class FramedKernel implements Kernel {
   /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
   async #carryThrough(pending: Pending, params: object): Promise<Evaluated> {
     const { name, piped } = this.#options
-    let link = await this.#line.present()
+    let link = this.#line.here ?? (await this.#line.present())
     if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
     let asking = this.#send(link, { method: 'evaluate', params, pending })
     for (;;) {
@@ -251,8 +252,8 @@ export class FramedKernel implements Kernel {
     const { method, params, pending } = sending
     const { signal } = pending.watcher
     if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
-    const late = new AbortController()
-    const asking = link.call(method, params, { on: pending.hear, signal: late.signal })
+    const late = new LightSignal()
+    const asking = link.call(method, params, { on: pending.hear, signal: late })
     late.abort()
     return asking
   }

@@ -53,6 +53,11 @@ export class Line {
     return this.#link
   }
 
+  /** The link, where `present` would not have to wait. */
+  get here(): Link | undefined {
+    return this.#absence === undefined && this.#end === undefined ? this.#link : undefined
+  }
+
   /**
    * A link that is there, at once or when the peer has come back. Throws `LINK_CLOSED` once it is gone for good, and
    * `UNRESPONSIVE` if it is not back within `limitMs`.

@@ -1,10 +1,11 @@
 import { FAILURES, type Failure, type Limits, type Message } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
+import type { Signal } from '../signal.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface CallOptions {
   /** Aborting it asks the other end to stop; the call still ends by its one answer. */
-  signal?: AbortSignal | undefined
+  signal?: Signal | undefined
   /** News of the call, in order, before it settles. What it throws becomes the call's own end. */
   on?: ((event: unknown) => void) | undefined
   /** Give up after so many milliseconds: the call is cancelled, and its late answer ignored. */
@@ -114,7 +115,7 @@ export class Asking {
     }
   }
 
-  #heed(id: number, pending: Pending, signal: AbortSignal) {
+  #heed(id: number, pending: Pending, signal: Signal) {
     pending.signal = signal
     pending.stop = () => this.#outbox.send({ type: 'cancel', id })
     signal.addEventListener('abort', pending.stop, { once: true })
@@ -171,7 +172,7 @@ interface Pending {
   /** Bytes of events that came and were not granted anew. */
   owed: number
   abandoned: boolean
-  signal: AbortSignal | undefined
+  signal: Signal | undefined
   stop: (() => void) | undefined
   timer: NodeJS.Timeout | undefined
 }

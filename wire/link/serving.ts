@@ -1,12 +1,13 @@
 import { HEADER_BYTES } from '../codec/frames.ts'
 import type { Failure, Limits, Message } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
+import { LightSignal, type Signal } from '../signal.ts'
 import type { Outbox } from './outbox.ts'
 
 /** What a server knows of a call that it serves. */
 export interface ServedCall {
   /** Aborted when the caller cancels, and when the link ends; the reason is then `LINK_CLOSED`. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /**
    * Sends news of the call, or holds it until the caller has granted credit and reads again. Never waits.
    * `dropped` means that it is gone: too much is held already, it cannot be encoded, or the call has ended.
@@ -60,7 +61,7 @@ export class Serving {
   }
 
   cancel(id: number) {
-    this.#known(id)?.abort()
+    this.#known(id)?.signal.abort()
   }
 
   credit(id: number, bytes: number) {
@@ -128,34 +129,18 @@ export class Serving {
 
 class Served implements ServedCall {
   readonly id: number
+  readonly signal = new LightSignal()
   credit: number
   readonly #serving: Serving
   #held: { message: Message; frame: Buffer }[] = []
   #heldBytes = 0
   #answer: { message: Message; frame: Buffer } | undefined
   #state: 'open' | 'answered' | 'dropped' = 'open'
-  #controller: AbortController | undefined
-  #aborted = false
-  #reason: WireError | undefined
 
   constructor(id: number, serving: Serving) {
     this.id = id
     this.credit = serving.limits.creditBytes
     this.#serving = serving
-  }
-
-  get signal(): AbortSignal {
-    // Most calls never look at it, and a controller costs more than the rest of the call.
-    this.#controller ??= new AbortController()
-    if (this.#aborted) this.#controller.abort(this.#reason)
-    return this.#controller.signal
-  }
-
-  abort(reason?: WireError) {
-    if (this.#aborted) return
-    this.#aborted = true
-    this.#reason = reason
-    this.#controller?.abort(reason)
   }
 
   event(event: unknown): 'sent' | 'dropped' {
@@ -191,7 +176,7 @@ class Served implements ServedCall {
     this.#state = 'dropped'
     this.#held = []
     this.#answer = undefined
-    this.abort(new WireError('LINK_CLOSED', 'The link ended while the call ran.'))
+    this.signal.abort(new WireError('LINK_CLOSED', 'The link ended while the call ran.'))
   }
 
   /** Sends what is held for as long as there is credit and room, then the answer, if it waits. */
