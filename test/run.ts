@@ -82,8 +82,7 @@ function conclude() {
   const skipped = reports.flatMap(report => report.skipped)
   for (const name of skipped) console.log(`skipped: ${name}`)
   for (const name of failed) console.log(`failed: ${name}`)
-  console.log(
-    `${passed} passed, ${failed.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`,
-  )
+  if (skipped.length > 0) console.log(`${skipped.length} skipped`)
+  console.log(`${passed} passed, ${failed.length} failed`)
   process.exitCode = failed.length > 0 || passed === 0 ? 1 : 0
 }
