@@ -1,6 +1,7 @@
 """What a look tells of functions, classes and exceptions, from stored fields alone."""
 
 import abc
+import inspect
 import json
 import linecache
 import os
@@ -112,6 +113,13 @@ class Callables(unittest.TestCase):
             self.assertIsNone(called["source_preview"])
             self.assertFalse(called["source_truncated"])
         self.assertIsNone(self.look(max)["callable"]["signature"])
+
+    def test_compiled_methods_take_self_until_they_are_bound(self):
+        for method in (list.append, str.upper, dict.get, list.__add__, object.__repr__, list.__init__):
+            self.assertEqual(str(inspect.signature(method)), self.look(method)["callable"]["signature"])
+        for method, signature in (([].append, "(object, /)"), ("".upper, "()"), ([].__add__, "(value, /)")):
+            self.assertEqual(signature, self.look(method)["callable"]["signature"])
+        self.assertEqual("(iterable, value=None, /)", self.look(dict.fromkeys)["callable"]["signature"])
 
     def test_a_class_shows_its_members_and_how_it_is_made(self):
         seen = self.look(Stack)

@@ -30,7 +30,8 @@ _VAR_POSITIONAL = 0x04
 _VAR_KEYWORD = 0x08
 _DEFAULT_ROOM = 60
 _DEEPEST = 4
-_COMPILED = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType)
+_UNBOUND = (MethodDescriptorType, WrapperDescriptorType)
+_COMPILED = (BuiltinFunctionType, MethodWrapperType, *_UNBOUND)
 
 
 def signature_of(value):
@@ -42,7 +43,7 @@ def signature_of(value):
         function = value.__func__
         return function_signature(function, bound=1) if type(function) is FunctionType else None
     if any(kind is one for one in _COMPILED):
-        return _compiled_signature(value.__text_signature__)
+        return _compiled_signature(value)
     function = called_function(value)
     return None if function is None else function_signature(function, bound=1)
 
@@ -171,14 +172,18 @@ def _subscripted_text(name, args, depth):
     return cut(f"{name}[{', '.join(annotation_text(part, depth + 1) for part in args[:16])}]", NAME_MAX_CHARS)
 
 
-def _compiled_signature(text):
-    """The signature that a compiled function carries as text, without the parameter it is bound to."""
-    text = plain(text)
+def _compiled_signature(value):
+    """The signature that a compiled function carries as text. What it is bound to already is no parameter of it."""
+    text = plain(value.__text_signature__)
     if text is None:
         return None
-    for bound in ("$self", "$module", "$type", "$cls"):
-        if text.startswith(f"({bound}"):
-            rest = text[len(bound) + 1 :]
+    if text.startswith("($"):
+        end = min(at for at in (text.find(","), text.find(")")) if at > 0)
+        first, rest = text[2:end], text[end:]
+        if any(type(value) is one for one in _UNBOUND):
+            # It can only be given by position, which the text says no more than once.
+            text = f"({first}{rest if '/' in rest else ', /' + rest}"
+        else:
             rest = rest[3:] if rest.startswith(", /") else rest
             text = "(" + rest.lstrip(", ")
     return cut(text, SIGNATURE_MAX_CHARS)
