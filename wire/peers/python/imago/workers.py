@@ -1,6 +1,7 @@
 """Threads that look while code runs: made when all others are busy, up to a few, and kept."""
 
 import queue
+import sys
 import threading
 
 from imago.clock import report_fault
@@ -26,6 +27,9 @@ class Workers:
         self._tasks.put(task)
 
     def _work(self):
+        # What the program traces or profiles is its own threads: its hook would run in the midst of looks.
+        sys.settrace(None)
+        sys.setprofile(None)
         while True:
             task = self._tasks.get()
             try:
