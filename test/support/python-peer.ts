@@ -5,7 +5,7 @@ import { assert, suite } from './harness.ts'
 
 const peer = join(import.meta.dirname, '../../wire/peers/python')
 const LIMIT_MS = 170_000
-const LANES = 4
+const LANES = 2
 
 /** An interpreter, or why there is none to be had. */
 export type Found = { readonly path: string; readonly version: string } | { readonly missing: string }
