@@ -1,5 +1,5 @@
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel, KernelEnd, KernelStatus } from '../../wire/kernel.ts'
 import { KernelError } from './kernel-error.ts'
 import { Occupied } from './occupied.ts'
 
@@ -138,9 +138,25 @@ export class NamedKernel {
     const { name } = this.request
     if (!this.#life) return { outcome: 'not_running', message: `${name} does not live.` }
     const { kernel } = this.#life
-    const running = kernel.running ?? (await kernel.status({ deadlineMs: STATUS_MS })).running
+    const running = kernel.running ?? (await this.#asked(kernel)).running
     if (running === null) return { outcome: 'not_running', message: `Nothing runs in ${name}.` }
     return kernel.interrupt(running.call)
+  }
+
+  /** What runs, as the image itself says. Throws `KernelError` if it says nothing. */
+  async #asked(kernel: Kernel): Promise<KernelStatus> {
+    try {
+      return await kernel.status({ deadlineMs: STATUS_MS })
+    } catch (cause) {
+      if (!(cause instanceof WireError)) throw cause
+      const { name } = this.request
+      throw new KernelError('kernel_unavailable', {
+        message: `${name} does not say what runs in it, so nothing was asked to stop: ${cause.message}`,
+        next: `Try again later, or: imago restart ${name}`,
+        details: { reason: cause.code, kernel: name },
+        cause,
+      })
+    }
   }
 
   #state(): KernelRow['state'] {

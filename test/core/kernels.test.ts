@@ -264,6 +264,15 @@ test('interrupt by name hits what runs, and says so where nothing does', async (
   assert.is((await kernels.interrupt('shop')).outcome, 'not_running')
 })
 
+test('fault 2: a kernel that does not say what runs in it is not interrupted, and that is said', async () => {
+  await kernels.resolve(at('shop'))
+  launcher.latest.status = () => Promise.reject(new WireError('UNRESPONSIVE', 'nothing came'))
+  const error = await refusal(kernels.interrupt('shop'))
+  assert.is(error.details.reason, 'UNRESPONSIVE')
+  assert.match(error.message, 'nothing was asked to stop')
+  assert.equal(launcher.latest.interrupted, [])
+})
+
 test('after close all have ended, and nothing starts any more', async () => {
   const living: Kernel[] = []
   for (const root of ['shop', 'other/shop']) living.push((await kernels.resolve(at(root))).kernel)

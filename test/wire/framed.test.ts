@@ -151,6 +151,31 @@ test('a look ends at its deadline, and the peer is told a shorter one', async ()
   assert.equal(await again, { type: 'timed_out', deadline_ms: 5_000 })
 })
 
+test('a look whose code was stopped at a deadline of the peer says that one', async () => {
+  const { kernel, peer } = await pair()
+  const look = kernel.inspect({ expr: 'slow()', evaluate: true }, { deadlineMs: 5_000 })
+  peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 1_000 })
+  assert.equal(await look, { type: 'timed_out', deadline_ms: 1_000 })
+})
+
+test('an interrupt that a silent peer has not answered is still_running, and was asked', async () => {
+  const { kernel, peer } = await pair({ pulse: QUICK, interruptMs: 50 })
+  const heard = evaluate(kernel, '1')
+  await peer.next('call')
+  peer.freeze()
+  const report = await kernel.interrupt(heard.call)
+  assert.is(report.outcome, 'still_running')
+  assert.match(report.message, 'takes effect once it answers again')
+  peer.thaw()
+  assert.equal((await peer.next('call')).params, { call: heard.call })
+})
+
+test('the message of a look that was not answered counts whole milliseconds', async () => {
+  const { kernel } = await pair()
+  const fault = await kernel.status({ deadlineMs: 20 }).catch((error: unknown) => error)
+  assert.match(String(fault), /within \d+ ms/)
+})
+
 test('a queue that is full at the peer is BUSY too', async () => {
   const { kernel } = await pair({ script: { evaluate: ({ id }, peer) => peer.fail(id, 'busy') } })
   assert.is(await codeOf(evaluate(kernel, '1').result), 'BUSY')

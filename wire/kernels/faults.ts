@@ -1,4 +1,5 @@
 import { WireError } from '../errors.ts'
+import type { InterruptReport } from '../kernel.ts'
 
 /** Evaluations that may wait in one kernel, the running one included. One more is `BUSY`. */
 export const QUEUE = 64
@@ -32,4 +33,14 @@ export function unresponsive(name: string): WireError {
     `${name} does not answer: its interpreter is held by code in C, or the process is frozen. Nothing was sent; ` +
       'try again later, or restart it.',
   )
+}
+
+/** What is known of an interrupt that the peer has not answered. It reads the request as soon as it reads again. */
+export function unheard(name: string): InterruptReport {
+  return {
+    outcome: 'still_running',
+    message:
+      `${name} does not answer now: its interpreter is held by code in C, or the process is frozen. ` +
+      'It has been asked to stop, which takes effect once it answers again.',
+  }
 }

@@ -29,12 +29,12 @@ import type { KernelHello } from '../link/handshake.ts'
 import { type Link, Refusal } from '../link/link.ts'
 import { LightSignal } from '../signal.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
-import { busy, offenceOf, outcomeUnknown, QUEUE, unresponsive } from './faults.ts'
+import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
 import { Line } from './line.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import * as shapes from './shapes.ts'
 
-/** How long an image may take to report on an interrupt, in ms. */
+/** How long an image may take to report on an interrupt, in ms, unless told otherwise. */
 const INTERRUPT_MS = 5_000
 
 /** How long a peer may be silent after an interrupt before its process is signalled, in ms. */
@@ -60,6 +60,8 @@ export interface FramedOptions {
   /** Lets go of the image, before the link is closed. Left out: closing the link is all there is to do. */
   release?(): Promise<void>
   readonly pulse?: PulseTimes
+  /** How long it may take to report on an interrupt, in ms. */
+  readonly interruptMs?: number
   readonly limits?: Partial<Limits>
 }
 
@@ -153,10 +155,15 @@ export class FramedKernel implements Kernel {
     return this.#ask({ method: 'status', query: {}, shape: shapes.kernelStatus }, look)
   }
 
-  interrupt(call: CallId): Promise<InterruptReport> {
+  async interrupt(call: CallId): Promise<InterruptReport> {
     this.#nudgeLater(call)
     const asking = { method: 'interrupt', query: { call }, shape: shapes.interruptReport }
-    return this.#ask(asking, { deadlineMs: INTERRUPT_MS })
+    try {
+      return await this.#ask(asking, { deadlineMs: this.#options.interruptMs ?? INTERRUPT_MS })
+    } catch (error) {
+      if (error instanceof WireError && error.code === 'UNRESPONSIVE') return unheard(this.#options.name)
+      throw error
+    }
   }
 
   async close(): Promise<void> {
@@ -262,7 +269,9 @@ export class FramedKernel implements Kernel {
     // The peer keeps a slightly shorter deadline, so that it can still say that it ran out of time.
     const deadline_ms = Math.round(look.deadlineMs - Math.min(100, look.deadlineMs / 5))
     const found = await this.#ask({ ...asking, query: { ...asking.query, deadline_ms } }, look)
-    return found.type === 'timed_out' ? { type: 'timed_out', deadline_ms: look.deadlineMs } : found
+    // A deadline that is the peer's own, for code that it runs to look, is told as it is.
+    const ours = found.type === 'timed_out' && found.deadline_ms >= deadline_ms
+    return ours ? { type: 'timed_out', deadline_ms: look.deadlineMs } : found
   }
 
   async #ask<Answer>({ method, query, shape }: Asking<Answer>, look: Look): Promise<Answer> {
@@ -271,7 +280,7 @@ export class FramedKernel implements Kernel {
     this.#pulse.begin()
     try {
       const link = await this.#line.present(deadlineMs)
-      const left = deadlineMs - (performance.now() - asked)
+      const left = Math.max(0, Math.round(deadlineMs - (performance.now() - asked)))
       const answer = await link.call(method, query, { deadlineMs: left, ...(signal && { signal }) })
       return shapes.parseAnswer(shape, answer, `What ${this.#options.name} answered to ${method}`)
     } catch (error) {
