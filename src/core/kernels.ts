@@ -1,6 +1,5 @@
-import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, parse, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type StartedKernel,
 } from './named-kernel.ts'
 import { nearest } from './nearest.ts'
+import { isFolder, isProject, nameOf, realOf } from './roots.ts'
 
 export { KernelError } from './kernel-error.ts'
 export type { KernelRequest, KernelRow, StartedKernel } from './named-kernel.ts'
@@ -23,7 +23,9 @@ export interface Kernels {
   list(): readonly KernelRow[]
   /**
    * The kernel that a call is for, started if it does not live. Without a name it is the only one that lives in the
-   * root, or else the root's default one, which bears the name of its folder. Throws `KernelError`.
+   * root; where several do, one must be named. Where none does, it is the root's default one, which bears the name of
+   * its folder, unless a program ran there and has ended: its state is gone, and an empty kernel would not be what
+   * was meant. Throws `KernelError`.
    */
   resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
@@ -102,8 +104,8 @@ class OpenKernels implements Kernels {
     this.#refuseClosed()
     const languages = this.#options.languages ?? ['python']
     if (!languages.includes(language)) {
-      const message = `There is no kernel for ${language} here.`
-      const next = `Languages: ${languages.join(', ')}`
+      const message = `There are no kernels for ${JSON.stringify(language)}.`
+      const next = `Languages: ${languages.join(', ')}. Common Lisp and Wolfram Language come in later versions.`
       throw new KernelError('kernel_unavailable', {
         message,
         next,
@@ -161,7 +163,7 @@ class OpenKernels implements Kernels {
     })
   }
 
-  /** Without a name: what lives in the root, if that is clear, or else its default kernel. */
+  /** Without a name: the only one that lives in the root, or its default kernel where none did or does. */
   #ofRoot(wanted: Wanted): NamedKernel {
     const root = realOf(wanted.root)
     const living = this.#livingIn(root)
@@ -173,14 +175,19 @@ class OpenKernels implements Kernels {
         details: { kernels, nearest: [] },
       })
     }
-    return living[0] ?? this.#default(wanted)
+    if (living[0]) return living[0]
+    const program = this.#in(root).findLast(kernel => kernel.request.script !== undefined)
+    if (program) throw programEnded(program)
+    return this.#default(wanted)
   }
 
-  /** What lives in a root, which is without links; its default kernel alone, if that does. */
+  /** Those of a root, which is without links, in the order in which they were named. */
+  #in(root: string): NamedKernel[] {
+    return [...this.#kernels.values()].filter(kernel => kernel.request.root === root)
+  }
+
   #livingIn(root: string): NamedKernel[] {
-    const living = [...this.#kernels.values()].filter(kernel => kernel.alive && kernel.request.root === root)
-    const usual = living.find(kernel => kernel.request.name === this.#defaults.get(root))
-    return usual === undefined ? living : [usual]
+    return this.#in(root).filter(kernel => kernel.alive)
   }
 
   #default({ root: given, env }: Wanted): NamedKernel {
@@ -254,29 +261,13 @@ class OpenKernels implements Kernels {
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
 
-function isProject(root: string, home: string): boolean {
-  const path = realOf(root)
-  return path !== home && path !== parse(path).root && isFolder(path)
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-}
-
-/** The path without links, so that one folder has one name; as given where it does not exist. */
-function realOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return resolve(path)
-  }
-}
-
-/** A folder's name, with what no name of a kernel may hold left out. */
-function nameOf(root: string): string {
-  const name = basename(realOf(root))
-    .replace(/[^\p{L}\p{N}_.-]+/gu, '-')
-    .replace(/^[.-]+/, '')
-    .slice(0, 60)
-  return name === '' ? 'project' : name
+/** An unnamed call meant the image of this program, and there is none any more. */
+function programEnded(program: NamedKernel): KernelError {
+  const { name, root, script = '' } = program.request
+  const shown = relative(root, resolve(root, script))
+  return new KernelError('kernel_unavailable', {
+    message: `${name} (${shown}) has ended: ${program.row().message ?? 'it was stopped.'}`,
+    next: `imago restart ${name} starts it again, imago start python a new one`,
+    details: { reason: 'ended', kernel: name },
+  })
 }

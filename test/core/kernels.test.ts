@@ -148,6 +148,30 @@ test('started kernels are named after their language, and the only one in a root
   assert.equal(error.details.kernels, ['python', 'python-2'])
 })
 
+test('a call without a name never chooses between the default kernel and another', async () => {
+  await kernels.resolve(at('shop'))
+  await kernels.start({ ...python('shop'), script: 'app.py' })
+  const error = await refusal(kernels.resolve(at('shop')))
+  assert.is(error.code, 'no_such_kernel')
+  assert.equal(error.details.kernels, ['python', 'shop'])
+  assert.is(kernels.living(at('shop')), undefined)
+  await kernels.stop('shop')
+  assert.is((await kernels.resolve(at('shop'))).name, 'python')
+})
+
+test('a call without a name starts no empty kernel where a program has ended', async () => {
+  await kernels.start({ ...python('shop'), script: join(folder, 'shop', 'app.py') })
+  await crash()
+  const error = await refusal(kernels.resolve(at('shop')))
+  assert.is(error.code, 'kernel_unavailable')
+  assert.is(error.message, 'python (app.py) has ended: it ended with exit code 3')
+  assert.is(error.next, 'imago restart python starts it again, imago start python a new one')
+  assert.is(launcher.requests.length, 1)
+  assert.is((await kernels.resolve(at('other/shop'))).name, 'shop')
+  assert.is((await kernels.start(python('shop'))).name, 'python-2')
+  assert.is((await kernels.resolve(at('shop'))).name, 'python-2')
+})
+
 test('a name that is taken, no name at all, or an unknown language is refused and starts nothing', async () => {
   await kernels.start({ ...python('shop'), name: 'web' })
   assert.is((await refusal(kernels.start({ ...python('shop'), name: 'web' }))).details.reason, 'name_taken')

@@ -1,0 +1,30 @@
+import { realpathSync, statSync } from 'node:fs'
+import { basename, parse, resolve } from 'node:path'
+
+/** Whether a kernel may live there: a folder, but neither the top of the file system nor `home`. */
+export function isProject(root: string, home: string): boolean {
+  const path = realOf(root)
+  return path !== home && path !== parse(path).root && isFolder(path)
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/** The path without links, so that one folder has one name; as given where it does not exist. */
+export function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}
+
+/** A folder's name, with what no name of a kernel may hold left out. */
+export function nameOf(root: string): string {
+  const name = basename(realOf(root))
+    .replace(/[^\p{L}\p{N}_.-]+/gu, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 60)
+  return name === '' ? 'project' : name
+}
