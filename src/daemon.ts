@@ -14,6 +14,7 @@ import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
+import type { FailureData } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { guard } from './guard.ts'
@@ -126,7 +127,10 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   function endIf(when: Unless): readonly string[] {
     const now = uses(server.clients() - 1)
     const reason = reasonToStay(now, when)
-    if (reason !== undefined) throw new Refusal('in_use', reason)
+    if (reason !== undefined) {
+      const next = 'imago shutdown --force ends it all the same.'
+      throw new Refusal('in_use', reason, { details: {}, next, retryable: true } satisfies FailureData)
+    }
     // The answer goes out first.
     setImmediate(() => void close('shutdown'))
     return living(now)

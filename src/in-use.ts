@@ -31,7 +31,7 @@ export function reasonToStay(uses: Uses, when: Unless): string | undefined {
 
 function runningReasons({ running, kernels }: Uses): string[] {
   const busy = kernels.flatMap(({ name, running: call }) =>
-    call === null ? [] : [`${name} has run a call for ${duration(call.elapsed_ms)}`],
+    call === null ? [] : [`the kernel ${name} has run a call for ${duration(call.elapsed_ms)}`],
   )
   if (busy.length > 0) return busy
   return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]

@@ -29,6 +29,8 @@ export interface Failing {
   readonly message: string
   readonly details?: Readonly<Record<string, unknown>>
   readonly next?: string
+  /** Only where it is not what the table says of the code. */
+  readonly retryable?: boolean
 }
 
 export function failed(code: ToolErrorCode, failing: Failing): Outcome<never> {
@@ -40,8 +42,11 @@ export function failedInside(reason: InternalReason, failing: Failing): Outcome<
   return failed('internal', { ...failing, details: { reason, ...failing.details } })
 }
 
-export function toolError(code: ToolErrorCode, { message, details = {}, next }: Failing): ToolError {
-  return { code, message, details, retryable: TOOL_ERRORS[code].retryable, next: next ?? null }
+export function toolError(
+  code: ToolErrorCode,
+  { message, details = {}, next, retryable }: Failing,
+): ToolError {
+  return { code, message, details, retryable: retryable ?? TOOL_ERRORS[code].retryable, next: next ?? null }
 }
 
 export const rises = (level: 'cautious' | 'dangerous', because: string): Outcome<never> => ({

@@ -33,16 +33,24 @@ export type WireErrorCode = keyof typeof WIRE_ERRORS
 export class WireError extends Error {
   override readonly name = 'WireError'
   readonly code: WireErrorCode
-  /** What the other end sent with its own `fail` message, unparsed; only with `REMOTE_FAULT`. */
-  readonly remote: { readonly code: string; readonly data: unknown } | undefined
+  /** Only with `REMOTE_FAULT`. */
+  readonly remote: RemoteFailure | undefined
 
   constructor(
     code: WireErrorCode,
     message: string,
-    options: { cause?: unknown; remote?: { code: string; data: unknown } } = {},
+    options: { cause?: unknown; remote?: RemoteFailure } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.remote = options.remote
   }
+}
+
+/** What the other end sent with its own `fail` message, or would have sent: `message` is its sentence alone. */
+export interface RemoteFailure {
+  readonly code: string
+  readonly message: string
+  /** Unparsed. */
+  readonly data: unknown
 }

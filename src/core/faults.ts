@@ -33,8 +33,13 @@ export const withdrawn = () =>
 export function kernelFault(error: unknown, wanted: string | undefined): Outcome<never> {
   const named = wanted === undefined ? {} : { kernel: wanted }
   if (error instanceof KernelError) {
-    const { code, message, details, next } = error
-    return failed(code, { message, details: { ...named, ...details }, ...(next !== null && { next }) })
+    const { code, message, details, next, retryable } = error
+    return failed(code, {
+      message,
+      details: { ...named, ...details },
+      retryable,
+      ...(next !== null && { next }),
+    })
   }
   const fault = error instanceof WireError ? { fault: error.code } : {}
   const message = error instanceof Error ? error.message : String(error)

@@ -5,6 +5,8 @@ export class KernelError extends Error {
   readonly details: Readonly<Record<string, unknown>>
   /** What to do now, in one line. */
   readonly next: string | null
+  /** Whether the same call can succeed later: not where what it asked for can never be had. */
+  readonly retryable: boolean
 
   constructor(
     code: KernelError['code'],
@@ -19,5 +21,9 @@ export class KernelError extends Error {
     this.code = code
     this.details = why.details ?? {}
     this.next = why.next
+    this.retryable = code === 'kernel_unavailable' && !LASTING.includes(this.details.reason)
   }
 }
+
+/** What no waiting changes, by `details.reason`. */
+const LASTING: readonly unknown[] = ['bad_root', 'bad_name', 'unknown_language']

@@ -88,7 +88,7 @@ async function replace(client: DaemonClient, deadline: number): Promise<void> {
     await client.close()
     if (!isRemote(error, 'in_use')) throw error
     throw new Failure(
-      `${skew}, and it is in use: ${error.message} Let that end, or end it with: imago shutdown --force`,
+      `${skew}, and it is in use: ${error.remote?.message ?? error.message} Let that end, or end it with: imago shutdown --force`,
       { cause: error },
     )
   }

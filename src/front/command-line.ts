@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
-import type { InternalReason } from '../../tools/errors.ts'
-import { toolError } from '../../tools/outcome.ts'
-import { WireError } from '../../wire/errors.ts'
+import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
+import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
+import { type RemoteFailure, WireError } from '../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
 import { COMMANDS, type Command, OPTIONS, type OpenDaemon, type Options } from './commands.ts'
 import { exitOf, lostDaemon, printEnvelope } from './envelopes.ts'
+import type { FailureData } from './protocol.ts'
 import { openPrinter, type Printer } from './terminal.ts'
 
 /** What the entry of the program hands over. */
@@ -97,21 +98,43 @@ const wantsJson = (argv: readonly string[]) => argv.includes('--json')
 function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
   const envelope = { ok: false, error: explain(error) } as const
   if (json) printEnvelope(printer, envelope)
-  else printer.err(`imago: ${envelope.error.message}\n`)
+  else {
+    const { message, next } = envelope.error
+    printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
+  }
   return error instanceof Failure ? error.exit : exitOf(envelope)
 }
 
-function explain(error: unknown) {
+function explain(error: unknown): ToolError {
   const message = messageOf(error)
   if (error instanceof Failure && error.exit === EXIT.usage) return toolError('invalid_args', { message })
   if (error instanceof WireError) {
-    if (error.remote?.code === 'no_such_kernel') return toolError('no_such_kernel', { message })
-    if (error.remote?.code === 'kernel_unavailable') return toolError('kernel_unavailable', { message })
-    if (error.remote?.code === 'in_use') return toolError('busy', { message })
+    const code = REFUSALS.get(error.remote?.code)
+    if (error.remote !== undefined && code !== undefined) return toolError(code, failingOf(error.remote))
     if (error.code === 'LINK_CLOSED') return lostDaemon()
   }
   return toolError('internal', {
     message,
     details: { reason: 'daemon_unavailable' satisfies InternalReason },
   })
+}
+
+/** The codes with which the daemon fails a method, as those of an envelope. */
+const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([
+  ['invalid_params', 'invalid_args'],
+  ['no_such_kernel', 'no_such_kernel'],
+  ['kernel_unavailable', 'kernel_unavailable'],
+  ['in_use', 'busy'],
+])
+
+/** What the daemon said, with the `FailureData` it sent beside it. */
+function failingOf({ message, data }: RemoteFailure): Failing {
+  if (typeof data !== 'object' || data === null) return { message }
+  const { details, next, retryable } = data as Partial<FailureData>
+  return {
+    message,
+    ...(typeof details === 'object' && details !== null && { details }),
+    ...(typeof next === 'string' && { next }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+  }
 }

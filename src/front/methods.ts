@@ -10,6 +10,7 @@ import { KernelError, type Kernels } from '../core/kernels.ts'
 import {
   type Ask,
   type DaemonStatus,
+  type FailureData,
   type Method,
   type Methods,
   SHUTDOWN_WHEN,
@@ -56,14 +57,16 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
   return new Map(METHODS.map(name => [name, served(name, handlers[name])]))
 }
 
-const name = z.string().min(1).max(128)
+const key = z.string().min(1).max(128)
+/** Which names a kernel can have is for the kernels to say. */
+const name = z.string().max(1_024)
 const nothing = z.strictObject({})
 
 const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   call: z.strictObject({
     tool: z.string().max(256),
     args: z.unknown(),
-    call: name.exactOptional(),
+    call: key.exactOptional(),
     follow: z.boolean().exactOptional(),
   }),
   show: z.strictObject({
@@ -77,7 +80,7 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   }),
   kernels: nothing,
   start: z.strictObject({
-    language: z.string().min(1).max(64),
+    language: z.string().max(64),
     name: name.exactOptional(),
     script: z.string().min(1).exactOptional(),
     args: z.array(z.string()).exactOptional(),
@@ -94,9 +97,16 @@ const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PAR
 function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
   return async (params, context) => {
     const read = PARAMS[method].safeParse(params)
-    if (!read.success) throw new Refusal('invalid_params', `${method}: ${z.prettifyError(read.error)}`)
+    if (!read.success) throw new Refusal('invalid_params', misfit(method, read.error))
     return handle(read.data, context)
   }
+}
+
+/** The first thing that does not fit, as a sentence. */
+function misfit(method: Method, { issues }: z.ZodError): string {
+  const { path = [], message = '' } = issues[0] ?? {}
+  const where = path.length === 0 ? '' : `"${path.join('.')}": `
+  return `${method} does not take that. ${where}${message}.`
 }
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
@@ -118,9 +128,8 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
     signal: cancelled(served),
     ...(follow && { on: (event: CallEvent) => void served.event(event) }),
     ask: async question => {
-      const answer = await link.call('ask', { call: call ?? '', question } satisfies Ask, {
-        signal: served.signal,
-      })
+      const asked: Ask = { call: call ?? '', question }
+      const answer = await link.call('ask', asked, { signal: served.signal }).catch(rethrow)
       if (
         typeof answer === 'object' &&
         answer !== null &&
@@ -136,6 +145,13 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
   })
 }
 
+/** What the client said in refusing is told to the code as it is, without who said it to whom. */
+function rethrow(error: unknown): never {
+  if (error instanceof WireError && error.remote !== undefined)
+    throw new Refusal(error.remote.code, error.remote.message)
+  throw error
+}
+
 /** Aborts when the client cancels, and not when its connection is lost. */
 function cancelled({ signal }: ServedCall): Signal {
   const cancel = new LightSignal()
@@ -147,15 +163,20 @@ function cancelled({ signal }: ServedCall): Signal {
   return cancel
 }
 
-/** Errors of kernels are answers of these methods, and keep their code. */
+/** Errors of kernels are answers of these methods, and keep their code; what cannot be meant is `invalid_params`. */
 async function onKernels<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof KernelError)) throw error
-    throw new Refusal(error.code, error.message, { details: error.details, next: error.next })
+    const { message, details, next, retryable } = error
+    const code = MISTAKES.includes(details.reason) ? 'invalid_params' : error.code
+    throw new Refusal(code, message, { details, next, retryable } satisfies FailureData)
   }
 }
+
+/** Reasons of a `KernelError` that are mistakes in what was asked for. */
+const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language']
 
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null || !('ok' in value)) return false

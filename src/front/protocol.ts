@@ -79,6 +79,13 @@ export interface Ask {
 
 export type { CallEvent, KernelRow }
 
+/** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
+export interface FailureData {
+  readonly details: Readonly<Record<string, unknown>>
+  readonly next: string | null
+  readonly retryable: boolean
+}
+
 /** The faults that are the client protocol's own, besides those of the link. */
 export const CLIENT_FAILURES = {
   in_use: 'The daemon is in use and was not ended; the message says by what.',

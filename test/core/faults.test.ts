@@ -41,7 +41,8 @@ const REMOTE: readonly (readonly [string, string])[] = [
 
 for (const [remote, expected] of REMOTE)
   test(`a peer that fails an evaluation with ${remote} gives ${expected}`, async () => {
-    const thrown = new WireError('REMOTE_FAULT', 'It said so.', { remote: { code: remote, data: null } })
+    const message = 'It said so.'
+    const thrown = new WireError('REMOTE_FAULT', message, { remote: { code: remote, message, data: null } })
     const { run } = rig({ script: { evaluate: { x: { ends: thrown } } } })
     assert.is(errorOf(await run('eval_expr', { expr: 'x' })).code, expected)
   })

@@ -118,7 +118,7 @@ for (const [what, method, params, code, says] of [
   ['a format that does not exist', 'tools', { format: 'smoke' }, 'invalid_params', /text, json, openai/],
   ['a tool that does not exist', 'tools', { name: 'inspekt' }, 'invalid_params', /inspect/],
   ['a kernel that does not exist', 'restart', { name: 'nobody' }, 'no_such_kernel', /nobody/],
-  ['a language that there is not', 'start', { language: 'cobol' }, 'kernel_unavailable', /cobol/],
+  ['a language that there is not', 'start', { language: 'cobol' }, 'invalid_params', /cobol/],
 ] as const)
   test(`${what} fails that call with ${code}`, async () => {
     const client = await greeted()
@@ -155,7 +155,10 @@ test('code that asks for input gets what the client answers, and an end of file 
   assert.is(reprOf(answered), "'Ada'")
   assert.equal(asked, [{ type: 'stdin', prompt: 'who? ', secret: false }])
   const refused = await client.call(call)
-  assert.match(JSON.stringify(refused), /EOFError/)
+  assert.match(
+    JSON.stringify(refused),
+    'EOFError: input was asked for, and not answered: Nobody answers questions of this call.',
+  )
 })
 
 test('valid calls beside a failing one run all the same', async () => {

@@ -279,8 +279,35 @@ test('a second kernel of one name, and a language that there is not, are refused
   assert.is(twice.code, 1)
   assert.match(twice.stderr, /lives already/)
   const cobol = await rig.imago(['start', 'cobol', '--json'])
-  assert.is(cobol.code, 1)
-  assert.match(JSON.stringify(onlyEnvelope(cobol)), /kernel_unavailable.*cobol/)
+  assert.is(cobol.code, 2)
+  assert.equal(onlyEnvelope(cobol), {
+    ok: false,
+    error: {
+      code: 'invalid_args',
+      message: 'There are no kernels for "cobol".',
+      details: { reason: 'unknown_language', languages: ['python'] },
+      retryable: false,
+      next: 'Languages: python. Common Lisp and Wolfram Language come in later versions.',
+    },
+  })
+})
+
+test('what the daemon refuses is said in its own words, with details and the next step', async () => {
+  const stop = onlyEnvelope(await rig.imago(['stop', 'projct', '--json']))
+  if (stop.ok) return assert.unreachable('a kernel that there is not was stopped')
+  assert.match(stop.error.message, /^No kernel is named "projct"\./)
+  assert.match(JSON.stringify(stop.error.details), '"nearest":["project"]')
+  assert.is(stop.error.next, 'Did you mean project?')
+  const spoken = await rig.imago(['stop', 'projct'])
+  assert.match(spoken.stderr, /^imago: No kernel is named "projct"\. .*\nDid you mean project\?\n$/)
+  const nameless = await rig.imago(['start', 'python', '--name', ''])
+  assert.is(nameless.code, 2)
+  assert.match(nameless.stderr, /^imago: "" cannot be the name of a kernel\.\nUse up to 64/)
+  const tool = await rig.imago(['tools', 'evl_expr'])
+  assert.is(tool.stderr, 'imago: There is no tool evl_expr. Did you mean eval_expr?\n')
+  const long = await rig.imago(['stop', 'x'.repeat(2_000)])
+  assert.is(long.code, 2)
+  assert.match(long.stderr, /^imago: stop does not take that\. "name": [^✖→]*\.\n$/)
 })
 
 test('the home directory is refused as a project when a kernel is needed, and not before', async () => {
@@ -288,7 +315,7 @@ test('the home directory is refused as a project when a kernel is needed, and no
   assert.is((await rig.imago(['kernels'], { cwd })).code, 0)
   const envelope = onlyEnvelope(await evaluate('1', { cwd }))
   assert.is(envelope.ok ? '' : envelope.error.code, 'kernel_unavailable')
-  assert.match(JSON.stringify(envelope), /home directory/)
+  assert.match(JSON.stringify(envelope), /home directory.*"retryable":false/)
 })
 
 test('a call in a folder below the project works in the kernel of the project', async () => {

@@ -268,7 +268,10 @@ withRig('imago shutdown is refused while something runs, says what, and goes on 
   await within(started, 'the code to run')
   const refused = await rig.imago(['shutdown'])
   assert.is(refused.code, 1)
-  assert.match(refused.stderr, /Project has run a call for|project has run a call for/)
+  assert.match(
+    refused.stderr,
+    /^imago: The kernel project has run a call for .*\.\nimago shutdown --force ends it all the same\.\n$/,
+  )
   assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
   assert.is((await within(process.ended, 'the daemon to end')).code, 0)
 })

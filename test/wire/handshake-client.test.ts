@@ -92,7 +92,7 @@ test('a client that the daemon will not have is told the code and the message', 
   const refused = { code: 'invalid_root', message: 'The root is not a directory.' }
   const accepting = faultOf(accept(() => ({ refused })))
   const fault = await faultOf(openClient({ transport: open.far, hello }))
-  assert.equal(fault.remote, { code: 'invalid_root', data: undefined })
+  assert.equal(fault.remote, { ...refused, data: undefined })
   assert.match(fault.message, refused.message)
   assert.is((await accepting).remote?.code, 'invalid_root')
 })

@@ -134,9 +134,9 @@ test('a Refusal reaches the caller with its code and data, and any other error a
   })
   const refused = await faultOf(link.call('refuse', null))
   assert.is(refused.code, 'REMOTE_FAULT')
-  assert.equal(refused.remote, { code: 'busy', data: { queued: 3 } })
+  assert.equal(refused.remote, { code: 'busy', message: 'Later.', data: { queued: 3 } })
   const fault = await faultOf(link.call('break', null))
-  assert.equal(fault.remote, { code: 'fault', data: undefined })
+  assert.equal(fault.remote, { code: 'fault', message: 'x is not a function', data: undefined })
   assert.match(fault.message, 'x is not a function')
 })
 

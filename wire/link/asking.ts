@@ -154,12 +154,14 @@ export class Asking {
 
   #unsent(method: string, code: 'cancelled' | 'busy'): WireError {
     const message = `${method} was not sent to ${this.#name}. ${FAILURES[code]}`
-    return new WireError('REMOTE_FAULT', message, { remote: { code, data: undefined } })
+    return new WireError('REMOTE_FAULT', message, {
+      remote: { code, message, data: undefined },
+    })
   }
 
   #failed(method: string, { code, message, data }: Failure): WireError {
     return new WireError('REMOTE_FAULT', `${this.#name} failed at ${method} (${code}): ${message}`, {
-      remote: { code, data },
+      remote: { code, message, data },
     })
   }
 }

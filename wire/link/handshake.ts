@@ -168,5 +168,5 @@ async function refuse(transport: Duplex, refused: Refused): Promise<WireError> {
 /** A refusal as an error: of its own code where that is one of this layer. */
 function refusalOf({ code, message }: Refused): WireError {
   if (Object.hasOwn(WIRE_ERRORS, code)) return new WireError(code as WireErrorCode, message)
-  return new WireError('REMOTE_FAULT', message, { remote: { code, data: undefined } })
+  return new WireError('REMOTE_FAULT', message, { remote: { code, message, data: undefined } })
 }

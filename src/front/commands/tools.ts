@@ -1,7 +1,7 @@
 import { PROFILES } from '../../../tools/words.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
-import { connectDaemon, isRemote } from '../client.ts'
+import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 
 /** `imago tools`: what the registry says of its tools, in the form that was asked for. */
@@ -16,17 +16,11 @@ export async function tools({ operands: [name], options, printer }: CommandInput
     start: 'if-needed',
     root: findRoot(process.cwd()),
   })
-  try {
-    const { text } = await client.request('tools', {
-      ...(profile === undefined ? {} : { profile }),
-      ...(options.format === undefined ? {} : { format: options.format }),
-      ...(name === undefined ? {} : { name }),
-    })
-    printer.out(text.endsWith('\n') ? text : `${text}\n`)
-    return EXIT.done
-  } catch (error) {
-    if (isRemote(error, 'invalid_params'))
-      throw new Failure(error.message, { exit: EXIT.usage, cause: error })
-    throw error
-  }
+  const { text } = await client.request('tools', {
+    ...(profile === undefined ? {} : { profile }),
+    ...(options.format === undefined ? {} : { format: options.format }),
+    ...(name === undefined ? {} : { name }),
+  })
+  printer.out(text.endsWith('\n') ? text : `${text}\n`)
+  return EXIT.done
 }
