@@ -147,6 +147,21 @@ test('a kernel that ends by itself says how, with its last words', async () => {
   assert.match(end.message, 'out of cheese')
 })
 
+test('the end of a kernel that crashed in C is told by its fault and the frames of the user', async () => {
+  const { kernel } = await ground.launch()
+  const script = 'import ctypes, os\ndef deep(): ctypes.string_at(0)\nos.write(2, b"just before\\n")\ndeep()'
+  assert.is((await faultOf(evaluate(kernel, script).result)).code, 'LINK_CLOSED')
+  const { reason, message } = await kernel.ended
+  assert.is(reason, 'killed')
+  assert.match(message, 'was killed by SIGSEGV')
+  assert.match(message, 'just before')
+  assert.match(message, 'Fatal Python error: Segmentation fault')
+  assert.match(message, /line 2 in deep/)
+  assert.not.match(message, /wire.peers.python/)
+  assert.ok(message.split('\n').length < 30)
+  assert.is(message.split('Fatal Python error').length, 2)
+})
+
 test('fault 6: a kernel that exits at boot is KERNEL_START_FAILED, with its last words', async () => {
   const python = ground.interpreter('dies', { body: 'echo no disk, no kernel >&2; exit 3' })
   for (let round = 0; round < 10; round++) {

@@ -175,9 +175,11 @@ export class FramedKernel implements Kernel {
     await this.close()
   }
 
-  /** Text from the process's own descriptors: output of the evaluation that runs, or of none. */
-  hear(stream: Stream, text: string): void {
-    if (!this.#evaluations.hearOutput(stream, text)) this.#options.background?.(stream, text)
+  /** Text from the process's own descriptors: output of the evaluation that runs, or, with `false`, of none. */
+  hear(stream: Stream, text: string): boolean {
+    const heard = this.#evaluations.hearOutput(stream, text)
+    if (!heard) this.#options.background?.(stream, text)
+    return heard
   }
 
   /** The peer came back over a new transport; see `Line.rejoin`. */

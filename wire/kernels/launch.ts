@@ -71,7 +71,8 @@ export async function launchKernel(request: LaunchRequest): Promise<Launched> {
     throw new WireError('KERNEL_START_FAILED', `${request.root} is no folder, so no kernel can live there.`)
   const env = kernelEnvironment(request.env, request.pass)
   const python = await findPython({ root: request.root, env, python: request.python })
-  const command = [python, join(peerFolder(), 'imago', '__main__.py')] as const
+  const own = join(peerFolder(), 'imago')
+  const command = [python, join(own, '__main__.py')] as const
   const door = await Door.open(request)
   const secret = randomBytes(32).toString('hex')
   let child: OwnedProcess | undefined
@@ -81,6 +82,7 @@ export async function launchKernel(request: LaunchRequest): Promise<Launched> {
       command,
       cwd: request.root,
       env,
+      own,
       line: JSON.stringify({
         address: door.address,
         secret,
@@ -129,8 +131,8 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
     },
   })
   child.hear = (stream, text) => {
-    if (stream === 'stderr') child.remember(text)
-    kernel.hear(stream, text)
+    // What belongs to no evaluation is remembered as such.
+    if (kernel.hear(stream, text) && stream === 'stderr') child.remember(text)
   }
   door.answer(transport => kernel.rejoin(transport))
   void kernel.ended.then(end => {

@@ -3,9 +3,7 @@ import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { WireError } from '../errors.ts'
 import type { KernelEnd, Stream } from '../kernel.ts'
-
-/** Characters of a process's last output that are kept for messages. */
-const LAST_WORDS = 4_096
+import { lastWords, REMEMBERED } from './last-words.ts'
 
 /** How long the pipes of a process that has ended may still be read, in ms: a grandchild can hold them open. */
 const LAST_READ_MS = 250
@@ -18,6 +16,8 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>
   /** The one line that it is told on standard input, which then stays open: its lifeline. */
   readonly line: string
+  /** The folder of our own code in it, which is not what its last words are about. */
+  readonly own: string
 }
 
 /**
@@ -32,6 +32,7 @@ export class OwnedProcess {
   hear: (stream: Stream, text: string) => void = (_stream, text) => this.remember(text)
   readonly #child: ChildProcessWithoutNullStreams
   readonly #name: string
+  readonly #own: string
   #lastWords = ''
   #exited = false
 
@@ -58,6 +59,7 @@ export class OwnedProcess {
   private constructor(options: ProcessOptions, child: ChildProcessWithoutNullStreams) {
     this.#child = child
     this.#name = options.name
+    this.#own = options.own
     this.pid = child.pid ?? 0
     // A pipe whose other end dies reports an error, which unheard would end this process too. `ended` has the story.
     for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on('error', () => {})
@@ -69,12 +71,12 @@ export class OwnedProcess {
 
   /** Takes down what might explain an end: the last of it is kept. */
   remember(text: string): void {
-    this.#lastWords = (this.#lastWords + text.slice(-LAST_WORDS)).slice(-LAST_WORDS)
+    this.#lastWords = (this.#lastWords + text.slice(-REMEMBERED)).slice(-REMEMBERED)
   }
 
   /** The last of what it printed, as a clause for a message; empty if it printed nothing. */
   get lastWords(): string {
-    const words = this.#lastWords.trim()
+    const words = lastWords(this.#lastWords, this.#own)
     return words === '' ? '' : ` Its last words:\n${words}`
   }
 
