@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { Failure, messageOf } from './failure.ts'
@@ -63,7 +73,7 @@ export function preparePaths(paths: Paths): void {
 /** Whoever connects checks this first, so that nobody else's socket is taken for the daemon's. */
 export function checkRuntimeDir(path: string): void {
   const advice = 'Remove it, or set IMAGO_RUNTIME_DIR to a directory of your own.'
-  const found = lstatSync(path, { throwIfNoEntry: false })
+  const found = lookAt(path)
   if (found === undefined) return
   if (found.isSymbolicLink())
     throw new Failure(`The runtime directory ${path} is a symbolic link, which is refused. ${advice}`)
@@ -72,9 +82,33 @@ export function checkRuntimeDir(path: string): void {
   if ((found.mode & 0o077) !== 0) chmodSync(path, 0o700)
 }
 
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw new Failure(
+      `The runtime directory ${path} cannot be looked at: ${messageOf(error)}. Open the way to it, or set IMAGO_RUNTIME_DIR to another one.`,
+      { cause: error },
+    )
+  }
+}
+
+/** Each in its turn: Node's own way of making all of them never ends where the system denies that a parent is there. */
+function makeDirectories(path: string) {
+  if (existsSync(path)) return
+  if (dirname(path) !== path) makeDirectories(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Somebody else was faster.
+    if (!existsSync(path)) throw error
+  }
+}
+
 function makeDirectory(path: string, variable: string) {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectories(path)
+    if (!statSync(path).isDirectory()) throw new Error('it is no directory')
     if (!lstatSync(path).isSymbolicLink()) accessSync(path, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new Failure(

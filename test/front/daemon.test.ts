@@ -150,6 +150,30 @@ withRig('a runtime directory that cannot be made is an error that names it', asy
   assert.match(stderr, env.IMAGO_RUNTIME_DIR)
 })
 
+withRig('a runtime directory that the system will not look at is an error that names it', async rig => {
+  symlinkSync('loop', join(rig.folder, 'loop'))
+  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'loop/run') }
+  for (const [command, what] of [
+    ['serve', 'made or written: '],
+    ['kernels', 'looked at: ELOOP'],
+  ] as const) {
+    const { code, stderr } = await rig.imago([command], { env })
+    assert.is(code, 1)
+    assert.match(stderr, `directory ${env.IMAGO_RUNTIME_DIR} cannot be ${what}`)
+    assert.match(stderr, 'set IMAGO_RUNTIME_DIR to another one.')
+  }
+})
+
+if (process.platform === 'linux')
+  withRig('a directory where none can be made, though its parent says otherwise, is an error', async rig => {
+    for (const name of ['IMAGO_STATE_DIR', 'IMAGO_RUNTIME_DIR']) {
+      const { code, stderr } = await rig.imago(['kernels'], { env: { [name]: '/proc/nope/deeper' } })
+      assert.is(code, 1)
+      assert.match(stderr, /The directory \/proc\/nope\/deeper cannot be made or written: ENOENT/)
+      assert.match(stderr, name)
+    }
+  })
+
 withRig(
   'threat 28: a runtime directory that others can enter is closed before a socket is in it',
   async rig => {
