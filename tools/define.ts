@@ -120,7 +120,9 @@ export interface Job {
 /** Long texts that the daemon keeps, by handle. */
 export interface Texts {
   owns(handle: string): boolean
-  /** `undefined` once the text has made room for newer ones. */
+  /** Whether there was ever a text of that handle, kept or not. */
+  issued(handle: string): boolean
+  /** `undefined` where there is none, or it has made room for newer ones. */
   read(part: { readonly handle: string; readonly from: number; readonly count: number }): TextPart | undefined
 }
 

@@ -3,7 +3,7 @@ import type { Piece } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fitting } from './fit.ts'
 import { stale, unfound } from './looked.ts'
-import { ok } from './outcome.ts'
+import { failed, type Outcome, ok } from './outcome.ts'
 
 export const readMore = defineTool({
   name: 'read_more',
@@ -33,7 +33,8 @@ export const readMore = defineTool({
   withoutKernel({ handle, from, count }, { texts }) {
     if (!texts.owns(handle)) return undefined
     const part = texts.read({ handle, from, count })
-    if (part === undefined) return stale(handle, 'that text has made room for newer ones')
+    if (part === undefined)
+      return texts.issued(handle) ? stale(handle, 'that text has made room for newer ones') : unknown(handle)
     const { text, total, next } = part
     return ok<Piece>({ type: 'text', text, from, total, next })
   },
@@ -45,6 +46,15 @@ export const readMore = defineTool({
 
   show: result => showPiece(result as Piece),
 })
+
+/** Made up, or of a daemon that is gone. */
+function unknown(handle: string): Outcome<never> {
+  return failed('not_found', {
+    message: `No text is known as ${handle}: this daemon has not given out that handle.`,
+    details: { what: handle, nearest: [] },
+    next: 'Use a handle as the answer of an earlier call has it.',
+  })
+}
 
 /** The piece, ended earlier where its items are long. */
 function fitted(piece: Piece): Piece {

@@ -15,6 +15,10 @@ export interface TextStore extends Texts {
   keep(text: string): string
   /** A text that will grow; `add` answers how many of the characters were taken. */
   open(beginning: string): { readonly handle: string; add(text: string): number }
+  /** Whether it has not made room for others; asking does not count as use. */
+  has(handle: string): boolean
+  /** Lets go of one text and its file. */
+  drop(handle: string): void
   /** Lets go of all texts and their files. */
   close(): void
 }
@@ -25,16 +29,19 @@ export interface TextStoreOptions {
   readonly log: (message: string, error: unknown) => void
 }
 
+const HANDLE = /^@(txt|out)\.(\d+)$/
+
 export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
   const directory = join(stateDir, 'output')
   const texts = new Map<string, LongText>()
-  let made = 0
+  /** How many of each kind were made: their numbers count up from 1. */
+  const made = { txt: 0, out: 0 }
 
   function keep(kind: 'txt' | 'out', whole: string): { handle: string; text: LongText } {
-    made++
+    const number = ++made[kind]
     makeDirectory()
-    const handle = `@${kind}.${made}`
-    const path = join(directory, `${process.pid}-${made}`)
+    const handle = `@${kind}.${number}`
+    const path = join(directory, `${process.pid}-${kind}-${number}`)
     const text = new LongText({ path, text: whole, log })
     texts.set(handle, text)
     makeRoom()
@@ -70,7 +77,12 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
   }
 
   return {
-    owns: handle => /^@(txt|out)\.\d+$/.test(handle),
+    owns: handle => HANDLE.test(handle),
+    issued(handle) {
+      const [, kind = '', digits = ''] = HANDLE.exec(handle) ?? []
+      const number = Number(digits)
+      return (kind === 'txt' || kind === 'out') && number >= 1 && number <= made[kind]
+    },
     read({ handle, from, count }) {
       const text = touch(handle)
       if (text === undefined) return undefined
@@ -92,6 +104,11 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
         return text.add(more)
       }
       return { handle, add }
+    },
+    has: handle => texts.has(handle),
+    drop(handle) {
+      texts.get(handle)?.dispose()
+      texts.delete(handle)
     },
     close() {
       for (const text of texts.values()) text.dispose()

@@ -198,6 +198,7 @@ test('the least recently used texts make room for new ones', () => {
   texts.keep('one more')
   assert.is(texts.read({ handle: handles[0] ?? '', from: 0, count: 9 })?.text, 'text 0')
   assert.is(texts.read({ handle: handles[1] ?? '', from: 0, count: 9 }), undefined)
+  assert.ok(texts.issued(handles[1] ?? ''))
 })
 
 test('reading knows the total and where to go on, and ends', () => {
@@ -206,4 +207,5 @@ test('reading knows the total and where to go on, and ends', () => {
   assert.equal(texts.read({ handle, from: 8, count: 4 }), { text: '89', total: 10, next: null })
   assert.equal(texts.read({ handle, from: 99, count: 4 }), { text: '', total: 10, next: null })
   assert.ok(texts.owns('@txt.1') && texts.owns('@out.9') && !texts.owns('@ab12.1'))
+  assert.equal(['@txt.1', '@txt.0', '@txt.2', '@out.1', '@ab12.1'].filter(texts.issued), ['@txt.1'])
 })

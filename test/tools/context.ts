@@ -19,7 +19,7 @@ export function context(script: Scripted = {}): KernelContext {
     signal: script.signal ?? new AbortController().signal,
     lookMs: 5_000,
     jobs: jobsOf(script.jobs ?? []),
-    texts: script.texts ?? { owns: () => false, read: () => undefined },
+    texts: script.texts ?? { owns: () => false, issued: () => false, read: () => undefined },
     kernel: kernel(script.kernel),
     kernelName: 'demo',
     output: script.output ?? outputLog(),

@@ -124,6 +124,7 @@ test('inspect at level cautious does not rise again when the kernel still declin
 test('read_more reads texts of the daemon without a kernel', async () => {
   const texts = {
     owns: (handle: string) => handle.startsWith('@out'),
+    issued: (handle: string) => handle === '@out.3',
     read: ({ from, count }: { from: number; count: number }) =>
       from > 100 ? undefined : { text: 'abc', total: 100, next: from + count },
   }
@@ -132,6 +133,8 @@ test('read_more reads texts of the daemon without a kernel', async () => {
   assert.equal(found, { type: 'ok', result: { type: 'text', text: 'abc', from: 20, total: 100, next: 23 } })
   const gone = await readMore.withoutKernel({ handle: '@out.3', from: 101, count: 3 }, here)
   assert.is(gone?.type === 'failed' && gone.error.code, 'stale_handle')
+  const never = await readMore.withoutKernel({ handle: '@out.9', from: 101, count: 3 }, here)
+  assert.is(never?.type === 'failed' && never.error.code, 'not_found')
   assert.is(await readMore.withoutKernel({ handle: '@ab12.3', from: 0, count: 3 }, here), undefined)
 })
 
