@@ -34,7 +34,7 @@ export function tooManyPending({ pending, most }: { pending: number; most: numbe
   return failed('busy', {
     message: `${pending} calls of this caller are under way already; ${most} is the most. Nothing ran.`,
     details: { pending, most },
-    next: 'Wait for one of them to end, with job, and call again.',
+    next: 'Call again when one of them has been answered or, if it goes on as a job, has ended.',
   })
 }
 
