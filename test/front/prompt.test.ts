@@ -87,6 +87,26 @@ test('at a terminal, blocks end with an empty line, input() is answered, and err
   assert.match(text, 'The image stays')
 })
 
+test('output without a line end stays: before the prompt, a value, and in front of what input() asks', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'print("x" + "y", end="")\r'],
+      ['xy\r\n', ''],
+      ['>>> ', 'print("begun", end=" "); 6 * 7\r'],
+      ['begun \r\n42', ''],
+      ['>>> ', 'import sys; print("Na" + "me:", end=" "); who = input("who? ")\r'],
+      ['Name: who? ', 'Ada\r'],
+      ['>>> ', 'who * 2\r'],
+      ["'AdaAda'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, "'AdaAda'")
+  const piped = await rig.imago([], { input: 'print("x", end="")\n1\n' })
+  assert.is(piped.stdout, 'x1\n')
+})
+
 test('Ctrl-C drops what is being typed, and interrupts what runs', async () => {
   const { code, text } = await atTerminal(
     [],

@@ -7,6 +7,7 @@ import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { exitOf, lostDaemon } from '../envelopes.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
+import { keepMargin, type Margin } from '../margin.ts'
 import type { Printer } from '../terminal.ts'
 
 /** An evaluation typed by a person is waited for as long as the person does. */
@@ -20,17 +21,23 @@ const WAIT_SECONDS = 1_000_000
 export async function prompt({ options, printer }: CommandInput): Promise<ExitCode> {
   const lines = openLines(process.stdin, process.stdout)
   try {
-    const image = await openImage({ kernel: options.kernel, lines, printer })
-    if (!lines.terminal) return await runInput(image, lines)
+    const { kernel } = options
+    if (!lines.terminal)
+      return await runInput(await openImage({ kernel, lines, printer: asIs(printer) }), lines)
+    const margin = keepMargin(printer, process.stdout)
+    const image = await openImage({ kernel, lines, printer: margin })
     const ready = await image.begin()
-    return ready === EXIT.done ? await converse(image, lines, printer) : ready
+    return ready === EXIT.done ? await converse(image, lines, margin) : ready
   } finally {
     lines.close()
   }
 }
 
+/** For a program, which is given exactly what was printed. */
+const asIs = (printer: Printer): Margin => ({ ...printer, toMargin() {}, handOver: () => '' })
+
 /** For a person: goes on after errors. */
-async function converse(image: Image, lines: Lines, printer: Printer): Promise<ExitCode> {
+async function converse(image: Image, lines: Lines, printer: Margin): Promise<ExitCode> {
   const blocks = openBlocks({ emptyLineEnds: true })
   lines.onInterrupt(() => {
     if (image.interrupt()) return
@@ -78,7 +85,7 @@ interface Image {
 interface Opening {
   readonly kernel: string | undefined
   readonly lines: Lines
-  readonly printer: Printer
+  readonly printer: Margin
 }
 
 async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
@@ -118,13 +125,15 @@ async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
           if (event.stream === 'stderr') printer.err(event.text)
           else printer.out(event.text)
         },
-        ask: question => askPerson(lines, question),
+        ask: ({ prompt, ...question }) =>
+          askPerson(lines, { ...question, prompt: printer.handOver() + prompt }),
       })
     } catch (error) {
       if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
       return { ok: false, error: lostDaemon() }
     } finally {
       running = undefined
+      printer.toMargin()
     }
   }
 

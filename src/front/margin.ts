@@ -1,0 +1,46 @@
+import type { Printer } from './terminal.ts'
+
+/** Prints for a person, and knows whether the line that the cursor stands in has begun. */
+export interface Margin extends Printer {
+  /** Ends a line that has begun, so that what follows neither joins nor erases it. */
+  toMargin(): void
+  /**
+   * The line that has begun, for whoever shows it again in front of a question: the answer ends it. Ends it at once,
+   * and is empty, where it is so wide that it may fill rows.
+   */
+  handOver(): string
+}
+
+export function keepMargin(printer: Printer, terminal: Pick<NodeJS.WriteStream, 'columns'>): Margin {
+  let begun = ''
+
+  function heard(text: string) {
+    const end = text.lastIndexOf('\n') + 1
+    // More of it than any row holds is not needed to know that it is too wide.
+    begun = `${end === 0 ? begun : ''}${text.slice(end)}`.slice(0, WIDE)
+  }
+  const toMargin = () => {
+    if (begun !== '') printer.out('\n')
+    begun = ''
+  }
+  return {
+    out(text) {
+      printer.out(text)
+      heard(text)
+    },
+    err(text) {
+      printer.err(text)
+      heard(text)
+    },
+    toMargin,
+    handOver() {
+      // A character may be two columns wide, and a control is shown as four.
+      if (begun.length * 4 >= (terminal.columns || 80)) toMargin()
+      const line = begun
+      begun = ''
+      return line
+    },
+  }
+}
+
+const WIDE = 4_096
