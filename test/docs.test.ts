@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { errorsPage } from '../docs/pages/errors.ts'
 import { performancePage } from '../docs/pages/performance.ts'
 import { toolsPage } from '../docs/pages/tools.ts'
@@ -34,6 +36,17 @@ test('docs/tools.md has a section for every tool, and no other', () => {
   )
 })
 
+for (const page of ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])])
+  test(`every relative link of ${page} leads to a file, and to a place in it`, () => {
+    const broken = linksOf(page).filter(link => {
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? page : posix.join(posix.dirname(page), path)
+      if (!existsSync(join(root, target))) return true
+      return anchor !== undefined && !anchorsOf(target).includes(anchor)
+    })
+    assert.equal(broken, [])
+  })
+
 test('npm run docs -- --check agrees, and writes nothing', () => {
   const before = textOf('docs/tools.md')
   const { status, stdout } = spawnSync(process.execPath, ['--import', 'tsx', 'docs/generate.ts', '--check'], {
@@ -57,6 +70,33 @@ test('no code is thrown or answered that its table does not have', () => {
   )
   assert.equal(unknown, [])
 })
+
+/** A page without its blocks of code and its code in a line, where nothing is a link. */
+const proseOf = (page: string) =>
+  textOf(page)
+    .replace(/^```[\s\S]*?^```$/gm, '')
+    .replace(/`[^`\n]*`/g, '')
+
+function linksOf(page: string): string[] {
+  const targets = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+  return targets.filter(target => !/^[a-z]+:/.test(target))
+}
+
+/** Those written out, and those that headings get: in small letters, without marks, with dashes for spaces. */
+function anchorsOf(page: string): string[] {
+  const text = textOf(page).replace(/^```[\s\S]*?^```$/gm, '')
+  const written = [...text.matchAll(/<a id="([^"]+)"/g)].map(([, id = '']) => id)
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
+  return [
+    ...written,
+    ...headings.map(heading =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  ]
+}
 
 const USES = [
   { pattern: /\bnew WireError\(\s*'(\w+)'/g, table: WIRE_ERRORS },
