@@ -45,7 +45,7 @@ export const OPTIONS = {
   kernel: {
     type: 'string',
     value: 'NAME',
-    summary: 'the kernel to use, instead of the default one of the project',
+    summary: 'the kernel to use, instead of the one that lives in the project',
   },
   patience: {
     type: 'string',
