@@ -10,6 +10,7 @@ import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
 import { openPolicy } from './core/policy.ts'
 import { openRegistry } from './core/registry.ts'
+import { openTexts, type TextStore } from './core/texts.ts'
 import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
@@ -55,7 +56,11 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const begun = performance.now()
 
   const registry = openRegistry(TOOLS)
-  const kernels = kernelsOf(config, paths)
+  const texts = openTexts({
+    stateDir: paths.stateDir,
+    log: (sentence, error) => log.error({ error }, sentence),
+  })
+  const kernels = kernelsOf({ config, paths, texts })
   const journal = openJournal({ stateDir: paths.stateDir })
   const calls = openCalls({
     registry,
@@ -63,6 +68,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     journal,
     policy: openPolicy(paths.configDir, { freshMs: POLICY_FRESH_MS }),
     stateDir: paths.stateDir,
+    texts,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
@@ -162,11 +168,17 @@ function removeRemains({ runtimeDir }: Paths) {
     if (name.endsWith('.sock')) rmSync(join(runtimeDir, name), { force: true })
 }
 
-function kernelsOf({ kernels: { python, env } }: Config, { runtimeDir }: Paths): Kernels {
+function kernelsOf(parts: { config: Config; paths: Paths; texts: TextStore }): Kernels {
+  const { texts } = parts
+  const { python, env } = parts.config.kernels
+  const { runtimeDir } = parts.paths
   return openKernels({
-    launch: ({ language: _, ...request }) =>
+    texts,
+    launch: ({ language: _, ...request }, { background, scripted }) =>
       launchKernel({
         ...request,
+        background: (_stream, text) => background(text),
+        scripted,
         language: 'python',
         runtimeDir,
         pass: env,

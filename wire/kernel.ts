@@ -87,6 +87,9 @@ export interface KernelEnd {
   readonly message: string
 }
 
+/** What became of the program that an image was started with; `message` says how it failed. */
+export type ScriptNews = Readonly<{ state: 'running' | 'returned' | 'failed'; message: string | null }>
+
 /** How long a look may take, in milliseconds, and who may withdraw it. */
 export interface Look {
   readonly deadlineMs: number

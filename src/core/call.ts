@@ -15,7 +15,7 @@ import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
 import { forgotten, otherCall, tooManyPending } from './refusals.ts'
 import type { Registry } from './registry.ts'
-import { openTexts } from './texts.ts'
+import { openTexts, type TextStore } from './texts.ts'
 import { waitFor } from './waiting.ts'
 import type { PathOptions } from './walk.ts'
 
@@ -77,6 +77,8 @@ export interface CallsOptions {
   readonly journal: Journal
   /** Long output goes to files below it. */
   readonly stateDir: string
+  /** Where long texts are kept, if others keep some there too; it is closed with the calls. Left out: one of its own. */
+  readonly texts?: TextStore
   /** Faults, with their stacks; they are not for callers. */
   readonly log: (message: string, error: unknown) => void
   /** How long a caller waits for running code before it is answered with a job, in milliseconds. */
@@ -96,7 +98,7 @@ export function openCalls(given: CallsOptions): Calls {
   const options = { ...DEFAULTS, ...given }
   const { clock, log } = options
   const jobs = openJobs(clock)
-  const texts = openTexts(options)
+  const texts = options.texts ?? openTexts(options)
   const once = openOnce()
   const pending = new Map<string, number>()
   const path: PathOptions = { ...options, jobs, texts }

@@ -4,16 +4,18 @@ import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
+  type Ears,
   type KernelRequest,
   type KernelRow,
   NamedKernel,
   type StartedKernel,
 } from './named-kernel.ts'
 import { nearest } from './nearest.ts'
-import { isFolder, isProject, nameOf, realOf } from './roots.ts'
+import { isFile, isFolder, isProject, nameOf, realOf } from './roots.ts'
+import type { TextStore } from './texts.ts'
 
 export { KernelError } from './kernel-error.ts'
-export type { KernelRequest, KernelRow, StartedKernel } from './named-kernel.ts'
+export type { Ears, KernelRequest, KernelRow, StartedKernel } from './named-kernel.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -30,7 +32,10 @@ export interface Kernels {
   resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
-  /** Starts one as a person asked, under a name that none alive has. Throws `KernelError`. */
+  /**
+   * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
+   * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
+   */
   start(wanted: Start): Promise<KernelRow>
   stop(name: string): Promise<KernelRow>
   /** A new epoch under the same name, with the same options; deaths before are forgotten. */
@@ -54,7 +59,9 @@ export interface Start extends Wanted {
 }
 
 export interface KernelsOptions {
-  launch(request: KernelRequest): Promise<StartedKernel>
+  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
+  /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
+  readonly texts?: TextStore
   /** What `launch` knows how to start. */
   readonly languages?: readonly string[]
   /** Never a root. */
@@ -120,9 +127,8 @@ class OpenKernels implements Kernels {
       ...(script !== undefined && { script }),
       ...(args !== undefined && { args }),
     }
-    const named = this.#add(request)
-    await named.living()
-    return named.row()
+    if (script !== undefined) refuseMissing(request.root, script)
+    return this.#add(request).begun()
   }
 
   async stop(name: string): Promise<KernelRow> {
@@ -133,9 +139,7 @@ class OpenKernels implements Kernels {
 
   async restart(name: string): Promise<KernelRow> {
     this.#refuseClosed()
-    const named = this.#named(name)
-    await named.restart()
-    return named.row()
+    return this.#named(name).restart()
   }
 
   async interrupt(name: string): Promise<InterruptReport> {
@@ -201,8 +205,8 @@ class OpenKernels implements Kernels {
   }
 
   #add(request: KernelRequest): NamedKernel {
-    const { launch, now = () => performance.now(), limits = CRASH_LOOP } = this.#options
-    const named = new NamedKernel(request, { launch: wanted => launch(wanted), now, limits })
+    const { launch, texts, now = () => performance.now(), limits = CRASH_LOOP } = this.#options
+    const named = new NamedKernel(request, { launch: (...asked) => launch(...asked), texts, now, limits })
     this.#kernels.set(request.name, named)
     return named
   }
@@ -269,5 +273,16 @@ function programEnded(program: NamedKernel): KernelError {
     message: `${name} (${shown}) has ended: ${program.row().message ?? 'it was stopped.'}`,
     next: `imago restart ${name} starts it again, imago start python a new one`,
     details: { reason: 'ended', kernel: name },
+  })
+}
+
+/** The script is what a person named, so that a wrong name is theirs to mend, and nothing is started. */
+function refuseMissing(root: string, script: string): void {
+  const path = resolve(root, script)
+  if (isFile(path)) return
+  throw new KernelError('kernel_unavailable', {
+    message: `There is no file ${path}, so it cannot be run.`,
+    next: 'Name a script that is there, as seen from the root of the project.',
+    details: { reason: 'no_script', script: path },
   })
 }

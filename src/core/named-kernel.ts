@@ -1,7 +1,10 @@
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel, KernelEnd, KernelStatus } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel, KernelEnd, KernelStatus, ScriptNews } from '../../wire/kernel.ts'
+import { Background, type BackgroundRow } from './background.ts'
 import { KernelError } from './kernel-error.ts'
 import { Occupied } from './occupied.ts'
+import { Program } from './program.ts'
+import type { TextStore } from './texts.ts'
 
 /** What a kernel is started with, each time it is. */
 export interface KernelRequest {
@@ -22,8 +25,17 @@ export interface StartedKernel {
   kill(): void
 }
 
+/** What a kernel that is started tells besides its answers, from then on. */
+export interface Ears {
+  /** Output that belongs to no evaluation. */
+  background(text: string): void
+  scripted(news: ScriptNews): void
+}
+
 export interface Starting {
-  launch(request: KernelRequest): Promise<StartedKernel>
+  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
+  /** Where background output is kept; without, it is not. */
+  readonly texts: TextStore | undefined
   /** Milliseconds on a clock that only goes forward. */
   now(): number
   readonly limits: CrashLimits
@@ -45,13 +57,20 @@ export interface KernelRow {
   readonly owned: boolean
   readonly root: string
   readonly script: string | null
+  /** Null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended. */
+  readonly script_state: ScriptNews['state'] | null
   readonly running: { readonly call: string; readonly elapsed_ms: number } | null
-  /** How it ended, or why it did not start: with its last words, where it left any. */
+  /** How it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
   readonly message: string | null
+  /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */
+  readonly background: BackgroundRow | null
 }
 
 /** How long an image may take to say what it runs, in ms. */
 const STATUS_MS = 2_000
+
+/** How long a start waits for the first news of its script, in ms. */
+const SCRIPT_MS = 2_000
 
 interface Life {
   readonly started: StartedKernel
@@ -74,6 +93,8 @@ export class NamedKernel {
   #looping = false
   #hasLived = false
   #message: string | null = null
+  #program = new Program()
+  #background: Background | undefined
 
   constructor(request: KernelRequest, starting: Starting) {
     this.request = request
@@ -103,9 +124,18 @@ export class NamedKernel {
       owned: true,
       root,
       script: script ?? null,
+      script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
-      message: this.#message,
+      message: this.#message ?? this.#program.news?.message ?? null,
+      background: this.#background?.row() ?? null,
     }
+  }
+
+  /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
+  async begun(): Promise<KernelRow> {
+    const { ended: over } = await this.living()
+    if (this.request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
+    return this.row()
   }
 
   /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
@@ -125,12 +155,12 @@ export class NamedKernel {
   }
 
   /** A new life with the same options; what it died of before is forgiven. */
-  async restart(): Promise<void> {
+  async restart(): Promise<KernelRow> {
     await this.stop()
     this.#deaths = []
     this.#looping = false
     this.#hasLived = false
-    await this.living()
+    return this.begun()
   }
 
   /** Stops what runs now, and nothing that comes after it. */
@@ -172,7 +202,7 @@ export class NamedKernel {
   async #begin(): Promise<Kernel> {
     try {
       this.#permit()
-      const started = await this.#starting.launch(this.request)
+      const started = await this.#starting.launch(this.request, this.#listen())
       const kernel = new Occupied(started.kernel, () => this.#starting.now())
       const life = { started, kernel }
       this.#life = life
@@ -183,6 +213,21 @@ export class NamedKernel {
     } catch (error) {
       throw this.#stillborn(error)
     }
+  }
+
+  /** What was heard of an earlier life is forgotten. */
+  #listen(): Ears {
+    const { texts } = this.#starting
+    const background = texts && new Background(texts)
+    const program = new Program()
+    this.#background = background
+    this.#program = program
+    return { background: text => background?.add(text), scripted: news => program.hear(news) }
+  }
+
+  #scriptState(): KernelRow['script_state'] {
+    const state = this.#program.news?.state ?? null
+    return state === 'running' && !this.alive ? null : state
   }
 
   /** Throws where starting it again is for a person to decide. */

@@ -11,6 +11,10 @@ export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
 /** The path without links, so that one folder has one name; as given where it does not exist. */
 export function realOf(path: string): string {
   try {

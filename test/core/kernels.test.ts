@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { KernelError, type Kernels, openKernels } from '../../src/core/kernels.ts'
@@ -17,6 +17,7 @@ let clock = 0
 test.before.each(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-kernels-')))
   for (const name of ['shop', 'home', 'other/shop']) mkdirSync(join(folder, name), { recursive: true })
+  writeFileSync(join(folder, 'shop', 'app.py'), '')
   launcher = new FakeLauncher()
   clock = 0
   kernels = openKernels({ launch: launcher.launch, home: join(folder, 'home'), now: () => clock })
@@ -63,8 +64,10 @@ test('the default kernel of a root starts at first use, and bears the name of th
       owned: true,
       root: join(folder, 'shop'),
       script: null,
+      script_state: null,
       running: null,
       message: null,
+      background: null,
     },
   ])
 })
@@ -148,30 +151,6 @@ test('started kernels are named after their language, and the only one in a root
   assert.equal(error.details.kernels, ['python', 'python-2'])
 })
 
-test('a call without a name never chooses between the default kernel and another', async () => {
-  await kernels.resolve(at('shop'))
-  await kernels.start({ ...python('shop'), script: 'app.py' })
-  const error = await refusal(kernels.resolve(at('shop')))
-  assert.is(error.code, 'no_such_kernel')
-  assert.equal(error.details.kernels, ['python', 'shop'])
-  assert.is(kernels.living(at('shop')), undefined)
-  await kernels.stop('shop')
-  assert.is((await kernels.resolve(at('shop'))).name, 'python')
-})
-
-test('a call without a name starts no empty kernel where a program has ended', async () => {
-  await kernels.start({ ...python('shop'), script: join(folder, 'shop', 'app.py') })
-  await crash()
-  const error = await refusal(kernels.resolve(at('shop')))
-  assert.is(error.code, 'kernel_unavailable')
-  assert.is(error.message, 'python (app.py) has ended: it ended with exit code 3')
-  assert.is(error.next, 'imago restart python starts it again, imago start python a new one')
-  assert.is(launcher.requests.length, 1)
-  assert.is((await kernels.resolve(at('other/shop'))).name, 'shop')
-  assert.is((await kernels.start(python('shop'))).name, 'python-2')
-  assert.is((await kernels.resolve(at('shop'))).name, 'python-2')
-})
-
 test('a name that is taken, no name at all, or an unknown language is refused and starts nothing', async () => {
   await kernels.start({ ...python('shop'), name: 'web' })
   assert.is((await refusal(kernels.start({ ...python('shop'), name: 'web' }))).details.reason, 'name_taken')
@@ -232,17 +211,6 @@ test('deaths that are far apart never add up', async () => {
     await crash()
     assert.is(kernels.list()[0]?.state, 'ended')
   }
-})
-
-test('a program of the user is run again only when a person asks', async () => {
-  await kernels.start({ ...python('shop'), name: 'web', script: 'app.py' })
-  await crash()
-  const error = await refusal(kernels.resolve({ ...at('shop'), name: 'web' }))
-  assert.is(error.code, 'kernel_unavailable')
-  assert.match(error.message, 'app.py')
-  assert.is(launcher.requests.length, 1)
-  assert.is((await kernels.restart('web')).state, 'ready')
-  assert.is(launcher.requests[1]?.script, 'app.py')
 })
 
 test('stop ends a kernel and is no death; restart gives a new epoch under the same name', async () => {

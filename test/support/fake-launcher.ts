@@ -1,4 +1,4 @@
-import type { KernelRequest, StartedKernel } from '../../src/core/kernels.ts'
+import type { Ears, KernelRequest, StartedKernel } from '../../src/core/kernels.ts'
 import type {
   CallId,
   Epoch,
@@ -7,6 +7,7 @@ import type {
   Health,
   Kernel,
   KernelEnd,
+  ScriptNews,
   Watcher,
 } from '../../wire/kernel.ts'
 import { ABILITIES } from '../../wire/kernel.ts'
@@ -20,13 +21,20 @@ export class FakeLauncher {
   /** Starts wait for it. */
   gate: Promise<void> = Promise.resolve()
 
-  readonly launch = async (request: KernelRequest): Promise<StartedKernel> => {
+  /** What was given to the start that came last, to be told. */
+  ears: Ears = { background: () => {}, scripted: () => {} }
+  /** The next kernels that are given a script tell this of it, at once; nothing if undefined. */
+  news: ScriptNews | undefined = { state: 'running', message: null }
+
+  readonly launch = async (request: KernelRequest, ears: Ears): Promise<StartedKernel> => {
     this.requests.push(request)
+    this.ears = ears
     await this.gate
     const failure = this.failures.shift()
     if (failure) throw failure
     const kernel = new IdleKernel(this.kernels.length + 1)
     this.kernels.push(kernel)
+    if (request.script !== undefined && this.news) ears.scripted(this.news)
     return {
       kernel,
       pid: kernel.identity.pid,

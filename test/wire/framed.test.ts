@@ -213,6 +213,21 @@ test('output outside of evaluations goes to the background, and notes that are n
   assert.equal(background, ['stderr late'])
 })
 
+test('news of a script are heard, and what is not understood of them changes nothing', async () => {
+  const heard: unknown[] = []
+  const { peer } = await pair({ scripted: news => heard.push(news) })
+  const note = (params: unknown) => peer.send({ type: 'note', name: 'script', params })
+  note({ state: 'dancing', message: null })
+  note(null)
+  note({ state: 'running', newer: true })
+  note({ state: 'failed', message: 'x'.repeat(100_000) })
+  await until(() => heard.length > 1)
+  assert.equal(heard, [
+    { state: 'running', message: null },
+    { state: 'failed', message: 'x'.repeat(4_096) },
+  ])
+})
+
 test('a peer with the wrong secret, or another version, is no kernel', async () => {
   const refusal = async (options: { secret?: string; hello?: Record<string, unknown> }) => {
     const [near, far] = await wires()

@@ -22,6 +22,7 @@ import {
   type Looked,
   type MoreQuery,
   type Piece,
+  type ScriptNews,
   type Stream,
   type Watcher,
 } from '../kernel.ts'
@@ -52,6 +53,8 @@ export interface FramedOptions {
   readonly piped?: boolean
   /** Output that belongs to no evaluation. */
   background?(stream: Stream, text: string): void
+  /** News of the program that the image was started with. */
+  scripted?(news: ScriptNews): void
   /**
    * Signals a process of ours that its reader must look: for code in C that holds the interpreter, and with it the
    * reader, but looks at signals. The peer raises nothing but what an interrupt that it reads then asks for.
@@ -80,12 +83,20 @@ export async function framedKernel(options: FramedOptions): Promise<FramedKernel
       if (method === 'ask') return evaluations.ask(params)
       throw new Refusal('unknown_method', `A kernel cannot ask for ${method}.`)
     },
-    note: (name, params) => {
-      const note = name === 'output' ? shapes.outputNote.safeParse(params) : undefined
-      if (note?.success) options.background?.(note.data.stream, note.data.text)
-    },
+    note: (name, params) => hearNote(options, { name, params }),
   })
   return new FramedKernel({ options, evaluations, line })
+}
+
+/** What a peer says unasked. What is not understood may come from a newer one, and changes nothing. */
+function hearNote(options: FramedOptions, { name, params }: { name: string; params: unknown }): void {
+  if (name === 'output') {
+    const note = shapes.outputNote.safeParse(params)
+    if (note.success) options.background?.(note.data.stream, note.data.text)
+  } else if (name === 'script') {
+    const note = shapes.scriptNote.safeParse(params)
+    if (note.success) options.scripted?.(note.data)
+  }
 }
 
 export class FramedKernel implements Kernel {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { WireError } from '../errors.ts'
-import type { Kernel } from '../kernel.ts'
+import type { Kernel, ScriptNews, Stream } from '../kernel.ts'
 import { Door } from './door.ts'
 import { kernelEnvironment } from './environment.ts'
 import { type FramedKernel, type FramedOptions, framedKernel } from './framed.ts'
@@ -28,6 +28,10 @@ export interface LaunchRequest {
   readonly runtimeDir: string
   /** How it connects to us. Left out: over a Unix socket, or over TCP where the path would be too long for one. */
   readonly address?: 'unix' | 'tcp'
+  /** Output that belongs to no evaluation, as it comes. */
+  background?(stream: Stream, text: string): void
+  /** News of `script`. */
+  scripted?(news: ScriptNews): void
   readonly pulse?: PulseTimes
   readonly limits?: Partial<LaunchLimits>
 }
@@ -124,7 +128,11 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
       secret,
       rejoinMs: limits.rejoinMs,
       piped: true,
-      background: (_stream, text) => child.remember(text),
+      background: (stream, text) => {
+        child.remember(text)
+        request.background?.(stream, text)
+      },
+      scripted: news => request.scripted?.(news),
       nudge: () => child.nudge(),
       release: stop,
       ...(request.pulse && { pulse: request.pulse }),

@@ -22,6 +22,7 @@ import {
   type Question,
   type Raised,
   type Sample,
+  type ScriptNews,
   type Shown,
   type Stream,
   type Text,
@@ -41,6 +42,9 @@ export function parseAnswer<Answer>(shape: z.ZodType<Answer>, answer: unknown, w
     { cause: parsed.error },
   )
 }
+
+/** Characters that are kept of what a program failed with. */
+const SCRIPT_MESSAGE = 4_096
 
 const text = z.string()
 const count = z.number()
@@ -219,3 +223,9 @@ export const askParams = z.object({
 
 /** Output of the image that belongs to no evaluation. */
 export const outputNote = z.object({ stream, text })
+
+/** News of the program that the image was started with. */
+export const scriptNote = z.object({
+  state: z.enum(['running', 'returned', 'failed']),
+  message: text.nullish().transform(message => message?.slice(0, SCRIPT_MESSAGE) ?? null),
+}) satisfies z.ZodType<ScriptNews>
