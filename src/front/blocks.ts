@@ -9,6 +9,11 @@
 export interface Blocks {
   /** Takes a line, and returns what is complete now. */
   push(line: string): string[]
+  /**
+   * Takes lines that were pasted at once, as one piece whatever stands in it. Where it ends set in, or inside
+   * something, it goes on, unless its last line is empty.
+   */
+  paste(lines: readonly string[]): string[]
   /** Whether the next line goes on with what has begun. */
   readonly open: boolean
   /** What has begun and not ended, which is then forgotten. */
@@ -47,6 +52,16 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
         if (!inBlock) done.push(rest())
       }
       return complete(done)
+    },
+    paste(pasted) {
+      for (const line of pasted) {
+        if (!isInside(scan) && line.trim() !== '') inBlock = /^\s/.test(line)
+        lines.push(line)
+        advance(scan, line)
+        if (!isInside(scan) && opensBlock(line, scan)) inBlock = true
+      }
+      const goesOn = (isInside(scan) || inBlock) && pasted.at(-1)?.trim() !== ''
+      return complete(goesOn ? [] : [rest()])
     },
   }
 

@@ -5,10 +5,10 @@ export interface Margin extends Printer {
   /** Ends a line that has begun, so that what follows neither joins nor erases it. */
   toMargin(): void
   /**
-   * The line that has begun, for whoever shows it again in front of a question: the answer ends it. Ends it at once,
-   * and is empty, where it is so wide that it may fill rows.
+   * What to show for a question: the line that has begun, and the prompt unless it has been printed already. The
+   * answer ends that line. Where it is so wide that it may fill rows, it is ended first.
    */
-  handOver(): string
+  asking(prompt: string): string
 }
 
 export function keepMargin(printer: Printer, terminal: Pick<NodeJS.WriteStream, 'columns'>): Margin {
@@ -33,10 +33,10 @@ export function keepMargin(printer: Printer, terminal: Pick<NodeJS.WriteStream, 
       heard(text)
     },
     toMargin,
-    handOver() {
+    asking(prompt) {
       // A character may be two columns wide, and a control is shown as four.
       if (begun.length * 4 >= (terminal.columns || 80)) toMargin()
-      const line = begun
+      const line = begun.endsWith(prompt) ? begun : begun + prompt
       begun = ''
       return line
     },

@@ -96,7 +96,7 @@ test('output without a line end stays: before the prompt, a value, and in front 
       ['>>> ', 'print("begun", end=" "); 6 * 7\r'],
       ['begun \r\n42', ''],
       ['>>> ', 'import sys; print("Na" + "me:", end=" "); who = input("who? ")\r'],
-      ['Name: who? ', 'Ada\r'],
+      ['0JName: who? ', 'Ada\r'],
       ['>>> ', 'who * 2\r'],
       ["'AdaAda'", ''],
       ['>>> ', CTRL_D],
@@ -105,6 +105,57 @@ test('output without a line end stays: before the prompt, a value, and in front 
   assert.match(text, "'AdaAda'")
   const piped = await rig.imago([], { input: 'print("x", end="")\n1\n' })
   assert.is(piped.stdout, 'x1\n')
+})
+
+test('a paste is one piece, empty lines and all, and goes on where it ends set in', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', pasted('class Pair:', '    def one(self):', '        return 1', '', '    def two(self):', '')],
+      ['two', ''],
+      ['... ', '        return 2\r'],
+      ['... ', '\r'],
+      ['>>> ', 'Pair().one(), Pair().two()\r'],
+      ['(1, 2)', ''],
+      ['>>> ', pasted('def f():', '\treturn 3', '', '', 'f() * 5', '')],
+      ['15', ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, '(1, 2)')
+  assert.match(text, '15')
+  assert.ok(text.includes(`${ESCAPE}[?2004h`) && text.includes(`${ESCAPE}[?2004l`))
+})
+
+test('a question takes the first line of a paste, and the code that is asked for next takes the others', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'first = input("who? ")\r'],
+      ['who? ', pasted('Ada', 'first + "!"', '')],
+      ["'Ada!'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, "'Ada!'")
+})
+
+test('Ctrl-D ends what input() asks for, and not the prompt', async () => {
+  const { code, text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'input("who? ")\r'],
+      ['who? ', CTRL_D],
+      ['EOFError', ''],
+      ['>>> ', 'who = input("and? ")\r'],
+      ['and? ', 'Grace\r'],
+      ['>>> ', 'who * 2\r'],
+      ["'GraceGrace'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.is(code, 0, text)
+  assert.match(text, "'GraceGrace'")
 })
 
 test('Ctrl-C drops what is being typed, and interrupts what runs', async () => {
@@ -251,6 +302,8 @@ test('npm run demo finds the mistake, and fails on a program without one', async
   assert.is(bad.code, 1)
   assert.match(bad.text, 'This differs')
 })
+
+const pasted = (...lines: string[]) => `${ESCAPE}[200~${lines.join('\r')}${ESCAPE}[201~`
 
 type Steps = readonly (readonly [awaited: string, typed: string])[]
 

@@ -34,7 +34,7 @@ export async function prompt({ options, printer }: CommandInput): Promise<ExitCo
 }
 
 /** For a program, which is given exactly what was printed. */
-const asIs = (printer: Printer): Margin => ({ ...printer, toMargin() {}, handOver: () => '' })
+const asIs = (printer: Printer): Margin => ({ ...printer, toMargin() {}, asking: prompt => prompt })
 
 /** For a person: goes on after errors. */
 async function converse(image: Image, lines: Lines, printer: Margin): Promise<ExitCode> {
@@ -45,11 +45,13 @@ async function converse(image: Image, lines: Lines, printer: Margin): Promise<Ex
     lines.again('>>> ')
   })
   for (;;) {
-    const line = await lines.next(blocks.open ? '... ' : '>>> ')
-    if (line === undefined) break
-    for (const source of blocks.push(line)) await image.run(source)
+    const entered = await lines.entry(blocks.open ? '... ' : '>>> ')
+    if (entered === undefined) break
+    const [line = '', ...others] = entered
+    const sources = others.length === 0 ? blocks.push(line) : blocks.paste(entered)
+    for (const source of sources) await image.run(source)
   }
-  printer.out('\nThe image stays. imago kernels lists it, imago stop ends it.\n')
+  printer.out('The image stays. imago kernels lists it, imago stop ends it.\n')
   return EXIT.done
 }
 
@@ -125,8 +127,7 @@ async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
           if (event.stream === 'stderr') printer.err(event.text)
           else printer.out(event.text)
         },
-        ask: ({ prompt, ...question }) =>
-          askPerson(lines, { ...question, prompt: printer.handOver() + prompt }),
+        ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),
       })
     } catch (error) {
       if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
