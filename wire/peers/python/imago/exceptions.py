@@ -6,12 +6,12 @@ runs, under a guard; where it fails, the report says so in its place.
 
 import linecache
 import os
-import traceback
 import types
 
-from imago import looking
+from imago import looking, sources
 from imago.looking.deadline import DeadlineExceeded
 from imago.looking.fields import type_facts
+from imago.tracebacks import LINE_CHARS, MESSAGE_CHARS, OURS, cut, traceback_text
 
 #: Frames reported at the outer and at the inner end of a long stack, and how many of those inner ones show locals.
 OUTER_FRAMES = 10
@@ -20,15 +20,11 @@ FRAMES_WITH_LOCALS = 8
 LOCALS = 20
 LOCAL_CHARS = 200
 SOURCE_CHARS = 400
-MESSAGE_CHARS = 8 * 1024
-TRACEBACK_CHARS = 32 * 1024
 NOTES = 10
 CAUSES = 5
 CHAIN = 20
 #: Seconds that the exception's own printer may take.
 PATIENCE = 1.0
-
-_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def report(error, guard, causes=CAUSES):
@@ -36,10 +32,10 @@ def report(error, guard, causes=CAUSES):
     stack, omitted = _stack(error.__traceback__)
     raised = {
         'type': type_facts(error),
-        'message': _cut(_message(error, guard), MESSAGE_CHARS),
+        'message': cut(_message(error, guard), MESSAGE_CHARS),
         'frames': _frames(stack, omitted),
         'frames_omitted': omitted,
-        'traceback': _cut(_text(error, stack, omitted, guard), TRACEBACK_CHARS),
+        'traceback': _text(error, stack, omitted, guard),
     }
     notes = _notes(error)
     if notes:
@@ -60,7 +56,21 @@ def bare(error):
 def text(error, guard):
     """The report as text alone."""
     stack, omitted = _stack(error.__traceback__)
-    return _cut(_text(error, stack, omitted, guard), TRACEBACK_CHARS)
+    return _text(error, stack, omitted, guard)
+
+
+def one_line(error, file, guard):
+    """``ValueError: boom (app.py:3)``: the place is the innermost one in ``file``, where it came by there."""
+    kind = type_facts(error)
+    name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
+    lines = [line for frame, _, line in _stack(error.__traceback__)[0] if frame.f_code.co_filename == file]
+    if issubclass(type(error), SyntaxError) and error.filename == file:
+        message, line = str(error.msg), error.lineno
+    else:
+        message, line = _message(error, guard), lines[-1] if lines else None
+    message = ' '.join(message[:LINE_CHARS].split())
+    place = '' if line is None else ' (%s:%s)' % (os.path.basename(file), line)
+    return (name + ': ' + message if message else name)[:LINE_CHARS] + place
 
 
 def _stack(trace):
@@ -68,7 +78,7 @@ def _stack(trace):
     outer, inner, count = [], [], 0
     while trace is not None:
         frame = trace.tb_frame
-        if not frame.f_code.co_filename.startswith(_OURS):
+        if not frame.f_code.co_filename.startswith(OURS):
             count += 1
             entry = (frame, trace.tb_lasti, trace.tb_lineno)
             if len(outer) < OUTER_FRAMES:
@@ -86,7 +96,7 @@ def _frames(stack, omitted):
     shown = []
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
-        source = linecache.getline(code.co_filename, line, frame.f_globals).strip() if line else ''
+        source = _source_line(frame, line).strip() if line else ''
         local, left = _locals(frame) if at >= len(stack) - FRAMES_WITH_LOCALS else ([], 0)
         shown.append(
             {
@@ -99,6 +109,13 @@ def _frames(stack, omitted):
             }
         )
     return shown
+
+
+def _source_line(frame, line):
+    ours = sources.lines_of(frame.f_code, line)
+    if ours is not None:
+        return ''.join(ours)
+    return linecache.getline(frame.f_code.co_filename, line, frame.f_globals)
 
 
 def _locals(frame):
@@ -136,20 +153,10 @@ def _guarded(make, guard):
 
 def _text(error, stack, omitted, guard):
     def make():
-        chain = _chain(error)
-        if len(chain) > CHAIN:
-            kind = type_facts(error)['qualified']
-            return '%s: %s\n(one of more than %d chained exceptions)\n' % (kind, error, CHAIN)
-        whole = traceback.TracebackException(type(error), error, _rebuilt(stack))
-        _leave_out_ours(whole)
-        if omitted:
-            mark = traceback.FrameSummary('<%d frames left out>' % omitted, 0, '...', lookup_line=False, line='')
-            whole.stack.insert(OUTER_FRAMES, mark)
-        lines = list(whole.format())
-        if not stack and len(chain) == 1 and lines and lines[0].startswith('Traceback'):
-            # The compiler's own complaint has no stack, and Python prints no heading for it.
-            del lines[0]
-        return ''.join(lines)
+        if len(_chain(error)) > CHAIN:
+            said = '%s: %s' % (type_facts(error)['qualified'], cut(str(error), MESSAGE_CHARS))
+            return '%s\n(one of more than %d chained exceptions)\n' % (said, CHAIN)
+        return traceback_text(error, _rebuilt(stack), (OUTER_FRAMES, omitted) if omitted else None)
 
     return _guarded(make, guard)
 
@@ -159,13 +166,6 @@ def _rebuilt(stack):
     for frame, lasti, line in reversed(stack):
         trace = types.TracebackType(trace, frame, lasti, line or 0)
     return trace
-
-
-def _leave_out_ours(part):
-    while part is not None:
-        if part.stack:
-            part.stack[:] = [frame for frame in part.stack if not frame.filename.startswith(_OURS)]
-        part = part.__cause__ or part.__context__
 
 
 def _chain(error):
@@ -189,13 +189,4 @@ def _notes(error):
     notes = getattr(error, '__notes__', None)
     if type(notes) is not list:
         return []
-    return [_cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]
-
-
-def _cut(text, limit):
-    """The text, or where it is longer its two ends with the number of characters between them."""
-    if len(text) <= limit:
-        return text
-    head = limit // 4
-    tail = limit - head
-    return '%s\n… %d characters left out …\n%s' % (text[:head], len(text) - limit, text[-tail:])
+    return [cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]

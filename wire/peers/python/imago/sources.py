@@ -1,0 +1,100 @@
+"""The text that evaluated code was compiled from, as far as it is kept.
+
+Typed-in code has a name of its own, by which the line cache holds its lines. Code that was sent with its place in a
+file has the file's name, and the file may say something else there: before it is saved, or after it has changed.
+So its lines are found by the code object itself; any other code object of that file is the file's own.
+"""
+
+import io
+import linecache
+import types
+import weakref
+
+#: Characters of source that are kept for tracebacks and looks; the oldest go first.
+SOURCES_KEPT = 32 * 1024 * 1024
+
+#: By ``id`` of a code object that is alive: a weak reference to it, and the text it was compiled from.
+_placed = {}
+
+
+class Placed:
+    """The text of one evaluation with a place. ``lines`` is empty once it has been given up."""
+
+    __slots__ = ('first', 'lines')
+
+    def __init__(self, source, first):
+        self.first = first
+        self.lines = split(source)
+
+    def belongs_to(self, code):
+        """Makes this the source of a code object and of all those within it."""
+        waiting = [code]
+        while waiting:
+            code = waiting.pop()
+            _remember(code, self)
+            waiting.extend(one for one in code.co_consts if type(one) is types.CodeType)
+
+
+class Kept:
+    """The texts of one image, bounded together."""
+
+    def __init__(self):
+        self._count = 0
+        self._sizes = {}
+        self._size = 0
+
+    def named(self, source):
+        """Keeps typed-in source; returns the name for it."""
+        self._count += 1
+        name = '<imago-%d>' % self._count
+        # Without a time of change linecache never looks for a file of that name.
+        linecache.cache[name] = (len(source), None, split(source), name)
+        self._add(name, len(source))
+        return name
+
+    def placed(self, source, first):
+        """Keeps source that stands in a file from line ``first`` on."""
+        placed = Placed(source, first)
+        self._add(placed, len(source))
+        return placed
+
+    def _add(self, kept, size):
+        self._sizes[kept] = size
+        self._size += size
+        while self._size > SOURCES_KEPT and len(self._sizes) > 1:
+            oldest = next(iter(self._sizes))
+            self._size -= self._sizes.pop(oldest)
+            if type(oldest) is Placed:
+                oldest.lines = []
+            else:
+                linecache.cache.pop(oldest, None)
+
+
+def lines_of(code, first, last=None):
+    """Lines ``first`` to ``last`` of the text with a place that ``code`` was compiled from, as far as they are kept.
+
+    ``None`` where it was not compiled from such text: then its lines are those of the file that it names.
+    """
+    found = _placed.get(id(code))
+    if found is None or found[0]() is not code:
+        return None
+    placed = found[1]
+    start = max(0, first - placed.first)
+    stop = (first if last is None else last) + 1 - placed.first
+    return placed.lines[start : max(start, stop)]
+
+
+def split(source):
+    """Its lines as Python counts them: other characters that end lines of text do not end lines of code."""
+    return io.StringIO(source, newline=None).readlines()
+
+
+def _remember(code, placed):
+    key = id(code)
+
+    def forget(reference):
+        found = _placed.get(key)
+        if found is not None and found[0] is reference:
+            del _placed[key]
+
+    _placed[key] = (weakref.ref(code, forget), placed)
