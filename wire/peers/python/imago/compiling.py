@@ -1,16 +1,18 @@
 """From source to code objects that keep their place, the last expression apart.
 
-Typed-in code is named ``<imago-1>``, ``<imago-2>``, …, and its source stays retrievable by that name. Future
-statements stay in force for later code, as they do at Python's own prompt.
+Typed-in code is named ``<imago-1>``, ``<imago-2>``, …, and its source stays retrievable by that name; the source of
+code with a place in a file stays retrievable by its code objects. Future statements stay in force for later code, as
+they do at Python's own prompt.
 """
 
 import __future__
 
 import ast
 import inspect
-import linecache
 import sys
 import threading
+
+from imago.sources import Kept, split
 
 _FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -19,8 +21,8 @@ for _name in __future__.all_feature_names:
 _PARSE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COMPILE = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
-#: Characters of typed-in source that are kept for tracebacks and ``inspect.getsource``; the oldest go first.
-SOURCES_KEPT = 32 * 1024 * 1024
+#: The file of an expression that is only looked at: it defines nothing whose source could be asked for later.
+LOOKED_AT = '<imago inspect>'
 #: From here on older parsers, which do not count how deep they are, are given a stack that no source can exhaust.
 _LONG = 100_000
 #: What is shorter is tried as an expression first: that is what is mostly asked for, and soon done.
@@ -31,9 +33,7 @@ _DEEP_STACK = 512 * 1024 * 1024
 class Compiler:
     def __init__(self):
         self._futures = 0
-        self._count = 0
-        self._named = {}
-        self._kept = 0
+        self._kept = Kept()
 
     def compile(self, source, file=None, line=None):
         """Returns ``(statements, expression)``, code objects or ``None``; run them in this order.
@@ -41,9 +41,27 @@ class Compiler:
         Raises what Python's compiler raises: ``SyntaxError``, ``ValueError``, ``RecursionError``, ``MemoryError`` …
         """
         if file is None:
-            file = self._name(source)
-        elif line is not None and line > 1:
-            source = '\n' * (line - 1) + source
+            return self._compile(source, self._kept.named(source))
+        first = line or 1
+        try:
+            codes = self._compile('\n' * (first - 1) + source, file)
+        except SyntaxError as error:
+            _say_line(error, source, first)
+            raise
+        if file != LOOKED_AT:
+            placed = self._kept.placed(source, first)
+            for code in codes:
+                if code is not None:
+                    placed.belongs_to(code)
+        return codes
+
+    def script(self, source, file):
+        """The code of a whole program; its future statements hold for later evaluations too."""
+        code = compile(source, file, 'exec', 0, True)
+        self._futures |= code.co_flags & _FUTURES
+        return code
+
+    def _compile(self, source, file):
         if len(source) < _SHORT and '\n' not in source:
             try:
                 return None, compile(source, file, 'eval', _COMPILE | self._futures, True)
@@ -63,29 +81,18 @@ class Compiler:
         self._futures = flags
         return statements, expression
 
-    def script(self, source, file):
-        """The code of a whole program; its future statements hold for later evaluations too."""
-        code = compile(source, file, 'exec', 0, True)
-        self._futures |= code.co_flags & _FUTURES
-        return code
-
-    def _name(self, source):
-        self._count += 1
-        name = '<imago-%d>' % self._count
-        # Without a time of change linecache never looks for a file of that name.
-        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        self._named[name] = len(source)
-        self._kept += len(source)
-        while self._kept > SOURCES_KEPT and len(self._named) > 1:
-            oldest = next(iter(self._named))
-            self._kept -= self._named.pop(oldest)
-            linecache.cache.pop(oldest, None)
-        return name
-
 
 def awaits(code):
     """Whether running the code makes a coroutine."""
     return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _say_line(error, source, first):
+    """The line that an error is on. Python takes it from the file, for errors that it finds after parsing."""
+    if type(error.lineno) is int and error.lineno >= first:
+        line = ''.join(split(source)[error.lineno - first : error.lineno - first + 1])
+        if line.strip() not in (error.text or ''):
+            error.text = line
 
 
 def _parse(source, file, flags):

@@ -14,7 +14,7 @@ from imago import exceptions, looking
 from imago.awaiting import Loop
 from imago.calls import Calls, Evaluation
 from imago.children import end_child
-from imago.compiling import Compiler, awaits
+from imago.compiling import LOOKED_AT, Compiler, awaits
 from imago.link import Fail
 
 #: Evaluations that may wait.
@@ -245,7 +245,7 @@ class Evaluator:
 
     def value(self, source):
         """The value of an expression, for looking at it. On the evaluating thread, exposed."""
-        statements, expression = self.compiler.compile(source, '<imago inspect>')
+        statements, expression = self.compiler.compile(source, LOOKED_AT)
         if statements is not None or expression is None:
             raise SyntaxError('not an expression')
         return self._run_code(expression)

@@ -268,8 +268,8 @@ def _class_place(cls):
         return None, None, None, False
     code = min(codes, key=lambda one: one.co_firstlineno)
     file = plain(code.co_filename)
-    line = class_line(file, class_name(cls), code.co_firstlineno)
+    line = class_line(code, class_name(cls))
     if line is None:
         return (None if file is None else clean(file)), None, None, False
-    preview, truncated = preview_at(file, line)
+    preview, truncated = preview_at(code, line)
     return clean(file), line, preview, truncated

@@ -1,4 +1,5 @@
-"""The source of a piece of code, as far as it is in the line cache or in the file that the code names.
+"""The source of a piece of code: what it was compiled from, where that was an evaluation, or else what the line cache
+or the file that the code names holds.
 
 The line cache is read, never filled: filling it may call a loader that the program brought. Only regular files are
 opened.
@@ -13,6 +14,7 @@ from itertools import islice
 from os import stat
 from stat import S_ISREG
 
+from imago import sources
 from imago.looking.fields import ABSENT, clean, plain, stored
 from imago.looking.limits import SOURCE_PREVIEW_MAX_CHARS
 
@@ -30,27 +32,28 @@ def code_place(code):
 
 def source_line(code, number):
     """One line, stripped, or None."""
-    lines = _lines(plain(code.co_filename), number, 1)
+    lines = _lines(code, number, 1)
     return clean(lines[0].strip()) or None if lines else None
 
 
 def preview_of_code(code):
     """`(text, truncated)` of the block that begins where `code` does; `(None, False)` where there is no source."""
-    return preview_at(plain(code.co_filename), code.co_firstlineno)
+    return preview_at(code, code.co_firstlineno)
 
 
-def preview_at(file, first):
-    """`(text, truncated)` of the block that begins on line `first` of `file`."""
-    lines = _lines(file, first, _BLOCK_MAX_LINES)
+def preview_at(code, first):
+    """`(text, truncated)` of the block that begins on line `first` of the source that `code` is a part of."""
+    lines = _lines(code, first, _BLOCK_MAX_LINES)
     if not lines:
         return None, False
     text = clean("".join(_block(_as_many_as_fit(lines))).rstrip("\n"))
     return text[:SOURCE_PREVIEW_MAX_CHARS], len(text) > SOURCE_PREVIEW_MAX_CHARS
 
 
-def class_line(file, name, before):
-    """The line on which the class statement of `name` begins, searched upwards from the first code in its body."""
-    lines = _lines(file, max(1, before - 2000), min(before, 2000))
+def class_line(code, name):
+    """The line on which the class statement of `name` begins, searched upwards from `code`, the first in its body."""
+    before = code.co_firstlineno
+    lines = _lines(code, max(1, before - 2000), min(before, 2000))
     pattern = re.compile(rf"\s*class\s+{re.escape(name)}\b")
     for back, line in enumerate(reversed(lines or [])):
         if pattern.match(line):
@@ -76,9 +79,13 @@ def _block(lines):
         return lines  # The block, or a text within it, goes on past the lines that fit.
 
 
-def _lines(file, first, count):
+def _lines(code, first, count):
     """At most `count` lines from line `first` on, or None."""
-    if file is None or first is None or first < 1:
+    ours = sources.lines_of(code, first, first + count - 1)
+    if ours is not None:
+        return ours or None
+    file = plain(code.co_filename)
+    if file is None or first < 1:
         return None
     cached = stored(linecache.cache, file)
     if type(cached) is tuple and len(cached) == 4 and type(cached[2]) is list:
