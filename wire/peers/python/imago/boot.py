@@ -18,7 +18,7 @@ from imago.evaluator import Evaluator
 from imago.handles import Handles
 from imago.interrupting import Interrupts
 from imago.output import Output
-from imago.scripts import Script
+from imago.scripts import Fate, Script
 from imago.service import Service
 from imago.session import Session
 from imago.streams import Streams
@@ -52,9 +52,11 @@ class Kernel:
     def __init__(self, invitation, namespace):
         epoch = os.urandom(4).hex()
         self._ending = threading.Event()
-        self._script = Script(invitation['script'], invitation['args']) if invitation['script'] else None
         clock = Clock()
         self._session = Session(invitation['address'], invitation['secret'], _hello(epoch), self._ending)
+        self._script = None
+        if invitation['script']:
+            self._script = Script(invitation['script'], invitation['args'], Fate(self._session.note, clock))
         self._output = Output(clock, self._session.note)
         self._interrupts = Interrupts(clock)
         self._streams = Streams(self._output, self._interrupts.shield, self._ask)

@@ -8,15 +8,19 @@ import threading
 
 from imago import exceptions
 from imago.children import end_child
+from imago.clock import report_fault
 
 #: Seconds for which evaluations wait for the script to return, before they run beside it.
 GRACE = 1.0
+#: How soon a daemon that is behind or away is told again what became of the script, in seconds.
+AGAIN = 0.25
 
 
 class Script:
-    def __init__(self, path, args):
+    def __init__(self, path, args, fate):
         self._path = os.path.abspath(path)
         self._args = args
+        self._fate = fate
         self._returned = threading.Event()
         self._error = None
 
@@ -44,6 +48,7 @@ class Script:
 
     def _serve_aside(self, evaluator):
         if not self._returned.wait(GRACE):
+            self._fate.tell('running')
             evaluator.run()
 
     def _prepare(self, namespace):
@@ -60,12 +65,50 @@ class Script:
         )
 
     def _report(self, guard):
-        """Tells how the program ended, where that was not by reaching its last line."""
+        """Tells how the program ended; where that was not by reaching its last line, on standard error too."""
         error, self._error = self._error, None
-        if error is None:
+        failed = error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
+        if not failed:
+            self._fate.tell('returned')
             return
-        if not isinstance(error, SystemExit):
-            sys.stderr.write(exceptions.text(error, guard))
-        elif error.code not in (None, 0):
-            name = os.path.basename(self._path)
-            sys.stderr.write('imago: %s ended with %r; its image stays live\n' % (name, error.code))
+        message = type(error).__name__
+        try:
+            message = exceptions.one_line(error, self._path, guard)
+            if isinstance(error, SystemExit):
+                name = os.path.basename(self._path)
+                sys.stderr.write('imago: %s ended with %r; its image stays live\n' % (name, error.code))
+            else:
+                sys.stderr.write(exceptions.text(error, guard))
+            # What it said last is seen before its end is told.
+            sys.stderr.flush()
+        except BaseException as unsaid:
+            # The program may have put anything in the place of standard error, and into its exception.
+            report_fault('the report of a script, with %s,' % type(unsaid).__name__)
+        self._fate.tell('failed', message)
+
+
+class Fate:
+    """What became of the script, told to the daemon in order: ``running`` perhaps, then how it ended."""
+
+    def __init__(self, note, clock):
+        self._note = note
+        self._clock = clock
+        self._untold = []
+        self._ended = False
+        self._telling = threading.Lock()
+
+    def tell(self, state, message=None):
+        with self._telling:
+            if self._ended:
+                return
+            self._ended = state != 'running'
+            self._untold.append({'state': state, 'message': message})
+        self._speak()
+
+    def _speak(self):
+        with self._telling:
+            while self._untold:
+                if not self._note('script', self._untold[0]):
+                    self._clock.after(AGAIN, self._speak)
+                    return
+                del self._untold[0]

@@ -26,6 +26,9 @@ _names = itertools.count(1)
 class Kernel:
     """A kernel process and the links it makes. Use it in a ``with``: what it started is gone afterwards."""
 
+    #: Given as the script: the path of a file that is not there.
+    MISSING = object()
+
     def __init__(self, script=None, args=(), address=None, env=None, welcome=None):
         self.folder = tempfile.mkdtemp(prefix='imago-peer-')
         if address == 'tcp':
@@ -40,7 +43,9 @@ class Kernel:
         self.listener.settimeout(WAIT)
         self.secret = os.urandom(32).hex()
         self.welcome = dict(WELCOME, **(welcome or {}))
-        if script is not None:
+        if script is self.MISSING:
+            script = os.path.join(self.folder, 'missing.py')
+        elif script is not None:
             path = os.path.join(self.folder, 'app.py')
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(script)

@@ -197,9 +197,58 @@ class Scripts(unittest.TestCase):
         seen = ''
         while text not in seen:
             note = kernel.link.notes.get(timeout=WAIT)
-            self.assertEqual(note['name'], 'output')
-            seen += note['params']['text']
+            seen += note['params']['text'] if note['name'] == 'output' else ''
         return seen
+
+    def fate(self, kernel, said=None):
+        """The next that is told of the script itself; what it printed before is added to ``said``."""
+        while True:
+            note = kernel.link.notes.get(timeout=WAIT)
+            if note['name'] == 'script':
+                self.assertEqual(set(note['params']), {'state', 'message'})
+                return note['params']['state'], note['params']['message']
+            if said is not None:
+                said.append(note['params']['text'])
+
+    def test_a_script_that_reached_its_end_is_told_to_have_returned(self):
+        for source in ('x = 1\n', 'import sys\nsys.exit()\n', 'raise SystemExit(0)\n'):
+            with Kernel(script=source) as kernel:
+                self.assertEqual(self.fate(kernel), ('returned', None), source)
+
+    def test_a_script_that_failed_is_told_in_one_line_after_its_traceback(self):
+        for source, message in (
+            ('\n\nraise ValueError("boom\\n\\nmore")\n', 'ValueError: boom more (app.py:3)'),
+            ('import sys\nsys.exit(4)\n', 'SystemExit: 4 (app.py:2)'),
+            ('import json\njson.loads("{")\n', '(app.py:2)'),
+            ('class Odd(Exception):\n    def __str__(self): raise ValueError\nraise Odd\n', 'Odd: <its text'),
+            ('import sys\nsys.stderr = None\n1/0\n', 'ZeroDivisionError: division by zero (app.py:3)'),
+        ):
+            with Kernel(script=source) as kernel:
+                said = []
+                state, told = self.fate(kernel, said)
+                self.assertEqual(state, 'failed')
+                self.assertIn(message, told)
+                self.assertNotIn('\n', told)
+                self.assertEqual(bool(said), 'stderr = None' not in source, source)
+                self.assertEqual(kernel.link.value('1'), '1')
+
+    def test_a_script_that_is_no_python_or_not_there_is_told_to_have_failed(self):
+        with Kernel(script='x = 1\ndef broken(:\n') as kernel:
+            state, message = self.fate(kernel)
+            self.assertEqual(state, 'failed')
+            self.assertRegex(message, r'^SyntaxError: [^(]* \(app\.py:2\)$')
+        with Kernel(script=Kernel.MISSING) as kernel:
+            state, message = self.fate(kernel)
+            self.assertEqual(state, 'failed')
+            self.assertTrue(message.startswith('FileNotFoundError: '), message)
+            self.assertIn('missing.py', message)
+
+    def test_a_script_that_goes_on_is_told_to_run_and_later_how_it_ended(self):
+        source = 'import time\nend = False\nwhile not end: time.sleep(0.001)\nraise ValueError("late")\n'
+        with Kernel(script=source) as kernel:
+            self.assertEqual(self.fate(kernel), ('running', None))
+            kernel.link.evaluate('end = True')
+            self.assertEqual(self.fate(kernel), ('failed', 'ValueError: late (app.py:4)'))
 
     def test_a_script_that_raises_leaves_its_traceback_and_its_image(self):
         with Kernel(script='x = 1\ndef fail():\n    return 1 / 0\nfail()\n') as kernel:
