@@ -3,8 +3,9 @@
  * ends inside brackets, inside a triple-quoted text, or with a backslash goes on; so does a line that ends with a
  * colon or begins with a decorator, as long as lines are set in.
  *
- * For a person an empty line ends such a block. Without one, blocks have empty lines inside, and the next line that
- * stands at the margin ends them, unless it belongs to the same statement, like `else`.
+ * For a person an empty line ends what has begun, whatever is open: a bracket too many swallows nothing that follows.
+ * Without one, blocks have empty lines inside, and the next line that stands at the margin ends them, unless it
+ * belongs to the same statement, like `else`.
  */
 export interface Blocks {
   /** Takes a line, and returns what is complete now. */
@@ -42,8 +43,8 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
     rest,
     push(line) {
       const done: (string | undefined)[] = []
-      const inside = isInside(scan)
-      if (inBlock && !inside && endsBlock(line)) done.push(rest())
+      if (emptyLineEnds && line.trim() === '') return complete([rest()])
+      if (inBlock && !isInside(scan) && endsBlock(line)) done.push(rest())
       if (lines.length === 0 && line.trim() === '') return complete(done)
       lines.push(line)
       advance(scan, line)
@@ -66,8 +67,7 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
   }
 
   function endsBlock(line: string) {
-    if (line.trim() === '') return emptyLineEnds
-    return !/^\s/.test(line) && !GOES_ON.test(line) && !lines.at(-1)?.startsWith('@')
+    return line.trim() !== '' && !/^\s/.test(line) && !GOES_ON.test(line) && !lines.at(-1)?.startsWith('@')
   }
 }
 

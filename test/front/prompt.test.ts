@@ -127,6 +127,21 @@ test('a paste is one piece, empty lines and all, and goes on where it ends set i
   assert.ok(text.includes(`${ESCAPE}[?2004h`) && text.includes(`${ESCAPE}[?2004l`))
 })
 
+test('an empty line ends what has begun, whatever is open, and the kernel says what is wrong with it', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'def f(:\r'],
+      ['... ', '\r'],
+      ['SyntaxError', ''],
+      ['>>> ', '"al" + "ive"\r'],
+      ["'alive'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, "'alive'")
+})
+
 test('a question takes the first line of a paste, and the code that is asked for next takes the others', async () => {
   const { text } = await atTerminal(
     [],
@@ -261,9 +276,11 @@ test('threat 16: JSON keeps its value when its controls are escaped', () => {
 
 const BLOCKS: readonly (readonly [what: string, lines: string, person: string[], program?: string[]])[] = [
   ['expressions', '1\n\n2', ['1', '2']],
-  ['a bracket over lines', 'f(1,\n\n2)\n3', ['f(1,\n\n2)', '3']],
+  ['a bracket over lines', 'f(1,\n\n2)\n3', ['f(1,', '2)', '3'], ['f(1,\n\n2)', '3']],
+  ['a bracket too many', 'def f(:\n\n2', ['def f(:', '2'], ['def f(:\n\n2']],
   ['a backslash', 'x = 1 + \\\n2\n3', ['x = 1 + \\\n2', '3']],
-  ['a triple-quoted text', 's = """a\n\nb"""\n3', ['s = """a\n\nb"""', '3']],
+  ['a triple-quoted text', 's = """a\nb"""\n3', ['s = """a\nb"""', '3']],
+  ['an empty line in a text', 's = """a\n\n3', ['s = """a', '3'], ['s = """a\n\n3']],
   ['brackets and colons in texts and comments', 'x = "(:"  # [ {\ny', ['x = "(:"  # [ {', 'y']],
   ['an escaped quote', "x = 'it\\'s ('\ny", ["x = 'it\\'s ('", 'y']],
   ['a function, a line and an expression', 'def f():\n  1\n\nf()', ['def f():\n  1', 'f()']],
