@@ -4,7 +4,7 @@ import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
 import { type RemoteFailure, WireError } from '../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
 import { COMMANDS, type Command, OPTIONS, type OpenDaemon, type Options } from './commands.ts'
-import { exitOf, lostDaemon, printEnvelope } from './envelopes.ts'
+import { exitOf, lostDaemon, printEnvelope, printError } from './envelopes.ts'
 import type { FailureData } from './protocol.ts'
 import { openPrinter, type Printer } from './terminal.ts'
 
@@ -98,10 +98,7 @@ const wantsJson = (argv: readonly string[]) => argv.includes('--json')
 function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
   const envelope = { ok: false, error: explain(error) } as const
   if (json) printEnvelope(printer, envelope)
-  else {
-    const { message, next } = envelope.error
-    printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
-  }
+  else printError(printer, envelope.error)
   return error instanceof Failure ? error.exit : exitOf(envelope)
 }
 

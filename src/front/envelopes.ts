@@ -24,6 +24,11 @@ export function printEnvelope(printer: Printer, envelope: Envelope): void {
   printer.out(`${escapeControlsInJson(JSON.stringify(envelope))}\n`)
 }
 
+/** What went wrong, for a person: the sentence, and what to do now where that is known. */
+export function printError(printer: Printer, { message, next }: ToolError): void {
+  printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
+}
+
 /** Whether an answer says that the call goes on as a job. */
 export function goesOn(result: unknown): boolean {
   if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMANDS } from '../../src/front/commands.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import type { Envelope, ToolError } from '../../tools/outcome.ts'
+import type { ToolError } from '../../tools/outcome.ts'
+import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, type Ran, type RunOptions, until } from '../support/rig.ts'
+import { openRig, type RunOptions, until } from '../support/rig.ts'
 
 const test = suite('commands', { limitMs: 60_000 })
 const rig = openRig()
@@ -252,64 +253,6 @@ test('imago runtime python prints the folder that pip installs', async () => {
   assert.ok(existsSync(join(stdout.trim(), 'pyproject.toml')))
 })
 
-test('a kernel is started with a script and its arguments, listed, interrupted, restarted and stopped', async () => {
-  writeFileSync(join(rig.project, 'app.py'), 'import sys\nloaded = sys.argv[1:]\n')
-  const start = ['start', 'python', '--name', 'app', '--script', 'app.py', '--json', '--', '--fast', 'x']
-  const started = rowOf(await rig.imago(start))
-  assert.is(started.name, 'app')
-  const loaded = await rig.imago(['call', 'eval_expr', '{"expr":"loaded"}', '--kernel', 'app'])
-  assert.match(loaded.stdout, "['--fast', 'x']")
-
-  const endless = '{"expr":"import time\\nprint(\'on\')\\nwhile True: time.sleep(0.01)"}'
-  const call = rig.begin(['call', 'eval_expr', endless, '--kernel', 'app'])
-  await call.says(/on/)
-  assert.match((await rig.imago(['kernels'])).stdout, /^app +busy /m)
-  const interrupted = await rig.imago(['interrupt', 'app'])
-  assert.equal([interrupted.code, (await call.ended).code], [0, 1])
-  assert.match(interrupted.stdout, /^stopped: /)
-
-  const restarted = rowOf(await rig.imago(['restart', 'app', '--json']))
-  assert.is.not(restarted.epoch, started.epoch)
-  assert.is(rowOf(await rig.imago(['stop', 'app', '--json'])).state, 'ended')
-  assert.is((await rig.imago(['stop', 'nobody'])).code, 4)
-})
-
-test('a second kernel of one name, and a language that there is not, are refused', async () => {
-  const twice = await rig.imago(['start', 'python', '--name', 'project'])
-  assert.is(twice.code, 1)
-  assert.match(twice.stderr, /lives already/)
-  const cobol = await rig.imago(['start', 'cobol', '--json'])
-  assert.is(cobol.code, 2)
-  assert.equal(onlyEnvelope(cobol), {
-    ok: false,
-    error: {
-      code: 'invalid_args',
-      message: 'There are no kernels for "cobol".',
-      details: { reason: 'unknown_language', languages: ['python'] },
-      retryable: false,
-      next: 'Languages: python. Common Lisp and Wolfram Language come in later versions.',
-    },
-  })
-})
-
-test('what the daemon refuses is said in its own words, with details and the next step', async () => {
-  const stop = onlyEnvelope(await rig.imago(['stop', 'projct', '--json']))
-  if (stop.ok) return assert.unreachable('a kernel that there is not was stopped')
-  assert.match(stop.error.message, /^No kernel is named "projct"\./)
-  assert.match(JSON.stringify(stop.error.details), '"nearest":["project"]')
-  assert.is(stop.error.next, 'Did you mean project?')
-  const spoken = await rig.imago(['stop', 'projct'])
-  assert.match(spoken.stderr, /^imago: No kernel is named "projct"\. .*\nDid you mean project\?\n$/)
-  const nameless = await rig.imago(['start', 'python', '--name', ''])
-  assert.is(nameless.code, 2)
-  assert.match(nameless.stderr, /^imago: "" cannot be the name of a kernel\.\nUse up to 64/)
-  const tool = await rig.imago(['tools', 'evl_expr'])
-  assert.is(tool.stderr, 'imago: There is no tool evl_expr. Did you mean eval_expr?\n')
-  const long = await rig.imago(['stop', 'x'.repeat(2_000)])
-  assert.is(long.code, 2)
-  assert.match(long.stderr, /^imago: stop does not take that\. "name": [^✖→]*\.\n$/)
-})
-
 test('the home directory is refused as a project when a kernel is needed, and not before', async () => {
   const cwd = rig.env.HOME ?? ''
   assert.is((await rig.imago(['kernels'], { cwd })).code, 0)
@@ -339,15 +282,3 @@ test('a daemon that dies during a call leaves one envelope: outcome_unknown', as
   const envelope = onlyEnvelope(await call.ended)
   assert.is(envelope.ok ? '' : envelope.error.code, 'outcome_unknown')
 })
-
-/** One line of JSON and nothing else. */
-function onlyEnvelope({ stdout, stderr }: Ran): Envelope {
-  assert.match(stdout, /^\{.*\}\n$/, stderr)
-  return JSON.parse(stdout)
-}
-
-function rowOf(ran: Ran): Readonly<Record<string, unknown>> {
-  const envelope = onlyEnvelope(ran)
-  assert.ok(envelope.ok, ran.stdout)
-  return (envelope.ok ? envelope.result : {}) as Readonly<Record<string, unknown>>
-}
