@@ -148,9 +148,9 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     onInterrupt(listener) {
       interrupted = listener
     },
-    again(prompt) {
+    again(why, prompt) {
       drop()
-      output.write('\n')
+      output.write(`\n${why}\n`)
       show(prompt)
     },
     close() {

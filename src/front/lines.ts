@@ -12,8 +12,8 @@ export interface Lines {
   entry(prompt: string): Promise<readonly string[] | undefined>
   /** Called when Ctrl-C is typed. A question that waits for its answer then is dropped. */
   onInterrupt(listener: () => void): void
-  /** Drops what stands in the line being typed, and shows another prompt for it. */
-  again(prompt: string): void
+  /** Drops what is being typed, says why, and shows another prompt for it. */
+  again(why: string, prompt: string): void
   close(): void
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBlocks } from '../../src/front/blocks.ts'
 import { escapeControls, escapeControlsInJson } from '../../src/front/terminal.ts'
@@ -173,12 +173,89 @@ test('Ctrl-D ends what input() asks for, and not the prompt', async () => {
   assert.match(text, "'GraceGrace'")
 })
 
+test('Tab sets in by four spaces', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'def half(x):\r'],
+      ['... ', '\t'],
+      ['    ', 'return x / 2\r'],
+      ['... ', '\r'],
+      ['>>> ', 'half(42)\r'],
+      ['21.0', ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, '21.0')
+  assert.not.match(text, '\t')
+})
+
+test('exit() leaves the prompt, and the image lives on', async () => {
+  const { code, text } = await atTerminal([], [['>>> ', 'kept = 6; exit()\r']])
+  assert.is(code, 0, text)
+  assert.match(text, 'The image stays.')
+  assert.not.match(text, 'SystemExit')
+  const piped = await rig.imago([], { input: 'kept * 7\nimport sys; sys.exit("too bad")\n"never"\n' })
+  assert.equal(piped, { code: 1, stdout: '42\n', stderr: 'too bad\n' })
+  assert.equal(await rig.imago([], { input: 'quit()\n"never"\n' }), { code: 0, stdout: '', stderr: '' })
+})
+
+test('None is not shown, whatever else has its name is', async () => {
+  const input = 'print("a")\ntype("Nil", (), {"__repr__": lambda self: "None"})()\n'
+  assert.is((await rig.imago([], { input })).stdout, 'a\nNone\n')
+})
+
+test('code that ignores Ctrl-C is said to run still, and code behind it to wait', async () => {
+  const stubborn = [
+    'import time; over = False',
+    'def stubborn():',
+    '    while not over:',
+    '        try:',
+    '            time.sleep(0.01)',
+    '        except KeyboardInterrupt:',
+    '            pass',
+    '',
+    '',
+  ]
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', pasted(...stubborn)],
+      ['>>> ', 'print("o" + "n"); stubborn()\r'],
+      ['on\r\n', CTRL_C],
+      ['It was interrupted and still runs (job-', ''],
+      ['imago restart project ends the image.', ''],
+      ['>>> ', '"never " + "run"\r'],
+      ['waiting: project is busy; Ctrl-C withdraws', CTRL_C],
+      ['withdrawn', ''],
+      ['>>> ', CTRL_D],
+    ],
+    30,
+  )
+  assert.match(text, 'Nothing ran.')
+  assert.not.match(text, 'never run')
+  await rig.imago(['restart', 'project'])
+})
+
+test('a kernel that runs a script is named at the start, with the script', async () => {
+  const other = join(rig.folder, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'app.py'), 'import time\nready = 1\ntime.sleep(600)\n')
+  await rig.imago(['start', 'python', '--name', 'app', '--script', 'app.py'], { cwd: other })
+  const { text } = await atTerminal(['--kernel', 'app'], [['>>> ', CTRL_D]])
+  assert.match(text, /CPython [\d.]+ in kernel app, which runs app\.py\. Ctrl-C/)
+  await rig.imago(['stop', 'app'])
+})
+
 test('Ctrl-C drops what is being typed, and interrupts what runs', async () => {
   const { code, text } = await atTerminal(
     [],
     [
       ['>>> ', 'nonsense('],
       ['nonsense(', CTRL_C],
+      ['\r\nKeyboardInterrupt\r\n', ''],
+      ['>>> ', CTRL_C],
+      ['\r\nKeyboardInterrupt\r\n', ''],
       ['>>> ', 'import time; print("o" + "n"); time.sleep(600)\r'],
       ['on\r\n', CTRL_C],
       ['KeyboardInterrupt', ''],
@@ -324,10 +401,11 @@ const pasted = (...lines: string[]) => `${ESCAPE}[200~${lines.join('\r')}${ESCAP
 
 type Steps = readonly (readonly [awaited: string, typed: string])[]
 
-function atTerminal(args: readonly string[], steps: Steps) {
+/** Types the steps at a terminal of its own, which is given that many seconds before it counts as a hang. */
+function atTerminal(args: readonly string[], steps: Steps, seconds = 10) {
   const script = join(PACKAGE_ROOT, 'test/support/terminal.py')
   const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js'), ...args]
-  return ran('python3', [script, JSON.stringify(steps), ...imago])
+  return ran('python3', [script, String(seconds), JSON.stringify(steps), ...imago])
 }
 
 const demo = (args: readonly string[]) =>
