@@ -246,6 +246,7 @@ test('a caller may have 32 calls under way, jobs included; one more is busy, and
   for (let index = 0; index < 32; index++) await made.run('eval_expr', { expr: 'loop', patience: 0 })
   const error = errorOf(await made.run('list_globals'))
   assert.equal([error.code, error.retryable, error.details], ['busy', true, { pending: 32, most: 32 }])
+  assert.match(error.next ?? '', /^Call again when one of them has been answered/)
   assert.ok((await made.run('list_globals', {}, { caller: { id: 'another' } })).ok)
   made.kernel.finish(await running(made))
   await settled()
