@@ -18,7 +18,10 @@ export function lastWords(text: string, own: string): string {
   return [before, firstOf(withoutOurs(report, own))].filter(part => part !== '').join('\n')
 }
 
-/** `faulthandler` writes a paragraph for each thread: `Thread 0x… (most recent call first):`, then its frames. */
+/**
+ * `faulthandler` writes a paragraph for each thread: `Thread 0x… (most recent call first):`, then its frames. The one
+ * that crashed, `Current thread`, may be the last of them and comes first here.
+ */
 function withoutOurs(report: readonly string[], own: string): string[] {
   const paragraphs: string[][] = [[]]
   for (const line of report) {
@@ -26,9 +29,12 @@ function withoutOurs(report: readonly string[], own: string): string[] {
     else paragraphs.at(-1)?.push(line)
   }
   const isOurs = (line: string) => line.startsWith(`  File "${own}`)
-  return paragraphs
-    .filter(lines => !(lines[0]?.startsWith('Thread ') && lines.some(isOurs)))
-    .flatMap(lines => lines.filter(line => !isOurs(line)))
+  const begins = (word: string) => (lines: readonly string[]) => lines[0]?.startsWith(word) ?? false
+  const isOther = begins('Thread ')
+  const [crash = [], ...rest] = paragraphs.filter(lines => !(isOther(lines) && lines.some(isOurs)))
+  const current = rest.filter(begins('Current thread '))
+  const others = rest.filter(lines => !current.includes(lines))
+  return [crash, ...current, ...others].flatMap(lines => lines.filter(line => !isOurs(line)))
 }
 
 function firstOf(lines: readonly string[]): string {
