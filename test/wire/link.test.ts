@@ -227,8 +227,9 @@ test('fault 30: a cancel and a grant that come after the answer are ignored', as
 
 test('after its deadline a call is UNRESPONSIVE and cancelled, and its late answer is ignored once', async () => {
   const { link, peer } = linkWith({})
-  const fault = await faultOf(link.call('frozen', null, { deadlineMs: 10 }))
+  const fault = await faultOf(link.call('frozen', null, { deadlineMs: 10.4 }))
   assert.is(fault.code, 'UNRESPONSIVE')
+  assert.match(fault.message, 'within 10 ms')
   const { id } = await peer.next('cancel')
   peer.event(id, 'late').answer(id, 'late')
   await link.ping(10_000)

@@ -149,7 +149,8 @@ export class Asking {
   }
 
   #late(what: string, deadlineMs: number): WireError {
-    return new WireError('UNRESPONSIVE', `${this.#name} did not answer ${what} within ${deadlineMs} ms.`)
+    const ms = Math.round(deadlineMs)
+    return new WireError('UNRESPONSIVE', `${this.#name} did not answer ${what} within ${ms} ms.`)
   }
 
   #unsent(method: string, code: 'cancelled' | 'busy'): WireError {
