@@ -183,7 +183,7 @@ class Signals(KernelCase):
             os.kill(kernel.process.pid, signal.SIGINT)
             told = ''
             while 'KeyboardInterrupt' not in told:
-                told += kernel.link.notes.get(timeout=20)['params']['text']
+                told += kernel.link.notes.get(timeout=20)['params'].get('text', '')
             self.assertEqual(kernel.link.value('x'), '1')
 
     def test_a_handler_of_the_programs_own_does_not_keep_calls_from_being_interrupted(self):
