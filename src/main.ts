@@ -3,7 +3,7 @@
 
 const [first, ...rest] = process.argv.slice(2)
 
-if (first === 'mcp' && !rest.includes('--help')) {
+if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
   const { bridge } = await import('./front/bridge.ts')
   process.exitCode = await bridge(rest)
 } else {

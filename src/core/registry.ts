@@ -23,7 +23,7 @@ export const RESERVED_PARAMETERS = z.strictObject({
     .string()
     .min(1)
     .max(128)
-    .describe('Which kernel to use, by name. Left out: the default one of the project.')
+    .describe('Which kernel to use, by name. Left out: the one that lives in the project.')
     .optional(),
   patience: z
     .number()

@@ -16,7 +16,8 @@ export interface CommandLine {
 }
 
 /** Does one command. Never rejects: what goes wrong is said, and is in the exit code. */
-export async function runCommandLine({ argv, openDaemon }: CommandLine): Promise<ExitCode> {
+export async function runCommandLine({ argv: words, openDaemon }: CommandLine): Promise<ExitCode> {
+  const argv = askingForHelp(words)
   const printer = openPrinter()
   try {
     const { command, ...parsed } = parse(argv)
@@ -27,6 +28,12 @@ export async function runCommandLine({ argv, openDaemon }: CommandLine): Promise
   } catch (error) {
     return report({ error, printer, json: wantsJson(argv) })
   }
+}
+
+/** `help` and `help COMMAND` are how people ask for `--help`, too. */
+function askingForHelp(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv
+  return first === 'help' ? [...rest.slice(0, 1), '--help'] : argv
 }
 
 interface Parsed {
@@ -59,7 +66,7 @@ function find(name: string): Command {
 function parseWords(command: Command, words: readonly string[]): { values: Options; positionals: string[] } {
   const options = Object.fromEntries(
     ([...command.options, 'help', ...(command.name === '' ? (['version'] as const) : [])] as const).map(
-      name => [name, { type: OPTIONS[name].type }],
+      name => [name, { type: OPTIONS[name].type, ...(name === 'help' && { short: 'h' }) }],
     ),
   )
   try {
