@@ -236,6 +236,16 @@ for (const [what, args, says] of [
     assert.match(stderr, says)
   })
 
+test('-h, help and help COMMAND say what --help says', async () => {
+  const [whole, own] = [await rig.imago(['--help']), await rig.imago(['call', '--help'])]
+  for (const argv of [['-h'], ['help']]) assert.is((await rig.imago(argv)).stdout, whole.stdout)
+  for (const argv of [
+    ['call', '-h'],
+    ['help', 'call'],
+  ])
+    assert.is((await rig.imago(argv)).stdout, own.stdout)
+})
+
 test('every command is in the help, has a help of its own, and has code', async () => {
   const { stdout } = await rig.imago(['--help'])
   for (const command of COMMANDS) {
