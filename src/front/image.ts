@@ -124,7 +124,10 @@ export async function openImage({ kernel, lines, printer }: Opening): Promise<Im
         printFailure(printer, envelope)
         return exitOf(envelope)
       }
-      printer.out(`Imago ${VERSION}${described(await findRow())}. Ctrl-C interrupts, Ctrl-D leaves.\n`)
+      const row = await findRow()
+      printer.out(`Imago ${VERSION}${described(row)}. Ctrl-C interrupts, Ctrl-D leaves.\n`)
+      if (row?.script_state === 'failed')
+        printer.err(`${below(row.root, row.script ?? '')} failed: ${row.message ?? 'it did not say why.'}\n`)
       return EXIT.done
     },
     async run(expr) {
@@ -148,11 +151,14 @@ export async function openImage({ kernel, lines, printer }: Opening): Promise<Im
   }
 }
 
-/** Which kernel it is, and the program that it runs, if any. */
+/** Which kernel it is, and the program that it runs or ran, if any. */
 function described(row: KernelRow | undefined): string {
   if (row === undefined) return ''
-  const { name, language, implementation, script, root } = row
-  return `, ${implementation ?? language} in kernel ${name}${script === null ? '' : `, which runs ${below(root, script)}`}`
+  const { name, language, implementation, script, script_state, root } = row
+  const which = `, ${implementation ?? language} in kernel ${name}`
+  if (script === null) return which
+  const over = script_state === 'returned' || script_state === 'failed'
+  return `${which}, which ${over ? 'ran' : 'runs'} ${below(root, script)}`
 }
 
 /** A path as seen from the root, where it is below it. */

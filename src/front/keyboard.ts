@@ -120,19 +120,21 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     reader.prompt(true)
   }
 
+  /** Leaves what was typed on the screen, and begins anew below it. */
   function drop() {
     pasted = []
     owesPrompt = false
     reader.write(null, { ctrl: true, name: 'e' })
+    hidden = true
     reader.write(null, { ctrl: true, name: 'u' })
+    hidden = false
+    output.write('\n')
   }
 
   /** The code that asked is interrupted, and no longer waits for an answer. */
   function dropQuestion() {
     drop()
     asked = undefined
-    hidden = false
-    output.write('\n')
   }
 
   return {
@@ -150,7 +152,7 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     },
     again(why, prompt) {
       drop()
-      output.write(`\n${why}\n`)
+      output.write(`${why}\n`)
       show(prompt)
     },
     close() {

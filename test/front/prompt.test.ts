@@ -237,14 +237,18 @@ test('code that ignores Ctrl-C is said to run still, and code behind it to wait'
   await rig.imago(['restart', 'project'])
 })
 
-test('a kernel that runs a script is named at the start, with the script', async () => {
+test('a kernel that runs a script is named at the start, with the script and how it failed', async () => {
   const other = join(rig.folder, 'other')
   mkdirSync(other)
-  writeFileSync(join(other, 'app.py'), 'import time\nready = 1\ntime.sleep(600)\n')
-  await rig.imago(['start', 'python', '--name', 'app', '--script', 'app.py'], { cwd: other })
-  const { text } = await atTerminal(['--kernel', 'app'], [['>>> ', CTRL_D]])
-  assert.match(text, /CPython [\d.]+ in kernel app, which runs app\.py\. Ctrl-C/)
-  await rig.imago(['stop', 'app'])
+  writeFileSync(join(other, 'app.py'), 'import time\ntime.sleep(600)\n')
+  writeFileSync(join(other, 'bad.py'), '1 / 0\n')
+  for (const name of ['app', 'bad'])
+    await rig.imago(['start', 'python', '--name', name, '--script', `${name}.py`], { cwd: other })
+  const app = await atTerminal(['--kernel', 'app'], [['>>> ', CTRL_D]])
+  assert.match(app.text, /CPython [\d.]+ in kernel app, which runs app\.py\. Ctrl-C/)
+  const bad = await atTerminal(['--kernel', 'bad'], [['>>> ', CTRL_D]])
+  assert.match(bad.text, /in kernel bad, which ran bad\.py\. [\s\S]*\nbad\.py failed: ZeroDivisionError/)
+  for (const name of ['app', 'bad']) await rig.imago(['stop', name])
 })
 
 test('Ctrl-C drops what is being typed, and interrupts what runs', async () => {
@@ -276,6 +280,9 @@ test('a secret is not echoed', async () => {
       ['Password: ', 'swordfish\r'],
       ['>>> ', 'len(secret)\r'],
       ['9', ''],
+      // What was entered before, and before that: code.
+      ['>>> ', `${ESCAPE}[A${ESCAPE}[A`],
+      ['secret = getpass', CTRL_C],
       ['>>> ', CTRL_D],
     ],
   )
