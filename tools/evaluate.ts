@@ -136,7 +136,8 @@ function showEvaluation(result: Evaluation): string {
 
 function showValue({ repr, type, preview, handle }: Shown): string[] {
   const notes = []
-  if (preview !== undefined || handle !== undefined) notes.push(typeWord(type))
+  const said = preview?.startsWith(typeWord(type)) ?? handle === undefined
+  if (!said) notes.push(typeWord(type))
   if (preview !== undefined) notes.push(preview)
   if (repr.truncated) notes.push(cutNote(repr))
   if (repr.handle !== undefined && repr.truncated) notes.push(`all of it: read_more ${repr.handle}`)

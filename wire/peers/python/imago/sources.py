@@ -85,8 +85,14 @@ def lines_of(code, first, last=None):
 
 
 def split(source):
-    """Its lines as Python counts them: other characters that end lines of text do not end lines of code."""
-    return io.StringIO(source, newline=None).readlines()
+    """Its lines as Python counts them: other characters that end lines of text do not end lines of code.
+
+    The last one ends in a newline too, as in ``linecache``: Python's own tracebacks place their marks by that.
+    """
+    lines = io.StringIO(source, newline=None).readlines()
+    if lines and not lines[-1].endswith('\n'):
+        lines[-1] += '\n'
+    return lines
 
 
 def _remember(code, placed):

@@ -47,7 +47,7 @@ class Evaluating(KernelCase):
         self.link.evaluate('def first(n):\n    return n + 1')
         self.link.evaluate('def second():\n    pass')
         source = self.link.value('import inspect; inspect.getsource(first)')
-        self.assertEqual(source, repr('def first(n):\n    return n + 1'))
+        self.assertEqual(source, repr('def first(n):\n    return n + 1\n'))
 
     def test_code_of_a_file_keeps_its_place(self):
         self.link.evaluate('def placed():\n    return 1 / 0', file='/project/app.py', line=40)

@@ -115,11 +115,11 @@ class Bounds(unittest.TestCase):
         self.addCleanup(setattr, sources, 'SOURCES_KEPT', most)
         compiler = Compiler()
         old, _ = compiler.compile('def f(): pass', 'nowhere.py', 1)
-        self.assertEqual(sources.lines_of(old, 1), ['def f(): pass'])
+        self.assertEqual(sources.lines_of(old, 1), ['def f(): pass\n'])
         young, _ = compiler.compile('def g(): pass', 'nowhere.py', 1)
         compiler.compile('x = "%s"' % ('x' * 80))
         self.assertEqual(sources.lines_of(old, 1), [])
-        self.assertEqual(sources.lines_of(young, 1), ['def g(): pass'])
+        self.assertEqual(sources.lines_of(young, 1), ['def g(): pass\n'])
 
     def test_source_that_is_no_longer_kept_is_not_taken_from_the_file_instead(self):
         compiler = Compiler()
