@@ -56,6 +56,7 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
     },
     paste(pasted) {
       for (const line of pasted) {
+        if (lines.length === 0 && line.trim() === '') continue
         if (!isInside(scan) && line.trim() !== '') inBlock = /^\s/.test(line)
         lines.push(line)
         advance(scan, line)

@@ -1,19 +1,16 @@
-import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openBlocks } from '../../src/front/blocks.ts'
 import { escapeControls, escapeControlsInJson } from '../../src/front/terminal.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, until, within } from '../support/rig.ts'
+import { openRig, within } from '../support/rig.ts'
+import { CTRL_C, CTRL_D, ESCAPE, openTerminal, pasted, ranIn } from '../support/terminal.ts'
 
 const test = suite('prompt', { limitMs: 60_000 })
 const rig = openRig()
 test.after(() => rig.close())
 
-const CTRL_C = '\x03'
-const CTRL_D = '\x04'
-const ESCAPE = '\x1b'
+const atTerminal = openTerminal(rig)
 
 test('imago without a terminal runs standard input piece by piece, and ends with it', async () => {
   const input = `1 + 2
@@ -107,89 +104,6 @@ test('output without a line end stays: before the prompt, a value, and in front 
   assert.is(piped.stdout, 'x1\n')
 })
 
-test('a paste is one piece, empty lines and all, and goes on where it ends set in', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', pasted('class Pair:', '    def one(self):', '        return 1', '', '    def two(self):', '')],
-      ['two', ''],
-      ['... ', '        return 2\r'],
-      ['... ', '\r'],
-      ['>>> ', 'Pair().one(), Pair().two()\r'],
-      ['(1, 2)', ''],
-      ['>>> ', pasted('def f():', '\treturn 3', '', '', 'f() * 5', '')],
-      ['15', ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.match(text, '(1, 2)')
-  assert.match(text, '15')
-  assert.ok(text.includes(`${ESCAPE}[?2004h`) && text.includes(`${ESCAPE}[?2004l`))
-})
-
-test('an empty line ends what has begun, whatever is open, and the kernel says what is wrong with it', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'def f(:\r'],
-      ['... ', '\r'],
-      ['SyntaxError', ''],
-      ['>>> ', '"al" + "ive"\r'],
-      ["'alive'", ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.match(text, "'alive'")
-})
-
-test('a question takes the first line of a paste, and the code that is asked for next takes the others', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'first = input("who? ")\r'],
-      ['who? ', pasted('Ada', 'first + "!"', '')],
-      ["'Ada!'", ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.match(text, "'Ada!'")
-})
-
-test('Ctrl-D ends what input() asks for, and not the prompt', async () => {
-  const { code, text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'input("who? ")\r'],
-      ['who? ', CTRL_D],
-      ['EOFError', ''],
-      ['>>> ', 'who = input("and? ")\r'],
-      ['and? ', 'Grace\r'],
-      ['>>> ', 'who * 2\r'],
-      ["'GraceGrace'", ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.is(code, 0, text)
-  assert.match(text, "'GraceGrace'")
-})
-
-test('Tab sets in by four spaces', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'def half(x):\r'],
-      ['... ', '\t'],
-      ['    ', 'return x / 2\r'],
-      ['... ', '\r'],
-      ['>>> ', 'half(42)\r'],
-      ['21.0', ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.match(text, '21.0')
-  assert.not.match(text, '\t')
-})
-
 test('exit() leaves the prompt, and the image lives on', async () => {
   const { code, text } = await atTerminal([], [['>>> ', 'kept = 6; exit()\r']])
   assert.is(code, 0, text)
@@ -230,7 +144,6 @@ test('code that ignores Ctrl-C is said to run still, and code behind it to wait'
       ['withdrawn', ''],
       ['>>> ', CTRL_D],
     ],
-    30,
   )
   assert.match(text, 'Nothing ran.')
   assert.not.match(text, 'never run')
@@ -249,44 +162,6 @@ test('a kernel that runs a script is named at the start, with the script and how
   const bad = await atTerminal(['--kernel', 'bad'], [['>>> ', CTRL_D]])
   assert.match(bad.text, /in kernel bad, which ran bad\.py\. [\s\S]*\nbad\.py failed: ZeroDivisionError/)
   for (const name of ['app', 'bad']) await rig.imago(['stop', name])
-})
-
-test('Ctrl-C drops what is being typed, and interrupts what runs', async () => {
-  const { code, text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'nonsense('],
-      ['nonsense(', CTRL_C],
-      ['\r\nKeyboardInterrupt\r\n', ''],
-      ['>>> ', CTRL_C],
-      ['\r\nKeyboardInterrupt\r\n', ''],
-      ['>>> ', 'import time; print("o" + "n"); time.sleep(600)\r'],
-      ['on\r\n', CTRL_C],
-      ['KeyboardInterrupt', ''],
-      ['>>> ', '"al" + "ive"\r'],
-      ["'alive'", ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.is(code, 0, text)
-  assert.not.match(text, 'SyntaxError')
-})
-
-test('a secret is not echoed', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'import getpass; secret = getpass.getpass()\r'],
-      ['Password: ', 'swordfish\r'],
-      ['>>> ', 'len(secret)\r'],
-      ['9', ''],
-      // What was entered before, and before that: code.
-      ['>>> ', `${ESCAPE}[A${ESCAPE}[A`],
-      ['secret = getpass', CTRL_C],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.not.match(text, 'swordfish')
 })
 
 test('imago call at a terminal lets a person answer the code', async () => {
@@ -358,41 +233,6 @@ test('threat 16: JSON keeps its value when its controls are escaped', () => {
   assert.is(escapeControls(escapeControlsInJson(text)), escapeControlsInJson(text))
 })
 
-const BLOCKS: readonly (readonly [what: string, lines: string, person: string[], program?: string[]])[] = [
-  ['expressions', '1\n\n2', ['1', '2']],
-  ['a bracket over lines', 'f(1,\n\n2)\n3', ['f(1,', '2)', '3'], ['f(1,\n\n2)', '3']],
-  ['a bracket too many', 'def f(:\n\n2', ['def f(:', '2'], ['def f(:\n\n2']],
-  ['a backslash', 'x = 1 + \\\n2\n3', ['x = 1 + \\\n2', '3']],
-  ['a triple-quoted text', 's = """a\nb"""\n3', ['s = """a\nb"""', '3']],
-  ['an empty line in a text', 's = """a\n\n3', ['s = """a', '3'], ['s = """a\n\n3']],
-  ['brackets and colons in texts and comments', 'x = "(:"  # [ {\ny', ['x = "(:"  # [ {', 'y']],
-  ['an escaped quote', "x = 'it\\'s ('\ny", ["x = 'it\\'s ('", 'y']],
-  ['a function, a line and an expression', 'def f():\n  1\n\nf()', ['def f():\n  1', 'f()']],
-  ['a function at once followed', 'def f():\n  1\nf()', ['def f():\n  1', 'f()']],
-  ['else and its kin', 'if x:\n  1\nelse:\n  2\n\n3', ['if x:\n  1\nelse:\n  2', '3']],
-  ['decorators', '@a\n@b\ndef f():\n  1\n\n2', ['@a\n@b\ndef f():\n  1', '2']],
-  [
-    'an empty line in a function',
-    'def f():\n  1\n\n  2\n3',
-    ['def f():\n  1', '  2', '3'],
-    ['def f():\n  1\n\n  2', '3'],
-  ],
-  ['what is not complete at the end', 'f(', ['f(']],
-]
-
-for (const [what, lines, person, program = person] of BLOCKS)
-  test(`blocks: ${what}`, () => {
-    for (const [emptyLineEnds, expected] of [
-      [true, person],
-      [false, program],
-    ] as const) {
-      const blocks = openBlocks({ emptyLineEnds })
-      const done = lines.split('\n').flatMap(line => blocks.push(line))
-      const rest = blocks.rest()
-      assert.equal(rest === undefined ? done : [...done, rest], expected)
-    }
-  })
-
 test('npm run demo finds the mistake, and fails on a program without one', async () => {
   const good = await demo([])
   assert.is(good.code, 0, good.text)
@@ -404,39 +244,5 @@ test('npm run demo finds the mistake, and fails on a program without one', async
   assert.match(bad.text, 'This differs')
 })
 
-const pasted = (...lines: string[]) => `${ESCAPE}[200~${lines.join('\r')}${ESCAPE}[201~`
-
-type Steps = readonly (readonly [awaited: string, typed: string])[]
-
-/** Types the steps at a terminal of its own, which is given that many seconds before it counts as a hang. */
-function atTerminal(args: readonly string[], steps: Steps, seconds = 10) {
-  const script = join(PACKAGE_ROOT, 'test/support/terminal.py')
-  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js'), ...args]
-  return ran('python3', [script, String(seconds), JSON.stringify(steps), ...imago])
-}
-
 const demo = (args: readonly string[]) =>
-  ran(process.execPath, [join(PACKAGE_ROOT, 'dist/examples/demo.js'), ...args])
-
-/** Both streams together, and the exit code. */
-async function ran(program: string, args: readonly string[]): Promise<{ code: number | null; text: string }> {
-  const child = spawn(program, args, {
-    cwd: rig.project,
-    env: { ...rig.env, TERM: 'xterm' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', data => {
-      text += data
-    })
-  let code: number | null | undefined
-  child.on('close', exit => {
-    code = exit
-  })
-  await until(() => code !== undefined, `${program} to end`).catch(error => {
-    child.kill('SIGKILL')
-    throw new Error(`${error.message}: ${text}`)
-  })
-  return { code: code ?? null, text }
-}
+  ranIn(rig, [process.execPath, join(PACKAGE_ROOT, 'dist/examples/demo.js'), ...args])
