@@ -1,0 +1,35 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../src/paths.ts'
+import { assert, suite } from './support/harness.ts'
+import { openRig, type Rig } from './support/rig.ts'
+
+const test = suite('examples', { limitMs: 60_000 })
+/** What each numbered example must print. */
+const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
+  '01-evaluate': [/^0\n1\n2\n/, /"value_repr": "3"/],
+  '02-own-tool': [/^text:\ncount_globals/, /"readOnlyHint": true/, /refused \(name\): "countGlobals"/],
+}
+let rig: Rig
+
+test.before(() => {
+  rig = openRig()
+})
+test.after(() => rig.close())
+
+test('every numbered example is run here', () => {
+  const numbered = readdirSync(join(PACKAGE_ROOT, 'examples')).filter(name => /^\d/.test(name))
+  assert.equal(
+    numbered.sort(),
+    Object.keys(SHOWN).map(name => `${name}.ts`),
+  )
+})
+
+for (const [name, shown] of Object.entries(SHOWN))
+  test(`${name} prints what it says`, async () => {
+    const { code, stdout, stderr } = await rig.imago([], {
+      main: join(PACKAGE_ROOT, 'dist/examples', `${name}.js`),
+    })
+    assert.is(code, 0, stderr)
+    for (const expected of shown) assert.match(stdout, expected)
+  })
