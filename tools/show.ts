@@ -11,10 +11,16 @@ export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string
   try {
     if (!envelope.ok) return showError(envelope.error)
     if (isRunning(envelope.result)) return showRunning(envelope.result)
-    return tool?.show(envelope.result) ?? asData(envelope.result)
+    return [tool?.show(envelope.result) ?? asData(envelope.result), ...noticeOf(envelope.result)].join('\n')
   } catch {
     return envelope.ok ? asData(envelope.result) : plainError(envelope.error)
   }
+}
+
+/** What the call path has to say besides the tool's own result. */
+function noticeOf(told: unknown): string[] {
+  const notice = typeof told === 'object' && told !== null && 'notice' in told ? told.notice : undefined
+  return typeof notice === 'string' ? [`notice: ${notice}`] : []
 }
 
 function asData(result: unknown): string {
@@ -33,8 +39,8 @@ export function showError({ code, message, next, details }: ToolError): string {
     output_handle,
     ...rest
   } = details
-  const { elapsed_ms: _, ...facts } = rest
-  const lines = firstLines({ code, message, next })
+  const { elapsed_ms: _, notice: __, ...facts } = rest
+  const lines = [...firstLines({ code, message, next }), ...noticeOf(details)]
   if (isRaised(exception)) lines.push(...showRaised(exception))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
   const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed

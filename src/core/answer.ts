@@ -30,6 +30,21 @@ function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolErr
   return { ...error, message: beginning(error.message, MESSAGE_CHARS), details }
 }
 
+/**
+ * The first answer of an image that was started in place of a lost one says so, whatever else it says: names that
+ * are gone are a riddle otherwise.
+ */
+export function noticed(outcome: Ended, place: { name: string; replaces?: string } | undefined): Ended {
+  if (place?.replaces === undefined) return outcome
+  const [how = ''] = place.replaces.split('\n')
+  const notice = `This is a new and empty image of ${place.name}. The one before was lost: ${how}`
+  if (outcome.type === 'failed')
+    return { type: 'failed', error: { ...outcome.error, details: { ...outcome.error.details, notice } } }
+  const { result } = outcome
+  const open = typeof result === 'object' && result !== null && !Array.isArray(result)
+  return open ? { type: 'ok', result: { ...result, notice } } : outcome
+}
+
 /** The one form in which every call is answered. */
 export function enveloped(ended: Ended): Envelope {
   return ended.type === 'ok' ? { ok: true, result: ended.result } : { ok: false, error: ended.error }

@@ -7,6 +7,8 @@ import type { Flight } from './flight.ts'
 export interface Place {
   readonly name: string
   readonly kernel: Kernel
+  /** How the image before was lost, if this one was started for this call in its place. */
+  readonly replaces?: string
 }
 
 export interface Given {

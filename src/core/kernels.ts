@@ -29,7 +29,7 @@ export interface Kernels {
    * its folder, unless a program ran there and has ended: its state is gone, and an empty kernel would not be what
    * was meant. Throws `KernelError`.
    */
-  resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }>
+  resolve(wanted: Wanted): Promise<Resolved>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
   /**
@@ -44,6 +44,13 @@ export interface Kernels {
   interrupt(name: string): Promise<InterruptReport>
   /** Ends all of them in order. Nothing starts afterwards. */
   close(): Promise<void>
+}
+
+export interface Resolved {
+  readonly name: string
+  readonly kernel: Kernel
+  /** How the image before was lost, if this one was started for this call in its place. */
+  readonly replaces?: string
 }
 
 export interface Wanted {
@@ -94,10 +101,12 @@ class OpenKernels implements Kernels {
     return [...this.#kernels.values()].map(kernel => kernel.row()).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  async resolve(wanted: Wanted): Promise<{ name: string; kernel: Kernel }> {
+  async resolve(wanted: Wanted): Promise<Resolved> {
     this.#refuseClosed()
     const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
-    return { name: named.request.name, kernel: await named.living() }
+    const { lost } = named
+    const found = { name: named.request.name, kernel: await named.living() }
+    return lost === undefined ? found : { ...found, replaces: lost }
   }
 
   living({ name, root }: Wanted): { name: string; kernel: Kernel } | undefined {

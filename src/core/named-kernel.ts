@@ -93,6 +93,7 @@ export class NamedKernel {
   #looping = false
   #hasLived = false
   #message: string | null = null
+  #lost: string | undefined
   #program = new Program()
   #background: Background | undefined
 
@@ -109,6 +110,11 @@ export class NamedKernel {
   /** The kernel while it lives, and is not about to end. */
   get present(): Kernel | undefined {
     return this.#ending === undefined ? this.#life?.kernel : undefined
+  }
+
+  /** How its last image was lost, if it ended by itself and no new one has begun. */
+  get lost(): string | undefined {
+    return this.alive ? undefined : this.#lost
   }
 
   row(): KernelRow {
@@ -160,6 +166,7 @@ export class NamedKernel {
     this.#deaths = []
     this.#looping = false
     this.#hasLived = false
+    this.#lost = undefined
     return this.begun()
   }
 
@@ -208,6 +215,7 @@ export class NamedKernel {
       this.#life = life
       this.#hasLived = true
       this.#message = null
+      this.#lost = undefined
       void kernel.ended.then(end => this.#ended(life, end))
       return kernel
     } catch (error) {
@@ -270,7 +278,9 @@ export class NamedKernel {
     if (this.#life !== life) return
     this.#life = undefined
     this.#message = end.message
-    if (end.reason !== 'closed') this.#countDeath()
+    if (end.reason === 'closed') return
+    this.#lost = end.message
+    this.#countDeath()
   }
 
   #countDeath(): void {

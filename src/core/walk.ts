@@ -1,7 +1,7 @@
 import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { Signal } from '../../wire/signal.ts'
-import { bounded, type Ended } from './answer.ts'
+import { bounded, type Ended, noticed } from './answer.ts'
 import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
 import { Context, ContextOnKernel, type Place } from './context.ts'
@@ -69,7 +69,8 @@ export class Walk {
     }
   }
 
-  #ended(ended: Ended): Ended {
+  #ended(outcome: Ended): Ended {
+    const ended = noticed(outcome, this.#place)
     this.#flight.job?.end(ended)
     return ended
   }

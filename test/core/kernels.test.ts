@@ -169,6 +169,8 @@ test('a kernel that dies says how, and the next call that wants it starts a new 
   assert.is(kernels.list()[0]?.message, 'it ended with exit code 3')
   const again = await kernels.resolve(at('shop'))
   assert.is(again.name, 'shop')
+  assert.is(again.replaces, 'it ended with exit code 3')
+  assert.is((await kernels.resolve(at('shop'))).replaces, undefined)
   assert.is.not(again.kernel.identity.epoch, kernel.identity.epoch)
   assert.is(kernels.list()[0]?.message, null)
 })

@@ -64,6 +64,8 @@ withDaemon(
     assert.match(envelope.error.message, 'SIGKILL')
     const next = await evaluate(client, '"runs" in globals()')
     assert.match(JSON.stringify(next), /"value_repr":"False"/)
+    assert.match(JSON.stringify(next), /"notice":"This is a new and empty image of .*SIGKILL/)
+    assert.not.match(JSON.stringify(await evaluate(client, '1')), /notice/)
     const row = await rowOf(client)
     assert.is.not(row.epoch, epoch)
     assert.is.not(row.pid, pid)
