@@ -33,7 +33,10 @@ function runningReasons({ running, kernels }: Uses): string[] {
   const busy = kernels.flatMap(({ name, running: call }) =>
     call === null ? [] : [`the kernel ${name} has run a call for ${duration(call.elapsed_ms)}`],
   )
-  if (busy.length > 0) return busy
+  const programs = kernels.flatMap(({ name, script, script_state }) =>
+    script_state === 'running' ? [`the kernel ${name} still runs ${script}`] : [],
+  )
+  if (busy.length + programs.length > 0) return [...busy, ...programs]
   return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]
 }
 

@@ -51,8 +51,8 @@ export type Method = keyof Methods
 type Empty = Readonly<Record<string, never>>
 
 /**
- * `unused`: no running call, no kernel, no other client. `nothing_runs`: no running call; kernels that wait are
- * ended. `always`: what runs is ended too. Where the condition does not hold, the daemon fails with `in_use`.
+ * `unused`: no running call, no kernel, no other client. `nothing_runs`: no running call, and no script that has not
+ * returned; kernels that wait are ended. `always`: what runs is ended too. Where the condition does not hold, the daemon fails with `in_use`.
  */
 export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
 export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]

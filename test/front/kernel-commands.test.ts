@@ -55,6 +55,15 @@ test('a script that fails is told with its message and the way to its output, an
   await rig.imago(['stop', 'bad'])
 })
 
+test('a script that still runs keeps the daemon from being shut down without force', async () => {
+  writeFileSync(join(rig.project, 'served.py'), 'import time\nwhile True: time.sleep(0.05)\n')
+  await rig.imago(['start', 'python', '--name', 'served', '--script', 'served.py'])
+  const refused = await rig.imago(['shutdown'])
+  assert.is(refused.code, 1)
+  assert.match(refused.stderr, /The kernel served still runs .*served\.py\.\nimago shutdown --force/)
+  await rig.imago(['stop', 'served'])
+})
+
 test('a script that is not there is a usage error, and nothing starts', async () => {
   const ran = await rig.imago(['start', 'python', '--name', 'none', '--script', 'absent.py', '--json'])
   assert.is(ran.code, 2)
