@@ -10,8 +10,9 @@ export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string
   // What was cut to fit can have lost the form that its tool knows; it is shown all the same.
   try {
     if (!envelope.ok) return showError(envelope.error)
-    if (isRunning(envelope.result)) return showRunning(envelope.result)
-    return [tool?.show(envelope.result) ?? asData(envelope.result), ...noticeOf(envelope.result)].join('\n')
+    const { result } = envelope
+    const shown = isRunning(result) ? showRunning(result) : (tool?.show(result) ?? asData(result))
+    return [shown, ...noticeOf(result)].join('\n')
   } catch {
     return envelope.ok ? asData(envelope.result) : plainError(envelope.error)
   }

@@ -30,14 +30,19 @@ function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolErr
   return { ...error, message: beginning(error.message, MESSAGE_CHARS), details }
 }
 
+/** What is to be said of an image that was started in place of a lost one. */
+export function noticeOf(place: { name: string; replaces?: string } | undefined): string | undefined {
+  if (place?.replaces === undefined) return undefined
+  const [how = ''] = place.replaces.split('\n')
+  return `This is a new and empty image of ${place.name}. The one before was lost: ${how}`
+}
+
 /**
  * The first answer of an image that was started in place of a lost one says so, whatever else it says: names that
  * are gone are a riddle otherwise.
  */
-export function noticed(outcome: Ended, place: { name: string; replaces?: string } | undefined): Ended {
-  if (place?.replaces === undefined) return outcome
-  const [how = ''] = place.replaces.split('\n')
-  const notice = `This is a new and empty image of ${place.name}. The one before was lost: ${how}`
+export function noticed(outcome: Ended, notice: string | undefined): Ended {
+  if (notice === undefined) return outcome
   if (outcome.type === 'failed')
     return { type: 'failed', error: { ...outcome.error, details: { ...outcome.error.details, notice } } }
   const { result } = outcome

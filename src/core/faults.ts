@@ -94,7 +94,7 @@ function runFault(error: WireError, thrown: Thrown): Outcome<never> {
 
 function outcomeUnknown(error: WireError, { kernel, tool }: Thrown): Outcome<never> {
   return failed('outcome_unknown', {
-    message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${error.message} The code may or may not have had its effect.`,
+    message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${error.message}${error.message.includes('\n') ? '\n' : ' '}The code may or may not have had its effect.`,
     details: { kernel, fault: error.code },
     next: 'Look at what is there, with list_globals and inspect, before deciding to run anything again.',
   })

@@ -18,9 +18,12 @@ export interface Dispatched {
   readonly kernelName: string
   readonly kernel: Kernel
   readonly output: Output
+  /** What every answer about it says besides. */
+  readonly notice?: string | undefined
 }
 
 export interface TrackedJob extends Job {
+  readonly notice: string | undefined
   /** Its caller was told its name. */
   told(): void
   /** To be called once, with how it ended. */
@@ -81,6 +84,7 @@ function track(o: {
     kernelName,
     kernel,
     output,
+    notice: o.dispatched.notice,
     get elapsedMs() {
       return ended?.elapsedMs ?? o.clock.now() - began
     },

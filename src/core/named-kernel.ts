@@ -176,8 +176,15 @@ export class NamedKernel {
     if (!this.#life) return { outcome: 'not_running', message: `${name} does not live.` }
     const { kernel } = this.#life
     const running = kernel.running ?? (await this.#asked(kernel)).running
-    if (running === null) return { outcome: 'not_running', message: `Nothing runs in ${name}.` }
+    if (running === null) return { outcome: 'not_running', message: this.#idle() }
     return kernel.interrupt(running.call)
+  }
+
+  #idle(): string {
+    const { name } = this.request
+    return this.#scriptState() === 'running'
+      ? `No call runs in ${name}. Its script does, and ends only with the image: imago stop ${name}`
+      : `Nothing runs in ${name}.`
   }
 
   /** What runs, as the image itself says. Throws `KernelError` if it says nothing. */

@@ -53,7 +53,8 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
 
 /** How a job stands. That its kernel does not answer is said, since it may be frozen rather than busy. */
 function goesOn(job: TrackedJob): unknown {
-  const now = running(job)
+  const { notice } = job
+  const now = { ...running(job), ...(notice !== undefined && { notice }) }
   if (job.kernel.health === 'responsive') return now
   const next = `${job.kernelName} does not answer at the moment: it is frozen, or held by code that lets nothing else run. ${now.next}`
   return { ...now, kernel_health: job.kernel.health, next }

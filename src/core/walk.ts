@@ -1,7 +1,7 @@
 import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { Signal } from '../../wire/signal.ts'
-import { bounded, type Ended, noticed } from './answer.ts'
+import { bounded, type Ended, noticed, noticeOf } from './answer.ts'
 import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
 import { Context, ContextOnKernel, type Place } from './context.ts'
@@ -70,7 +70,7 @@ export class Walk {
   }
 
   #ended(outcome: Ended): Ended {
-    const ended = noticed(outcome, this.#place)
+    const ended = noticed(outcome, noticeOf(this.#place))
     this.#flight.job?.end(ended)
     return ended
   }
@@ -197,7 +197,8 @@ export class Walk {
     this.#dispatched()
     if (this.#place !== undefined && this.#flight.job === undefined) {
       const { name: kernelName, kernel } = this.#place
-      this.#flight.track(jobs.begin({ call, tool: this.#tool, kernelName, kernel, output: this.#printed() }))
+      const given = { call, tool: this.#tool, kernelName, kernel, output: this.#printed() }
+      this.#flight.track(jobs.begin({ ...given, notice: noticeOf(this.#place) }))
     }
     const outcome = await this.#attempt(passed.level)
     journal.later({ type: 'ended', call, outcome: codeOf(outcome), elapsed_ms: this.#elapsed() })

@@ -132,7 +132,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'interrupt',
     usage: 'NAME [--json]',
-    summary: 'stop what runs in a kernel, and report what was seen',
+    summary: 'stop the call that runs in a kernel, and report what was seen',
     operands: [1, 1],
     options: ['json'],
     load: async () => (await import('./commands/kernels.ts')).interrupt,

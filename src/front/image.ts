@@ -10,7 +10,7 @@ import { exitOf, lostDaemon } from './envelopes.ts'
 import { askPerson, type Lines } from './lines.ts'
 import type { Margin } from './margin.ts'
 import type { CallEvent, KernelRow } from './protocol.ts'
-import { exitAskedFor, printFailure, printValues } from './results.ts'
+import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
 
 /** The image behind a prompt. */
 export interface Image {
@@ -132,6 +132,7 @@ export async function openImage({ kernel, lines, printer }: Opening): Promise<Im
     },
     async run(expr) {
       const envelope = await call('eval_expr', { expr, patience: WAIT_SECONDS })
+      printNotice(printer, envelope)
       const asked = exitAskedFor(envelope)
       if (asked !== undefined) {
         if (asked.message !== undefined) printer.err(`${asked.message}\n`)

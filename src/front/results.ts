@@ -14,6 +14,12 @@ export function printValues(printer: Printer, result: unknown): void {
   }
 }
 
+/** What the daemon has to say besides the answer: that this is another image than before. */
+export function printNotice(printer: Printer, envelope: Envelope): void {
+  const notice = fieldOf(envelope.ok ? envelope.result : envelope.error.details, 'notice')
+  if (typeof notice === 'string') printer.err(`${notice}\n`)
+}
+
 /** The language's own report, where there is one; it says more than our sentence does. */
 export function printFailure(printer: Printer, { error }: Failed): void {
   const report = fieldOf(error.details.exception, 'traceback')

@@ -73,6 +73,14 @@ withDaemon(
   },
 )
 
+withDaemon('a call that goes on as a job says at once that its image is a new one', {}, async (_, client) => {
+  await evaluate(client, 'import os; os._exit(3)')
+  const args = { expr: 'import time; time.sleep(0.5)', patience: 0 }
+  const answer = JSON.stringify(await client.call({ tool: 'eval_expr', args }))
+  assert.match(answer, /"status":"running"/)
+  assert.match(answer, /"notice":"This is a new and empty image of .*exit code 3/)
+})
+
 withDaemon(
   'fault 2: a kernel that is stopped is unresponsive, and once it goes on, what was asked of it ran once',
   {},

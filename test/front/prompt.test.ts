@@ -173,6 +173,20 @@ test('imago call at a terminal lets a person answer the code', async () => {
   assert.match(text, "'AdaAda'")
 })
 
+test('a prompt whose image is lost says so, and then that the next one is new and empty', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'import os; os._exit(3)\r'],
+      ['outcome_unknown', ''],
+      ['>>> ', '"al" + "ive"\r'],
+      ["'alive'", ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, /This is a new and empty image of .*exit code 3\.[\s\S]*'alive'/)
+})
+
 test('a prompt whose daemon is lost says so, and that its image is a new one', async () => {
   const pid = (await rig.connect()).daemon.pid
   const { text } = await atTerminal(
