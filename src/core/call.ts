@@ -23,7 +23,7 @@ import type { PathOptions } from './walk.ts'
 export interface Caller {
   readonly id: string
   readonly kind: 'cli' | 'mcp' | 'console' | 'test'
-  /** The project; its default kernel is used where none is named, and its policy holds. */
+  /** The project: where no kernel is named, the one that lives in it is used, and its policy holds. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
   /** It was told that safe tools only read: a call of one that would have to run code is refused. */

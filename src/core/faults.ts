@@ -66,7 +66,7 @@ function lookFault(error: WireError, thrown: Thrown): Outcome<never> {
       return invalidShape(error, thrown)
     default:
       return failed('kernel_unavailable', {
-        message: `${kernel ?? 'The kernel'} was lost before it answered: ${error.message} Nothing was changed by this call.`,
+        message: `${kernel ?? 'The kernel'} was lost before it answered: ${followed(error.message)}Nothing was changed by this call.`,
         details: { kernel, fault: error.code },
         next: 'Call again; a kernel that Imago owns is started anew.',
       })
@@ -92,9 +92,12 @@ function runFault(error: WireError, thrown: Thrown): Outcome<never> {
   }
 }
 
+/** A message with room for our own sentence behind it, which must not read as part of a program's last words. */
+const followed = (message: string) => `${message}${message.includes('\n') ? '\n' : ' '}`
+
 function outcomeUnknown(error: WireError, { kernel, tool }: Thrown): Outcome<never> {
   return failed('outcome_unknown', {
-    message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${error.message}${error.message.includes('\n') ? '\n' : ' '}The code may or may not have had its effect.`,
+    message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${followed(error.message)}The code may or may not have had its effect.`,
     details: { kernel, fault: error.code },
     next: 'Look at what is there, with list_globals and inspect, before deciding to run anything again.',
   })
