@@ -8,7 +8,16 @@
  *    envelope, so that nothing is renamed on the way. What only our own code reads is spelled as TypeScript.
  * 3. Text is bounded where it is made. A `null` count means that knowing it would have cost more than looking.
  */
+import { LOOKS, type Look, type Looked, type LookName, type Looks } from './contract/looks.ts'
+import type { Raised, Shown } from './contract/values.ts'
 import type { Signal } from './signal.ts'
+
+export * from './contract/activity.ts'
+export * from './contract/inspection.ts'
+export * from './contract/looks.ts'
+export * from './contract/names.ts'
+export * from './contract/relations.ts'
+export * from './contract/values.ts'
 
 /** One life of a kernel. A restart begins a new one; a handle of an older one is `stale_handle`. */
 export type Epoch = string & { readonly __epoch: unique symbol }
@@ -17,7 +26,7 @@ export type Epoch = string & { readonly __epoch: unique symbol }
 export type CallId = string & { readonly __call: unique symbol }
 
 /** What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. */
-export const ABILITIES = ['evaluate', 'globals', 'inspect', 'more', 'interrupt', 'ask'] as const
+export const ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', ...LOOKS] as const
 export type Ability = (typeof ABILITIES)[number]
 
 /** Who a kernel says it is. Set once, at the handshake. */
@@ -29,6 +38,8 @@ export interface KernelIdentity {
   readonly pid: number
   readonly epoch: Epoch
   readonly abilities: ReadonlySet<Ability>
+  /** It is the user's own program: it is never ended, restarted or signalled by us. Left out: it is not. */
+  readonly attached?: boolean
 }
 
 /**
@@ -56,18 +67,12 @@ export interface Kernel extends AsyncDisposable {
    */
   evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated>
 
-  /** Names and types at the top level, sorted by name, a page at a time. Runs no user code. */
-  globals(query: GlobalsQuery, look: Look): Promise<Looked<GlobalsPage>>
-
-  /**
-   * One value, in sections that fail each on their own. With `evaluate: false` it runs no user code, and answers
-   * `needs_evaluation` for what cannot be resolved without. With `evaluate: true` the expression and the value's
-   * own printer may run, under the deadline.
-   */
-  inspect(query: InspectQuery, look: Look): Promise<Looked<Inspected>>
-
-  /** The next part of something that was cut, by its handle. Runs no user code. */
-  more(query: MoreQuery, look: Look): Promise<Looked<Piece>>
+  /** Answers one of the questions in `Looks`, under a deadline. Runs no user code, unless the query allows it. */
+  look<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Looked<Looks[Name]['found']>>
 
   /** Asks the image to stop one call, waits a little, and reports what was seen. Hits no other call. */
   interrupt(call: CallId): Promise<InterruptReport>
@@ -90,35 +95,26 @@ export interface KernelEnd {
 /** What became of the program that an image was started with; `message` says how it failed. */
 export type ScriptNews = Readonly<{ state: 'running' | 'returned' | 'failed'; message: string | null }>
 
-/** How long a look may take, in milliseconds, and who may withdraw it. */
-export interface Look {
-  readonly deadlineMs: number
-  readonly signal?: Signal
-}
-
-/** What came of looking. Everything but `found` ran to its end without a fault, and says why there is nothing. */
-export type Looked<Found> =
-  | { readonly type: 'found'; readonly value: Found }
-  /** Only running code could tell. Nothing was run. */
-  | { readonly type: 'needs_evaluation'; readonly because: string }
-  /** Nothing has that name; `nearest` is sorted by likeness and may be empty. */
-  | { readonly type: 'not_found'; readonly what: string; readonly nearest: readonly string[] }
-  /** The expression is not one. `line` and `column` count from 1, where known. */
-  | { readonly type: 'malformed'; readonly message: string; readonly line?: number; readonly column?: number }
-  /** The code that was run to look raised. */
-  | { readonly type: 'raised'; readonly exception: Raised }
-  /** The handle belongs to another epoch, or has made room for newer ones. */
-  | { readonly type: 'stale_handle'; readonly handle: string; readonly because: string }
-  /** An evaluation holds the place where this code would have to run. */
-  | { readonly type: 'busy'; readonly call: CallId; readonly elapsed_ms: number }
-  | { readonly type: 'timed_out'; readonly deadline_ms: number }
-
-/** Code to run, and where it stands in the user's file, so that jumping to its source still leads there. */
+/** Something to run, for somebody. */
 export interface Evaluation {
   readonly call: CallId
-  readonly source: string
-  readonly place?: { readonly file: string; readonly line: number }
+  readonly work: Work
+  /** Who asked, as the image's history names them: `imago call`, `claude-code 2.1`. */
+  readonly who: string
 }
+
+/** What is run. Files are absolute paths as the image sees them. */
+export type Work =
+  /** Code, and where it stands in the user's file, so that jumping to its source still leads there. */
+  | {
+      readonly type: 'source'
+      readonly source: string
+      readonly place?: { readonly file: string; readonly line: number }
+    }
+  /** A file, or only some of its top-level definitions, into the module that it is the source of, or the top level. */
+  | { readonly type: 'load'; readonly file: string; readonly names?: readonly string[] }
+  /** A loaded module, from its source, in place. */
+  | { readonly type: 'reload'; readonly module: string }
 
 /** Who follows an evaluation. Aborting `signal` interrupts it; the promise then says how that went. */
 export interface Watcher {
@@ -149,190 +145,46 @@ export interface Question {
 /** How an evaluation ended. There is exactly one of these per evaluation. */
 export type Evaluated =
   /** It ran to its end. A statement has no values, an expression one, a Lisp form any number. */
-  | { readonly type: 'done'; readonly values: readonly Shown[]; readonly elapsed_ms: number }
+  | {
+      readonly type: 'done'
+      readonly values: readonly Shown[]
+      readonly elapsed_ms: number
+      readonly loaded?: Loaded
+    }
   | { readonly type: 'raised'; readonly exception: Raised; readonly elapsed_ms: number }
   /** It was seen to stop because it was asked to. What it did before that is done. */
   | { readonly type: 'interrupted'; readonly exception?: Raised; readonly elapsed_ms: number }
   /** It was withdrawn while it still waited its turn, and never ran. */
   | { readonly type: 'withdrawn' }
 
-/** A value as text, with a way back to the value itself. */
-export interface Shown {
-  readonly repr: Text
-  readonly type: TypeName
-  /** Present for values worth a closer look; `inspect` and `more` accept it. */
-  readonly handle?: string
-  /** A line for values that a `repr` describes badly, such as `len 10000000` or `shape (3, 2)`. */
-  readonly preview?: string
-}
-
-/** Text that may have been cut. `handle` leads to the rest. */
-export interface Text {
-  readonly text: string
-  readonly truncated: boolean
-  readonly original_len: number | null
-  readonly handle?: string
-  /** Why the value's own printer was not used, when it failed or was too slow. */
-  readonly error?: string
-}
-
-export interface TypeName {
-  readonly name: string
+/** What loading a file or a module has changed, and what of the old still lives on. */
+export interface Loaded {
+  /** The module whose names were set; null for the top level. */
   readonly module: string | null
-  readonly qualified: string
-}
-
-/** An exception or condition, taken down where it was raised, before the stack unwound. */
-export interface Raised {
-  readonly type: TypeName
-  readonly message: string
-  /** Innermost last. Frames of the evaluator itself are left out; `frames_omitted` counts a cut middle. */
-  readonly frames: readonly Frame[]
-  readonly frames_omitted: number
-  /** The whole report as the language itself would print it, bounded. */
-  readonly traceback: string
-  readonly notes?: readonly string[]
-  /** What this was raised from, or raised while handling. */
-  readonly cause?: { readonly how: 'cause' | 'context'; readonly exception: Raised }
-}
-
-export interface Frame {
-  readonly function: string
   readonly file: string | null
-  readonly line: number | null
-  /** The source line, where it can be had. */
-  readonly source: string | null
-  readonly locals: readonly Local[]
-  readonly locals_omitted: number
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
+  /** Names that the new text does not define any more; they were left as they are. */
+  readonly kept: readonly string[]
+  /** What of the file was not run, and why, a sentence each. */
+  readonly skipped: readonly string[]
+  readonly survivors: readonly Survivor[]
+  /** How many names the lists above leave out, and whether the search for survivors was ended early. */
+  readonly omitted: number
+  readonly complete: boolean
 }
 
-export interface Local {
+/** An old object that is still in use although its name now stands for a new one. */
+export interface Survivor {
   readonly name: string
-  readonly type_name: string
-  readonly repr: string
+  readonly kind: 'function' | 'class' | 'object'
+  /** Living instances of an old class; null for what is not a class. */
+  readonly instances: number | null
+  /** Who still holds it: `shop.web.handlers (a dict)`. */
+  readonly held_by: readonly string[]
+  /** How many loads of the module before this one replaced it; absent for what this one has replaced. */
+  readonly loads_ago?: number
 }
-
-export interface GlobalsQuery {
-  /** Only names after this one, in the order of the list. */
-  readonly after?: string
-  /** Only names that contain this text, whatever the case. */
-  readonly filter?: string
-  readonly modules: boolean
-  readonly limit: number
-}
-
-export interface GlobalsPage {
-  readonly globals: readonly { readonly name: string; readonly type_name: string }[]
-  /** How many names match in all, this page included. */
-  readonly total: number
-  /** What to pass as `after` for the next page; absent on the last one. */
-  readonly next?: string
-}
-
-export interface InspectQuery {
-  readonly expr: string
-  readonly evaluate: boolean
-}
-
-/** Kinds of seed 2, widened by nothing: a Lisp package is a `module`, a condition an `exception`. */
-export const KINDS = [
-  'none',
-  'bool',
-  'number',
-  'string',
-  'bytes',
-  'mapping',
-  'sequence',
-  'set',
-  'iterator',
-  'generator',
-  'coroutine',
-  'async_generator',
-  'callable',
-  'class',
-  'module',
-  'exception',
-  'object',
-  'other',
-] as const
-export type Kind = (typeof KINDS)[number]
-
-/**
- * A value in sections (seed 2). `type` and `kind` are always there. Any other section is absent where it makes
- * no sense for the value, and holds `error` instead of its contents where reading it failed.
- */
-export interface Inspected {
-  readonly type: TypeName
-  readonly kind: Kind
-  /** How the answer was come by: from stored fields alone, or by running code. */
-  readonly read: 'static' | 'evaluated'
-  readonly repr?: Section<Text>
-  readonly size?: Section<{ readonly len?: number; readonly shape?: readonly number[] }>
-  readonly sample?: Section<Sample>
-  readonly members?: Section<Members>
-  readonly doc?: Section<Text>
-  readonly callable?: Section<Callable>
-  readonly exception?: Section<ExceptionFacts>
-  readonly limits: Readonly<Record<string, number>>
-  readonly handle?: string
-}
-
-export type Section<Contents> = Contents | { readonly error: string }
-
-export interface Sample {
-  readonly items: readonly string[]
-  readonly shown: number
-  readonly total: number | null
-  readonly truncated: boolean
-  readonly handle?: string
-}
-
-export interface Members {
-  readonly data: readonly string[]
-  readonly callables: readonly string[]
-  readonly dunder_count: number
-  readonly shown_per_group: number
-  readonly truncated: boolean
-}
-
-export interface Callable {
-  readonly module: string | null
-  readonly signature: string | null
-  readonly doc: string | null
-  readonly source_preview: string | null
-  readonly source_truncated: boolean
-  readonly file: string | null
-  readonly line: number | null
-}
-
-export interface ExceptionFacts {
-  readonly exc_type: string
-  readonly message: string | null
-  readonly traceback: string | null
-}
-
-export interface MoreQuery {
-  readonly handle: string
-  /** Characters of a text, items of a sample; counted from 0. */
-  readonly from: number
-  readonly count: number
-}
-
-export type Piece =
-  | {
-      readonly type: 'text'
-      readonly text: string
-      readonly from: number
-      readonly total: number | null
-      readonly next: number | null
-    }
-  | {
-      readonly type: 'items'
-      readonly items: readonly string[]
-      readonly from: number
-      readonly total: number | null
-      readonly next: number | null
-    }
 
 /**
  * What was observed of an interrupt. `stopped` means that the call was seen to end by it; `still_running` that
@@ -340,7 +192,10 @@ export type Piece =
  */
 export interface InterruptReport {
   readonly outcome: 'stopped' | 'still_running' | 'withdrawn' | 'not_running'
+  /** Where the code stands, how often it was asked, and what it does instead, as far as that was seen. */
   readonly message: string
+  /** What is left to a person: to end the image and begin another. Only said of a process that is ours. */
+  readonly offer?: 'restart'
 }
 
 export interface KernelStatus {

@@ -47,15 +47,6 @@ export const FAILURES = {
   fault: 'The server failed while serving the call; the message says where.',
 } as const
 
-/** The first frames of a link, in JSON whatever comes later. `docs/wire.md#handshake` has the order. */
-export interface Nonce {
-  readonly imago: number
-  readonly nonce: string
-}
-export interface Proof {
-  readonly proof: string
-}
-
 /** The version of `docs/wire.md` that this code speaks. */
 export const PROTOCOL = 1
 
