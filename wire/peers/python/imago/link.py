@@ -5,12 +5,11 @@ never waits. ``docs/wire.md`` has the messages and their order; who breaks it is
 """
 
 import itertools
-import socket
 import time
 
+from imago import native
 from imago.codec import Broken, Chunks, TooLarge
 from imago.outbox import HIGH, Outbox
-
 
 #: Seconds that the last of what is queued may take when a link is closed.
 LAST_WORDS = 1.0
@@ -26,6 +25,10 @@ class Fail(Exception):
 
 
 class Link:
+    """One connection after its handshake. ``serve(served, method, params)`` is called for each call that comes, on the
+    reader's thread, and raises ``Fail`` to refuse it; ``note(name, params)``, if given, for each note.
+    """
+
     def __init__(self, connection, frames, codec, limits, serve, note=None):
         self._connection = connection
         self._frames = frames
@@ -33,10 +36,12 @@ class Link:
         self._serve = serve
         self._note = note
         self._chunks = Chunks(codec, limits.chunk, limits.message)
-        self._outbox = Outbox(connection, self._shut)
+        self._outbox = Outbox(connection, self.hang_up)
         self.served = {}
         self._asked = {}
         self._given_up = set()
+        self._pings = itertools.count(1)
+        self._pongs = {}
         self._last_id = 0
         self._ids = itertools.count(1)
         self.limits = limits
@@ -67,7 +72,7 @@ class Link:
         self._asked[number] = answer
         self._send({'type': 'call', 'id': number, 'method': method, 'params': params})
         if not self.open and self._asked.pop(number, None):
-            answer(None, {'code': 'closed', 'message': 'the link to the daemon is down'})
+            answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
 
         def give_up():
             if self._asked.pop(number, None):
@@ -83,14 +88,29 @@ class Link:
         self._send({'type': 'note', 'name': name, 'params': params})
         return self.open
 
+    def answers(self, seconds):
+        """Whether the other end says that it is there, asked now and given so long."""
+        number = next(self._pings)
+        pong = self._pongs[number] = native.Event()
+        self._send({'type': 'ping', 'n': number})
+        try:
+            return pong.wait(seconds) and self.open
+        finally:
+            self._pongs.pop(number, None)
+
     def close(self, code=None, message=''):
         """Sends what is queued, for a moment, and closes; with a code, says why before."""
         if code is not None:
             self._send({'type': 'bye', 'code': code, 'message': message})
         until = time.monotonic() + LAST_WORDS
         while self.open and not self._outbox.flushed() and time.monotonic() < until:
-            time.sleep(0.001)
-        self._shut()
+            native.sleep(0.001)
+        self.hang_up()
+
+    def hang_up(self):
+        """Ends the link at once. ``run`` then ends too."""
+        self.open = False
+        self._connection.shutdown()
 
     def drop(self):
         """Forgets the connection without a word to the other end; for a forked child, which shares it."""
@@ -145,8 +165,12 @@ class Link:
             if number not in self._asked and number not in self._given_up:
                 raise Broken('PROTOCOL_BROKEN', 'an event belongs to no call')
         elif kind == 'bye':
-            self._shut()
-        elif kind != 'pong':
+            self.hang_up()
+        elif kind == 'pong':
+            pong = self._pongs.get(_number(message, 'n'))
+            if pong is not None:
+                pong.set()
+        else:
             raise Broken('MESSAGE_INVALID', 'a message is of no known type')
 
     def _take_call(self, message):
@@ -171,17 +195,11 @@ class Link:
         else:
             raise Broken('PROTOCOL_BROKEN', 'an answer belongs to no pending call')
 
-    def _shut(self):
-        self.open = False
-        try:
-            self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
     def _end(self):
         self.open = False
-        self._outbox.close()
-        self._connection.close()
+        self._outbox.finish()
+        for pong in list(self._pongs.values()):
+            pong.set()
         for number in list(self._asked):
             answer = self._asked.pop(number, None)
             if answer is not None:

@@ -1,0 +1,155 @@
+"""A kernel in a program that was there before: what ``boot.py`` is to one that the daemon started.
+
+The program is neither signalled nor ended, nothing of it is replaced but its standard streams while code is
+evaluated in it, and while nobody asks, nothing of ours runs in it.
+"""
+
+import os
+
+from imago import native
+from imago.announcing import Announcement, program, started
+from imago.borrowing import Borrowed
+from imago.door import Door
+from imago.handshake import Handshake, NotTrusted, Refused
+from imago.kernel import Kernel, implementation
+
+#: Seconds that a daemon which holds the link has to say that it is there, once another one wants it.
+STILL_THERE = 2.0
+
+_guests = []
+
+
+class Guest:
+    """One life of a listening program, from ``open`` to ``close``: one epoch, however often daemons come and go."""
+
+    def __init__(self, name, namespace, place, port=None, key=None):
+        """``place`` is one of ``places.py``. ``port`` makes it loopback TCP; with a ``key`` the secret is not told."""
+        self.name = name
+        self.kernel = kernel = Kernel(namespace, place=place)
+        self._secret = key or os.urandom(32).hex()
+        self._is_told = key is None
+        self._announcement = Announcement()
+        self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
+        self._door = None
+        self._entering = native.Lock()
+        self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
+        kernel.evaluator.on_begin = self._borrowed.begin
+        kernel.evaluator.on_end = self._give_back
+
+    @property
+    def address(self):
+        return self._address
+
+    def open(self):
+        """Listens, and then makes it known. Raises ``OSError`` saying what is in the way."""
+        self._announcement.prepare()
+        self._door = Door(self._address, self._admit, self._announce)
+        try:
+            self._announce(self._door.address)
+            self._door.open()
+        except BaseException:
+            self._door.close()
+            self._announcement.remove()
+            raise
+        _guests.append(self)
+
+    def close(self):
+        """Takes it all back. What is being evaluated goes on to its end, and nobody hears of it."""
+        if self in _guests:
+            _guests.remove(self)
+            self._announcement.remove()
+            self._door.close()
+            self.kernel.close()
+
+    def leave(self):
+        """The program ends. There is nothing to wait for."""
+        self._announcement.remove()
+        self._door.close()
+        self.kernel.session.hang_up()
+
+    def become_child(self):
+        """In a forked child, which has its parent's descriptors but neither its threads nor any right to its link."""
+        self._borrowed.end(None)
+        self.kernel.session.drop()
+        self._door.drop()
+        self.kernel.interrupts.become_child()
+
+    def _give_back(self, evaluation):
+        self._borrowed.end(evaluation)
+        self._borrowed.tell()
+        native.forget_dummy()
+
+    def _announce(self, address):
+        self._address = address
+        self._announcement.prepare()
+        fields = {
+            'name': self.name,
+            'language': 'python',
+            'implementation': implementation(),
+            'pid': os.getpid(),
+            'started': started(os.getpid()),
+            'parent': os.getppid(),
+            'address': address,
+            'epoch': self.kernel.epoch,
+            'cwd': _cwd(),
+            'program': program(),
+        }
+        if self._is_told:
+            fields['secret'] = self._secret
+        self._announcement.write(fields)
+
+    def _admit(self, channel, decided):
+        """A connection, on a thread of its own, from its first byte to its last."""
+        try:
+            link = self._greeted(channel)
+        except (NotTrusted, Refused, OSError):
+            # Whoever it was is told nothing, and the program has not asked to be told.
+            return
+        decided()
+        if link is not None:
+            try:
+                self.kernel.session.serve(link)
+            finally:
+                self.kernel.rest()
+
+    def _greeted(self, channel):
+        """The link to a daemon that has proved itself, or ``None`` where another one has it."""
+        handshake = Handshake(channel)
+        handshake.accept(self._secret)
+        session = self.kernel.session
+        is_free = self._entering.acquire(True, STILL_THERE)
+        try:
+            held = session.link
+            if not is_free or (held is not None and held.answers(STILL_THERE)):
+                message = 'another daemon is attached to %s, and only one can be; let it detach first' % self.name
+                handshake.refuse('occupied', message)
+                return None
+            if held is not None:
+                held.hang_up()
+            return session.begin(channel, handshake, self.kernel.hello(attached=True), self.kernel.serve)
+        finally:
+            if is_free:
+                self._entering.release()
+
+
+def leave_all():
+    """The program ends, in order."""
+    for guest in _guests:
+        guest.leave()
+
+
+def _become_child():
+    children = _guests[:]
+    del _guests[:]
+    for guest in children:
+        guest.become_child()
+
+
+def _cwd():
+    try:
+        return os.getcwd()
+    except OSError:
+        return ''
+
+
+os.register_at_fork(after_in_child=_become_child)
