@@ -2,19 +2,24 @@
 
 User code is *exposed* to interrupts while it runs for a named call. Our own code around it is not, and our own code
 beneath it (a ``print`` on its way out) is *shielded*: what is asked for then is raised on the way back into user
-code. On the main thread the means is SIGINT, whose handler runs on that thread and so can check at the moment of
-the effect what is running there. On any other thread, and where the program has put its own SIGINT handler in
-place, it is an asynchronous exception, set under a lock after the same check.
+code. On the main thread of a process of ours the means is SIGINT, whose handler runs on that thread and so can check
+at the moment of the effect what is running there. On any other thread, where the program has put its own SIGINT
+handler in place, and in every program that is not ours, it is an asynchronous exception, set under a lock after the
+same check. That one breaks no wait: it is raised once the thread is back in Python code.
 
 A SIGINT from outside is the daemon's means against C code that holds the interpreter but looks at signals: the
 handler lets the reader of the link catch up, and raises only if an interrupt names the call that runs.
 """
 
 import signal
+import sys
 import threading
 import time
 
+from imago import native
+from imago.calls import CURRENT
 from imago.looking.deadline import DeadlineExceeded
+from imago.throwing import landing, signal_thread, thrower
 
 #: Seconds that a SIGINT of unknown origin waits for the reader, and for which a request explains later ones.
 CATCH_UP = 0.25
@@ -29,32 +34,36 @@ class Interrupts:
     def __init__(self, clock):
         self._clock = clock
         self._main = threading.main_thread().ident
-        self._lock = threading.RLock()
-        self._thread = None
-        self._exposed = None
-        self._shields = 0
-        self._wanted = None
-        self._hit = None
-        self._thrown = None
-        self._leaving = False
-        self._guards = []
-        self._watched = None
-        self._asked_at = float('-inf')
-        self._signalled = False
-        self._handler = None
-        self.script = False
+        self._lock = native.RLock()
+        self._thread = None  #: Where exposed code runs, as a thread's ident.
+        self._exposed = None  #: For whom: an ``Evaluation``, or a ``Look``.
+        self._closing = False  #: Its code has ended: nothing is set on its way any more.
+        self._shields = 0  #: How deep the exposed thread is in code of ours, which nothing may cut short.
+        self._wanted = None  #: The call whose interrupt is undelivered.
+        self._hit = None  #: The call in which one has been raised, or set to be,
+        self._raised = 0  #: and how often it was.
+        self._thrown = None  #: What is set on the exposed thread asynchronously, until it is seen to have landed.
+        self._landing = landing(self.landed)
+        self._mark = None  #: The code of the frame beneath which exposed code stands.
+        self._leaving = False  #: The process ends: what is raised now is ``SystemExit``.
+        self._guards = []  #: Deadlines that hold for the exposed code.
+        self._watched = None  #: When the clock rings for the first of them.
+        self._asked_at = float('-inf')  #: When the daemon has last asked for any interrupt.
+        self._signalled = False  #: The next SIGINT is our own.
+        self._handler = None  #: Ours for SIGINT, in a process of ours alone.
+        self.script = False  #: Whether the script runs on the main thread now.
         self.shield = _Shield(self)
 
     def install(self):
-        """Takes SIGINT over. Call it on the main thread, once."""
+        """Takes SIGINT over, in a process of ours. Call it on the main thread, once."""
         self._handler = self._on_sigint
         signal.signal(signal.SIGINT, self._handler)
 
     def become_child(self):
         """In a forked child: no link, nobody who interrupts, and locks whose holders do not exist here."""
-        self._lock = threading.RLock()
+        self._lock = native.RLock()
         self._wanted = self._thrown = None
-        if signal.getsignal(signal.SIGINT) is self._handler:
+        if self.owned and signal.getsignal(signal.SIGINT) is self._handler:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def asked(self):
@@ -66,15 +75,61 @@ class Interrupts:
         self._wanted = call
         self._poke()
 
+    def pend(self, call):
+        """Has an interrupt that the call has not taken yet wait for it; false where there is none.
+
+        A signal is lost while C code has the process ignore it, as ``system`` does.
+        """
+        if self._wanted is not call:
+            return False
+        self._throw()
+        return True
+
+    def take(self, call):
+        """Whether an interrupt of the call is undelivered. It counts as delivered then: the asker sees to that."""
+        with self._lock:
+            if self._wanted is not call:
+                return False
+            self._wanted = None
+            self._hit = call
+            self._raised += 1
+            return True
+
     def forget(self, call):
         """The call is over: an interrupt of it that was not delivered is void."""
         if self._wanted is call:
             self._wanted = None
         self._hit = None
+        self._raised = 0
 
     def hit(self, call):
         """Whether an interrupt has been raised in this call."""
         return self._hit is call
+
+    @property
+    def owned(self):
+        """Whether the process is ours: only then it is ever signalled."""
+        return self._handler is not None
+
+    @property
+    def leaving(self):
+        return self._leaving
+
+    def raised(self, call):
+        """How many interrupts have been raised in this call so far."""
+        return self._raised if self._hit is call else 0
+
+    def by_signal(self, call):
+        """Whether an interrupt of the call, which runs user code now, breaks its waits."""
+        return self._exposed is call and self._signals()
+
+    def thread_of(self, call):
+        """The thread on which user code of this call runs at the moment, or ``None``."""
+        return self._thread if self._exposed is call else None
+
+    def exposed_here(self):
+        """For which call user code runs on this very thread, or ``None``."""
+        return self._exposed if self._thread == native.get_ident() else None
 
     def leave(self):
         """Raises ``SystemExit`` in what runs on the main thread, evaluation or script."""
@@ -82,16 +137,22 @@ class Interrupts:
         if self._exposed is not None:
             self._poke()
         if self.script:
-            _signal_main(self._main)
+            signal_thread(self._main)
 
     def expose(self, call):
         """From here on this thread runs user code for ``call``; pair it with ``conceal``. May raise at once."""
-        self._thread = threading.get_ident()
+        self._mark = sys._getframe(1).f_code
+        self._thread = native.get_ident()
+        self._closing = False
         self._exposed = call
         self._deliver()
 
     def conceal(self):
-        """User code has ended on this thread. Raises what was on its way; call it until it does not."""
+        """User code has ended on this thread. Raises what was on its way; call it until it does not.
+
+        Nothing is set on its way from here on, so that there is one such exception at most.
+        """
+        self._closing = True
         while self._exposed is not None:
             with self._lock:
                 if self._thrown is None:
@@ -107,7 +168,7 @@ class Interrupts:
 
     def _due(self):
         """What is to be raised in the exposed code now, if anything."""
-        if self._exposed is None or self._shields:
+        if self._exposed is None or self._shields or self._closing:
             return None
         if self._leaving:
             return SystemExit
@@ -118,11 +179,18 @@ class Interrupts:
             return DeadlineExceeded
         return None
 
+    def deliver(self):
+        """For the event loop in which the exposed code waits: raises an interrupt of it between two steps."""
+        if self._exposed is not None and self._thread == native.get_ident():
+            self._deliver()
+
     def _deliver(self):
         """Raises what is due, on the exposed thread itself."""
         due = self._due()
         if due is not None:
             self._note_hit(due)
+            if due is KeyboardInterrupt:
+                self._raised += 1
             raise due()
 
     def _note_hit(self, due):
@@ -131,22 +199,48 @@ class Interrupts:
         if due is not DeadlineExceeded:
             self._hit = self._exposed
 
+    def landed(self):
+        """An asynchronous interrupt is being raised in the exposed code."""
+        self._raised += 1
+
     def _poke(self):
         """Makes the exposed thread raise what is due. For other threads."""
-        by_signal = self._thread == self._main and signal.getsignal(signal.SIGINT) is self._handler
-        throw = None if by_signal else _thrower()
+        if not self._signals():
+            self._throw()
+            return
+        with self._lock:
+            if self._due() is not None:
+                self._signalled = True
+                signal_thread(self._main)
+
+    def _throw(self):
+        """Sets what is due, to be raised as soon as the exposed thread is in Python code."""
+        throw = thrower()
         with self._lock:
             due = self._due()
-            if due is None:
-                return
-            if throw is None:
-                self._signalled = True
-                _signal_main(self._main)
-            else:
+            if due is not None and self._stands():
                 # In the place of one before that has not landed yet; one that has may have been caught.
                 self._note_hit(due)
                 self._thrown = due
-                throw(self._thread, due)
+                throw(self._thread, self._landing if due is KeyboardInterrupt else due)
+
+    def _signals(self):
+        return self.owned and self._thread == self._main and signal.getsignal(signal.SIGINT) is self._handler
+
+    def _stands(self):
+        """Whether the thread is in the exposed code.
+
+        It can be in other tasks of the event loop in which that waits, or on the stack of another greenlet.
+        """
+        awaited = getattr(self._exposed, 'awaited', None)
+        if awaited is None and 'greenlet' not in sys.modules:
+            return True
+        frame = sys._current_frames().get(self._thread)
+        while frame is not None:
+            if frame is awaited.cr_frame if awaited is not None else frame.f_code is self._mark:
+                return True
+            frame = frame.f_back
+        return False
 
     def _land(self):
         """Lets an asynchronous exception on its way to this thread be raised here, where nothing is half done."""
@@ -161,6 +255,10 @@ class Interrupts:
         ours, self._signalled = self._signalled, False
         if self._thread == self._main and self._exposed is not None:
             if self._shields:
+                return
+            belongs = CURRENT.get()
+            if belongs is not None and belongs is not self._exposed:
+                # A task that an earlier call has left on the same event loop. See `deliver`.
                 return
             if not ours and self._due() is None:
                 self._catch_up()
@@ -180,7 +278,7 @@ class Interrupts:
         asked = self._asked_at
         until = time.monotonic() + CATCH_UP
         while asked == self._asked_at and time.monotonic() < until:
-            time.sleep(0.005)
+            native.sleep(0.005)
 
     def _watch(self, guard):
         """Sees to it that the clock rings in time, without waking it for each guard."""
@@ -209,7 +307,7 @@ class _Shield:
 
     def __enter__(self):
         of = self._of
-        while of._thread == threading.get_ident():
+        while of._thread == native.get_ident():
             with of._lock:
                 if of._thrown is None:
                     of._shields += 1
@@ -218,7 +316,7 @@ class _Shield:
 
     def __exit__(self, *_):
         of = self._of
-        if of._thread == threading.get_ident():
+        if of._thread == native.get_ident():
             of._shields -= 1
             if of._wanted is not None or of._guards or of._leaving:
                 of._deliver()
@@ -235,7 +333,7 @@ class _Guard:
     def __enter__(self):
         of = self._of
         self.until = time.monotonic() + self._seconds
-        self._mine = of._thread == threading.get_ident()
+        self._mine = of._thread == native.get_ident()
         if self._mine:
             of._guards.append(self)
             of._watch(self)
@@ -247,22 +345,3 @@ class _Guard:
             with of.shield:
                 if self in of._guards:
                     of._guards.remove(self)
-
-
-def _signal_main(ident):
-    if hasattr(signal, 'pthread_kill'):
-        signal.pthread_kill(ident, signal.SIGINT)
-    else:
-        import _thread
-
-        _thread.interrupt_main()
-
-
-def _thrower():
-    """The function that sets an exception in another thread. It is loaded at its first use, and not under a lock."""
-    import ctypes
-
-    def throw(ident, kind):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(kind))
-
-    return throw
