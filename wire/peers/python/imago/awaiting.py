@@ -1,12 +1,38 @@
-"""The one event loop of the evaluating thread: top-level ``await`` runs on it, and it goes on while nothing else does.
+"""Event loops for top-level ``await``: one of our own, or the program's.
 
-It is made when it is first needed, so that a session without ``await`` never loads asyncio.
+Our own goes on while nothing else does in its thread. It is made when it is first needed, so that a session without
+``await`` never loads asyncio.
 """
 
 import os
+import sys
+
+
+class Onto:
+    """Yielded by an evaluation that must go on elsewhere: in a task of ``loop``, or at its place where that is ``None``.
+
+    It is for whoever drives the evaluation. One that is there already goes on at once.
+    """
+
+    __slots__ = ('loop',)
+
+    def __init__(self, loop):
+        self.loop = loop
+
+
+def running_loop():
+    """The event loop that runs in this thread, or ``None``."""
+    asyncio = sys.modules.get('asyncio')
+    return None if asyncio is None else asyncio._get_running_loop()
 
 
 class Loop:
+    """The event loop of one thread of ours. The first ``run`` takes up the one that code there has used, or makes it,
+    and so does the next after somebody has closed it.
+
+    All is called on that thread but ``wake`` and ``nudge``.
+    """
+
     def __init__(self):
         self._loop = None
         self._idle = False
@@ -48,6 +74,18 @@ class Loop:
         except RuntimeError:
             pass
 
+    def nudge(self, deliver):
+        """Has ``deliver()`` called between two steps of what runs on the loop; an interrupt that it raises ends ``run``.
+
+        From any thread.
+        """
+        loop = self._loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(deliver)
+            except RuntimeError:
+                pass
+
     def finish(self):
         """Cancels the tasks that are left, and runs the loop until they have ended or a second has gone by."""
         import asyncio
@@ -69,7 +107,7 @@ class Loop:
         import asyncio
 
         if not self.idles():
-            self._loop = asyncio.new_event_loop()
+            self._loop = _current() or asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         return self._loop
 
@@ -86,6 +124,17 @@ class Loop:
         except BaseException as other:
             return other
         return None
+
+
+def _current():
+    """The loop that code without ``await`` has used in this thread: what it has put there is to run. Or ``None``.
+
+    asyncio makes one for whoever asks, and warns of that, so it is not asked.
+    """
+    policy = getattr(sys.modules['asyncio.events'], '_event_loop_policy', None)
+    local = getattr(policy, '_local', None)
+    loop = getattr(local, '_loop', None)
+    return None if loop is None or loop.is_closed() or loop.is_running() else loop
 
 
 def _past_the_loop(trace):

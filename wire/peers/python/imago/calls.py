@@ -1,6 +1,7 @@
 """Evaluations by the names of their calls, from being asked for to being forgotten: each is run at most once."""
 
 import collections
+import contextvars
 import time
 
 from imago.output import PATIENCE, Outflow
@@ -9,22 +10,55 @@ from imago.output import PATIENCE, Outflow
 REMEMBERED = 256
 UNHEARD = 8
 
+#: The evaluation, or evaluated look, that the present code belongs to, in its own context and in those of the tasks
+#: that it makes.
+CURRENT = contextvars.ContextVar('imago_evaluation', default=None)
+
 
 class Evaluation:
-    """One evaluation. ``state`` is ``queued``, ``running``, ``ended`` or ``withdrawn``; the last two are final."""
+    """One evaluation. ``state`` is ``queued``, ``running``, ``ended`` or ``withdrawn``; the last two are final.
 
-    __slots__ = ('call', 'source', 'place', 'state', 'began', 'outcome', 'on_end', 'outflow', '_evaluator')
+    ``outcome`` is its ``Evaluated`` once it has one. ``body`` is the coroutine that runs it, and ``task`` the one of the
+    program's event loop ``loop`` that does, while there is one; ``awaited`` is the coroutine that an event loop of
+    ours runs for it.
+    """
 
-    def __init__(self, evaluator, call, source, place):
+    __slots__ = (
+        'call',
+        'who',
+        'work',
+        'state',
+        'began',
+        'outcome',
+        'body',
+        'task',
+        'loop',
+        'awaited',
+        'on_end',
+        'outflow',
+        'entry',
+        '_evaluator',
+    )
+
+    def __init__(self, evaluator, call, who, work):
         self._evaluator = evaluator
         self.call = call
-        self.source = source
-        self.place = place
+        self.who = who
+        self.work = work
         self.state = 'queued'
         self.began = None
         self.outcome = None
+        self.body = None
+        self.task = None
+        self.loop = None
+        self.awaited = None
         self.on_end = None
+        self.entry = None
         self.outflow = Outflow()
+
+    def begin(self):
+        self.state = 'running'
+        self.began = time.perf_counter()
 
     def elapsed_ms(self):
         return 0 if self.began is None else round((time.perf_counter() - self.began) * 1000, 3)
@@ -39,6 +73,15 @@ class Evaluation:
 
     def lost(self, served):
         self._evaluator.leave(self, served)
+
+
+class Look:
+    """A look that evaluates: no call, and nobody follows what it prints. ``awaited`` is as for an evaluation."""
+
+    __slots__ = ('awaited',)
+
+    def __init__(self):
+        self.awaited = None
 
 
 class Calls:

@@ -10,8 +10,8 @@ import __future__
 import ast
 import inspect
 import sys
-import threading
 
+from imago import native
 from imago.sources import Kept, split
 
 _FUTURES = 0
@@ -31,6 +31,8 @@ _DEEP_STACK = 512 * 1024 * 1024
 
 
 class Compiler:
+    """Compiles all that one image evaluates. It remembers the future statements and the sources of what it compiled."""
+
     def __init__(self):
         self._futures = 0
         self._kept = Kept()
@@ -49,7 +51,7 @@ class Compiler:
             _say_line(error, source, first)
             raise
         if file != LOOKED_AT:
-            placed = self._kept.placed(source, first)
+            placed = self._kept.placed(source, file, first)
             for code in codes:
                 if code is not None:
                     placed.belongs_to(code)
@@ -59,6 +61,22 @@ class Compiler:
         """The code of a whole program; its future statements hold for later evaluations too."""
         code = compile(source, file, 'exec', 0, True)
         self._futures |= code.co_flags & _FUTURES
+        return code
+
+    def parse_file(self, data, file):
+        """The tree of a file, from its bytes: their encoding is declared in them. Raises as ``compile`` does."""
+        return _parse(data, file, ast.PyCF_ONLY_AST)
+
+    def of_file(self, tree, text, file, futures=()):
+        """The code of what ``tree`` has of a file, whose ``text`` stays retrievable by it, however the file changes.
+
+        ``futures`` are the future statements that hold for it. None does of those that hold for evaluations.
+        """
+        flags = 0
+        for name in futures:
+            flags |= getattr(__future__, name).compiler_flag
+        code = compile(tree, file, 'exec', flags, True)
+        self._kept.placed(text, file, 1).belongs_to(code)
         return code
 
     def _compile(self, source, file):
@@ -105,14 +123,15 @@ def _parse(source, file, flags):
             outcome.append((compile(source, file, 'exec', flags, True), None))
         except BaseException as error:
             outcome.append((None, error.with_traceback(None)))
+        parsed.set()
 
-    before = threading.stack_size(_DEEP_STACK)
+    parsed = native.Event()
+    before = native.stack_size(_DEEP_STACK)
     try:
-        thread = threading.Thread(target=parse, name='imago-parse', daemon=True)
-        thread.start()
+        native.start(parse, 'imago-parse')
     finally:
-        threading.stack_size(before)
-    thread.join()
+        native.stack_size(before)
+    parsed.wait()
     tree, error = outcome[0]
     if error is not None:
         raise error

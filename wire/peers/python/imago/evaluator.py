@@ -1,65 +1,86 @@
 """Runs code, one evaluation at a time in the order of asking, and each call at most once.
 
-``run`` is the loop of the thread that evaluates: the main one, or ``imago-eval`` while a script holds that. Results
-are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
+Where it runs is the place's to say (``places.py``), and how it is carried from step to step the driver's
+(``driving.py``).
+
+Results are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
 """
 
+import collections
 import os
-import queue
 import sys
-import threading
-import time
 
-from imago import exceptions, looking
-from imago.awaiting import Loop
-from imago.calls import Calls, Evaluation
-from imago.children import end_child
+from imago import exceptions, looking, native
+from imago.calls import CURRENT, Calls, Evaluation, Look
+from imago.children import Children, end_child
 from imago.compiling import LOOKED_AT, Compiler, awaits
+from imago.driving import Driver
+from imago.history import Errors, History
+from imago.ladder import Ladder, said
 from imago.link import Fail
+from imago.places import Here
+from imago.stills import still
 
 #: Evaluations that may wait.
 WAITING = 1024
-#: How long an interrupt is watched before it is reported as not (yet) obeyed, in seconds.
-WATCHED = 2.0
-
-_STOP = object()
-_TAKE_OVER = object()
-_NOTHING = object()
 
 
 class Evaluator:
-    def __init__(self, namespace, output, interrupts, clock, handles):
-        self._namespace = namespace
+    """``on_begin`` and ``on_end`` are called with each evaluation or evaluated look, in the context its code runs in."""
+
+    def __init__(self, namespace, output, interrupts, clock, handles, place=None):
+        self.namespace = namespace
+        self.handles = handles
+        self.guard = interrupts.guard
+        self.shield = interrupts.shield
+        self.compiler = Compiler()
+        self.place = Here() if place is None else place
+        self.place.report = self._print
+        self.history = History()
+        self.errors = Errors()
+        self.children = Children()
+        self.running = None
+        self.on_begin = self.on_end = _unwatched
+        #: Gives the last values names at the top level, where the image is ours.
+        self.last_values = None
         self._output = output
         self._interrupts = interrupts
         self._clock = clock
-        self._handles = handles
-        self._queue = queue.SimpleQueue()
+        self._driver = Driver(self.place, interrupts, self._finish)
         self._calls = Calls(output, clock)
-        self._loop = Loop()
-        self._idling = False
-        self._waiting = 0
-        self._changing = threading.Lock()
+        self._waiting = collections.deque()
+        self._turning = False
+        self._changing = native.Lock()
         self._pid = os.getpid()
-        self.compiler = Compiler()
-        self.running = None
+
+    def run(self):
+        """Runs evaluations on this thread until ``stop``, where the place is ``Here``."""
+        self.place.run()
+
+    def stop(self):
+        self.place.stop()
+
+    def finish(self):
+        self.place.finish()
 
     # Asked from the reader's thread.
 
-    def evaluate(self, served, call, source, place):
+    def evaluate(self, served, call, who, work):
         """Runs a call that is new; joins, or answers from memory, one that is known."""
         known = self._calls.find(call)
         if known is not None:
             self._follow(known, served)
             return
-        if self._waiting >= WAITING:
-            raise Fail('busy', '%d evaluations wait already; this one was not run' % self._waiting)
-        evaluation = Evaluation(self, call, source, place)
+        if len(self._waiting) >= WAITING:
+            raise Fail('busy', '%d evaluations wait already; this one was not run' % len(self._waiting))
+        evaluation = Evaluation(self, call, who, work)
         self._calls.add(evaluation)
-        with self._changing:
-            self._waiting += 1
         self._follow(evaluation, served)
-        self._put(evaluation)
+        with self._changing:
+            self._waiting.append(evaluation)
+            begin, self._turning = not self._turning, True
+        if begin:
+            self.place.put(self._turn, self._refused)
 
     def recall(self, served, call):
         known = self._calls.find(call)
@@ -67,51 +88,53 @@ class Evaluator:
             raise Fail('unknown_call', 'no call %s is remembered in this epoch' % call)
         self._follow(known, served)
 
-    def probe(self, work):
-        """Runs ``work()`` where evaluations run; false, and nothing is run, while one is there or waits."""
+    def probe(self, work, busy):
+        """Runs ``work()`` for a look where evaluations run, or calls ``busy()`` while one is there or waits.
+
+        What ``work`` returns is called when what stood there before its code ran stands there again.
+        """
         if self.running is not None or self._waiting:
-            return False
-        self._put(work)
-        return True
+            busy()
+        else:
+            self.place.put(lambda: self._probe(work, busy), _unwatched)
 
     def interrupt(self, call, report):
-        """Stops one call; ``report(InterruptReport)`` comes when it was seen to stop, or after ``WATCHED`` seconds."""
+        """Stops one call; ``report(InterruptReport)`` comes when that was seen, or when no more can be tried."""
         self._interrupts.asked()
         evaluation = self._calls.find(call)
         if evaluation is None:
-            report(_said('not_running', 'no call %s is known in this epoch' % call))
+            report(said('not_running', 'no call %s is known in this epoch' % call))
+        elif self._withdraw(evaluation):
+            report(said('withdrawn', 'it still waited its turn, and will not run'))
+        else:
+            Ladder(self, self._interrupts, self._clock, evaluation, report).climb()
+
+    def ask_to_stop(self, evaluation):
+        """Raises ``KeyboardInterrupt`` in what runs for it, or cancels the task in which it waits."""
+        self._interrupts.interrupt(evaluation)
+        loop = evaluation.loop
+        if loop is None:
+            self.place.wake(self._interrupts.deliver)
             return
-        if self._withdraw(evaluation):
-            report(_said('withdrawn', 'it still waited its turn, and will not run'))
-            return
-        once = threading.Lock()
+        try:
+            loop.call_soon_threadsafe(self._driver.cancel, evaluation)
+        except RuntimeError:
+            # The loop is closed: the evaluation can never go on, and no other ever begin after it.
+            self._clock.soon(lambda: self._abandon(evaluation))
 
-        def say(outcome, message):
-            if once.acquire(False):
-                report(_said(outcome, message))
-
-        def ended():
-            if evaluation.outcome['type'] == 'interrupted':
-                say('stopped', 'it was seen to stop, after %g ms' % evaluation.outcome['elapsed_ms'])
-            else:
-                say('not_running', 'it ended by itself before the interrupt took effect')
-
+    def watch_end(self, evaluation, watcher):
+        """Has ``watcher()`` called when it has ended; false, and nothing is done, where it has."""
         with self._changing:
             if evaluation.state == 'running':
-                evaluation.on_end = [*(evaluation.on_end or ()), ended]
-        if evaluation.state != 'running':
-            say('not_running', 'it had ended before it could be interrupted')
-            return
-        self._interrupts.interrupt(evaluation)
-        stubborn = 'it was interrupted and still runs: it holds on to the interrupt, or is in C code that does not look'
-        self._clock.after(WATCHED, lambda: say('still_running', stubborn))
+                evaluation.on_end = [*(evaluation.on_end or ()), watcher]
+        return evaluation.state == 'running'
 
     def status(self):
         running = self.running
         now = None
         if running is not None:
             now = {'call': running.call, 'elapsed_ms': running.elapsed_ms()}
-        return {'running': now, 'queued': self._waiting}
+        return {'running': now, 'queued': len(self._waiting)}
 
     def pump(self, evaluation):
         self._clock.soon(lambda: self._output.pump(evaluation))
@@ -119,140 +142,109 @@ class Evaluator:
     def leave(self, evaluation, served):
         self._output.leave(evaluation, served)
 
-    def stop(self):
-        """Ends ``run`` once what runs has ended."""
-        self._put(_STOP)
-
     def _follow(self, evaluation, served):
         served.owner = evaluation
         self._output.join(evaluation, served)
-
-    def _put(self, work):
-        self._queue.put(work)
-        if self._idling:
-            self._loop.wake()
 
     def _withdraw(self, evaluation):
         with self._changing:
             if evaluation.state != 'queued':
                 return False
             evaluation.state = 'withdrawn'
-            self._waiting -= 1
-        self._end(evaluation, {'type': 'withdrawn'})
+            self._waiting.remove(evaluation)
+        evaluation.outcome = {'type': 'withdrawn'}
+        self._settle(evaluation)
         return True
 
-    # On the evaluating thread.
+    def starts_child(self):
+        """This thread is about to start a process."""
+        self.children.starts(self._interrupts.exposed_here())
 
-    def take_over(self, aside):
-        """Ends ``run`` on another thread, once what runs there has ended, so that this one can go on with it."""
-        self._put(_TAKE_OVER)
-        aside.join()
+    # Where evaluations run.
 
-    def finish(self):
-        """Lets the tasks of the event loop end, at the end of the process."""
-        try:
-            self._loop.finish()
-        except BaseException as error:
-            self._print(error)
+    def _turn(self):
+        """Begins with the evaluation that has waited longest."""
+        evaluation = self._next()
+        if evaluation is None:
+            return
+        self.running = self._output.current = evaluation
+        CURRENT.set(evaluation)
+        self.on_begin(evaluation)
+        self._driver.begin(evaluation, self._evaluate(evaluation))
 
-    def run(self):
-        """Evaluates until ``stop``. No code that is evaluated can make it return or raise."""
-        while True:
-            work = self._next()
-            if work is _STOP:
-                return
-            if work is _TAKE_OVER:
-                if threading.get_ident() == threading.main_thread().ident:
-                    continue
-                return
-            if isinstance(work, Evaluation):
-                self._run(work)
-            else:
-                self._exposed(work, work)
+    def _probe(self, work, busy):
+        if self.running is not None:
+            # It has begun since, and waits on an event loop of the program's.
+            busy()
+            return
+        look = Look()
+        CURRENT.set(look)
+        self.on_begin(look)
+        answer, _ = self._driver.expose(look, work)
+        self.children.forget(look)
+        self.on_end(look)
+        CURRENT.set(None)
+        if callable(answer):
+            answer()
 
     def _next(self):
-        if not self._loop.idles():
-            return self._queue.get()
-        while True:
-            self._idling = True
-            try:
-                if self._queue.empty():
-                    self._loop.idle()
-                self._idling = False
-                return self._queue.get_nowait()
-            except queue.Empty:
-                pass
-            except BaseException as error:
-                # A task of the user's that ended with SystemExit, say.
-                self._print(error)
-                if not self._loop.idles():
-                    return self._queue.get()
-
-    def _run(self, evaluation):
         with self._changing:
-            if evaluation.state != 'queued':
-                return
-            evaluation.state = 'running'
-            evaluation.began = time.perf_counter()
-            self._waiting -= 1
-            self.running = self._output.current = evaluation
-        outcome = self._exposed(evaluation, lambda: self._evaluate(evaluation))
-        if isinstance(outcome, BaseException):
-            outcome = self._without_outcome(evaluation, outcome)
-        self._interrupts.forget(evaluation)
-        self.running = self._output.current = None
-        self._end(evaluation, outcome)
+            if not self._waiting:
+                self._turning = False
+                return None
+            evaluation = self._waiting.popleft()
+            evaluation.begin()
+            evaluation.entry = self.history.begin(evaluation)
+            return evaluation
 
-    def _exposed(self, owner, work):
-        """Runs ``work()`` exposed to interrupts of ``owner``; returns its result, or what it raised."""
-        outcome = _NOTHING
+    async def _evaluate(self, evaluation):
+        """The evaluation itself. What it comes to is kept before anything can cut it short."""
         try:
-            self._interrupts.expose(owner)
-            outcome = work()
-        except BaseException as error:
-            if outcome is _NOTHING:
-                outcome = error
-        while True:
-            try:
-                self._interrupts.conceal()
-                return outcome
-            except BaseException as late:
-                # Too late for code that has come to its end: what that came to is not lost to an interrupt.
-                if outcome is _NOTHING:
-                    outcome = late
-
-    def _evaluate(self, evaluation):
-        guard = self._interrupts.guard
-        try:
-            values = self._execute(evaluation.source, evaluation.place)
+            ran = await evaluation.work.run(self)
         except BaseException as error:
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
-            raised = exceptions.report(error, guard)
+            raised = exceptions.report(error, self.guard)
             kind = 'interrupted' if self._interrupts.hit(evaluation) and _stopped(error) else 'raised'
-            return {'type': kind, 'exception': raised, 'elapsed_ms': elapsed}
+            evaluation.outcome = {'type': kind, 'exception': raised, 'elapsed_ms': elapsed}
+            return
         elapsed = evaluation.elapsed_ms()
         self._check_child(None)
-        shown = [looking.show(value, self._handles, guard) for value in values]
-        return {'type': 'done', 'values': shown, 'elapsed_ms': elapsed}
-
-    def _execute(self, source, place):
-        """Runs source; returns the value of its last expression in a list, which is empty after a statement."""
-        statements, expression = self.compiler.compile(source, *place)
-        if statements is not None:
-            self._run_code(statements)
-        return [] if expression is None else [self._run_code(expression)]
+        shown = [looking.show(value, self.handles, self.guard) for value in ran.values]
+        if self.last_values is not None:
+            self.last_values.keep(ran.values, evaluation.who)
+        outcome = {'type': 'done', 'values': shown, 'elapsed_ms': elapsed}
+        if ran.loaded is not None:
+            outcome['loaded'] = ran.loaded
+        evaluation.outcome = outcome
 
     def value(self, source):
         """The value of an expression, for looking at it. On the evaluating thread, exposed."""
         statements, expression = self.compiler.compile(source, LOOKED_AT)
         if statements is not None or expression is None:
             raise SyntaxError('not an expression')
-        return self._run_code(expression)
+        result = eval(expression, self.namespace)
+        if not awaits(expression):
+            return result
+        waiting = self.place.wait(result)
+        try:
+            waiting.send(None)
+        except StopIteration as done:
+            return done.value
+        waiting.close()
+        result.close()
+        raise RuntimeError('this awaits, which a look cannot do in this program; evaluate it')
 
-    def _run_code(self, code):
-        result = eval(code, self._namespace)
-        return self._loop.run(result) if awaits(code) else result
+    def _finish(self, evaluation, error):
+        """Nothing of it is left to run; ``error`` is what got out of it, if anything did."""
+        if evaluation.outcome is None:
+            evaluation.outcome = self._without_outcome(evaluation, error)
+        self._end(evaluation)
+
+    def _abandon(self, evaluation):
+        if evaluation.outcome is None:
+            evaluation.outcome = {'type': 'interrupted', 'elapsed_ms': evaluation.elapsed_ms()}
+            self._end(evaluation)
 
     def _without_outcome(self, evaluation, error):
         """What to answer where reporting itself was cut short, or could not be done."""
@@ -261,9 +253,25 @@ class Evaluator:
             return {'type': 'interrupted', 'elapsed_ms': elapsed}
         return {'type': 'raised', 'exception': exceptions.bare(error), 'elapsed_ms': elapsed}
 
-    def _end(self, evaluation, outcome):
-        evaluation.outcome = outcome
-        evaluation.source = None
+    def _end(self, evaluation):
+        self._interrupts.forget(evaluation)
+        self.children.forget(evaluation)
+        self.on_end(evaluation)
+        CURRENT.set(None)
+        self.running = self._output.current = None
+        self._settle(evaluation)
+        with self._changing:
+            self._turning = bool(self._waiting)
+        if self._turning:
+            self.place.put(self._turn, self._refused)
+
+    def _settle(self, evaluation):
+        outcome = evaluation.outcome
+        if evaluation.entry is not None:
+            self.history.end(evaluation.entry, outcome)
+        if outcome['type'] == 'raised':
+            self.errors.note(outcome['exception'], who=evaluation.who, call=evaluation.call)
+        evaluation.work = evaluation.body = None
         self._output.settle(evaluation, outcome)
         with self._changing:
             if evaluation.state == 'running':
@@ -273,12 +281,23 @@ class Evaluator:
             watcher()
         self._calls.ended(evaluation)
 
+    def _refused(self, error):
+        """The place runs nothing. Whoever called it may hold locks, and has more to say: it is told of elsewhere."""
+        self._clock.soon(lambda: self._refuse(error))
+
+    def _refuse(self, error):
+        evaluation = self._next()
+        if evaluation is not None:
+            elapsed = evaluation.elapsed_ms()
+            evaluation.outcome = {'type': 'raised', 'exception': still(error), 'elapsed_ms': elapsed}
+            self._end(evaluation)
+
     def _check_child(self, error):
         if os.getpid() != self._pid:
             end_child(error, self._text)
 
     def _text(self, error):
-        return exceptions.text(error, self._interrupts.guard)
+        return exceptions.text(error, self.guard)
 
     def _print(self, error):
         """Reports what nobody waits for, as Python would: on standard error."""
@@ -286,15 +305,17 @@ class Evaluator:
             sys.stderr.write(self._text(error))
 
 
-def _said(outcome, message):
-    return {'outcome': outcome, 'message': message}
+def _unwatched(_):
+    """Where nobody has asked to be told."""
 
 
 def _stopped(error):
     """Whether an exception is an interrupt, or was raised while handling one."""
+    asyncio = sys.modules.get('asyncio')
+    cancelled = () if asyncio is None else (asyncio.CancelledError,)
     seen = []
     while error is not None and all(error is not known for known in seen):
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        if isinstance(error, (KeyboardInterrupt, SystemExit, *cancelled)):
             return True
         seen.append(error)
         error = error.__cause__ or error.__context__

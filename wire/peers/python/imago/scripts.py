@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from imago import exceptions
+from imago import exceptions, native
 from imago.children import end_child
 from imago.clock import report_fault
 
@@ -17,20 +17,23 @@ AGAIN = 0.25
 
 
 class Script:
+    """One run of the program at ``path``, on the main thread. ``fate`` is told what becomes of it."""
+
     def __init__(self, path, args, fate):
         self._path = os.path.abspath(path)
         self._args = args
         self._fate = fate
-        self._returned = threading.Event()
+        self._returned = native.Event()
         self._error = None
 
     def run(self, evaluator, interrupts):
         """Runs the program to its end. If that takes long, evaluations meanwhile run on a thread of their own."""
         namespace = sys.modules['__main__'].__dict__
         self._prepare(namespace)
-        aside = threading.Thread(target=self._serve_aside, args=(evaluator,), name='imago-eval', daemon=True)
-        aside.start()
+        aside = native.Event()
+        threading.Thread(target=self._serve_aside, args=(evaluator, aside), name='imago-eval', daemon=True).start()
         parent = os.getpid()
+        evaluator.errors.watch('the script')
         try:
             interrupts.script = True
             with io.open_code(self._path) as file:
@@ -42,14 +45,15 @@ class Script:
         interrupts.script = False
         if os.getpid() != parent:
             end_child(self._error, lambda error: exceptions.text(error, interrupts.guard))
-        self._report(interrupts.guard)
+        self._report(interrupts, evaluator.errors)
         self._returned.set()
-        evaluator.take_over(aside)
+        evaluator.place.take_over(aside)
 
-    def _serve_aside(self, evaluator):
+    def _serve_aside(self, evaluator, ended):
         if not self._returned.wait(GRACE):
             self._fate.tell('running')
             evaluator.run()
+        ended.set()
 
     def _prepare(self, namespace):
         sys.argv[:] = [self._path, *self._args]
@@ -64,9 +68,15 @@ class Script:
             __loader__=importlib.machinery.SourceFileLoader('__main__', self._path),
         )
 
-    def _report(self, guard):
-        """Tells how the program ended; where that was not by reaching its last line, on standard error too."""
+    def _report(self, interrupts, errors):
+        """Tells how the program ended; where that was not by reaching its last line, on standard error too.
+
+        One that was made to leave because the whole image ends has neither returned nor failed.
+        """
         error, self._error = self._error, None
+        guard = interrupts.guard
+        if interrupts.leaving and (error is None or isinstance(error, SystemExit)):
+            return
         failed = error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
         if not failed:
             self._fate.tell('returned')
@@ -74,6 +84,7 @@ class Script:
         message = type(error).__name__
         try:
             message = exceptions.one_line(error, self._path, guard)
+            errors.note(exceptions.report(error, guard), who=os.path.basename(self._path))
             if isinstance(error, SystemExit):
                 name = os.path.basename(self._path)
                 sys.stderr.write('imago: %s ended with %r; its image stays live\n' % (name, error.code))
@@ -95,7 +106,7 @@ class Fate:
         self._clock = clock
         self._untold = []
         self._ended = False
-        self._telling = threading.Lock()
+        self._telling = native.Lock()
 
     def tell(self, state, message=None):
         with self._telling:

@@ -15,14 +15,17 @@ SOURCES_KEPT = 32 * 1024 * 1024
 
 #: By ``id`` of a code object that is alive: a weak reference to it, and the text it was compiled from.
 _placed = {}
+#: All that keep texts in this process: the one of the image.
+_keepers = weakref.WeakSet()
 
 
 class Placed:
     """The text of one evaluation with a place. ``lines`` is empty once it has been given up."""
 
-    __slots__ = ('first', 'lines')
+    __slots__ = ('file', 'first', 'lines')
 
-    def __init__(self, source, first):
+    def __init__(self, source, file, first):
+        self.file = file
         self.first = first
         self.lines = split(source)
 
@@ -42,6 +45,7 @@ class Kept:
         self._count = 0
         self._sizes = {}
         self._size = 0
+        _keepers.add(self)
 
     def named(self, source):
         """Keeps typed-in source; returns the name for it."""
@@ -52,11 +56,20 @@ class Kept:
         self._add(name, len(source))
         return name
 
-    def placed(self, source, first):
-        """Keeps source that stands in a file from line ``first`` on."""
-        placed = Placed(source, first)
+    def placed(self, source, file, first):
+        """Keeps source that stands in ``file`` from line ``first`` on."""
+        placed = Placed(source, file, first)
         self._add(placed, len(source))
         return placed
+
+    def texts(self):
+        """``(file, first, lines)`` of each text, oldest first."""
+        for kept in list(self._sizes):
+            if type(kept) is Placed:
+                yield kept.file, kept.first, kept.lines
+            else:
+                entry = linecache.cache.get(kept)
+                yield kept, 1, entry[2] if entry else []
 
     def _add(self, kept, size):
         self._sizes[kept] = size
@@ -68,6 +81,22 @@ class Kept:
                 oldest.lines = []
             else:
                 linecache.cache.pop(oldest, None)
+
+
+def placed_text(code):
+    """``(file, first, lines)`` of the text with a place that ``code`` was compiled from, or ``None``."""
+    found = _placed.get(id(code))
+    if found is None or found[0]() is not code:
+        return None
+    placed = found[1]
+    return (placed.file, placed.first, placed.lines) if placed.lines else None
+
+
+def evaluated():
+    """``(file, first, lines)`` of the texts that were evaluated in this image and are still kept, newest first."""
+    texts = [text for keeper in list(_keepers) for text in keeper.texts()]
+    texts.reverse()
+    return texts
 
 
 def lines_of(code, first, last=None):

@@ -1,0 +1,175 @@
+"""``%load_ext imago``: an agent beside the person who works in a notebook or in an IPython terminal.
+
+Code is evaluated in the main thread, among the person's own names, while no cell runs there: in a notebook between
+the callbacks of the kernel's event loop, in a terminal while the prompt waits for a key. What the person runs is in
+the history as theirs; numbers, ``_``, ``In`` and ``Out`` stay the person's alone.
+"""
+
+import os
+import re
+import sys
+import threading
+import time
+
+from imago import native
+from imago.awaiting import running_loop
+from imago.history import RESULT_CHARS
+from imago.listening import listen
+from imago.looking import static_text
+from imago.places import Through, over
+from imago.stills import still
+
+#: How soon it is looked again whether the prompt waits, in seconds; only while there is something to evaluate.
+AGAIN = 0.05
+
+_loaded = {}
+
+
+def load(shell):
+    if id(shell) in _loaded:
+        return
+    notebook = running_loop() is not None
+    place = 'loop' if notebook else AtPrompt()
+    listener = listen(_name(shell, notebook), evaluate=place, namespace=shell.user_ns)
+    cells = Cells(listener.history, listener.errors)
+    shell.events.register('pre_run_cell', cells.begin)
+    shell.events.register('post_run_cell', cells.end)
+    _loaded[id(shell)] = listener, cells
+    print('Imago listens as %s. In a shell of yours: imago attach %s' % (listener.name, listener.name))
+
+
+def unload(shell):
+    loaded = _loaded.pop(id(shell), None)
+    if loaded is not None:
+        listener, cells = loaded
+        shell.events.unregister('pre_run_cell', cells.begin)
+        shell.events.unregister('post_run_cell', cells.end)
+        listener.close()
+
+
+class Cells:
+    """What the person runs, noted for whoever asks what was evaluated, and by whom."""
+
+    def __init__(self, history, errors):
+        self._shell = os.path.dirname(sys.modules['IPython'].__file__) + os.sep
+        self._history = history
+        self._errors = errors
+        self._entry = None
+        self._began = 0.0
+        errors.watch('cells of the person')
+
+    def begin(self, info):
+        self._began = time.perf_counter()
+        self._entry = self._history.add('the person', info.raw_cell, 'running')
+
+    def end(self, result):
+        entry, self._entry = self._entry, None
+        if entry is None:
+            # The cell that loads us has begun before.
+            return
+        entry.elapsed_ms = round((time.perf_counter() - self._began) * 1000, 3)
+        entry.who = 'the person, In [%s]' % result.execution_count if result.execution_count else entry.who
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None:
+            raised = still(error, shell=self._shell)
+            entry.result = '%s: %s' % (raised['type']['name'], raised['message'])
+            self._errors.note(raised, who=entry.who)
+        elif result.result is not None:
+            entry.result = static_text(result.result, RESULT_CHARS)
+        stopped = error is not None and type(error) is KeyboardInterrupt
+        entry.outcome = 'interrupted' if stopped else 'done' if error is None else 'raised'
+
+
+class AtPrompt(Through):
+    """The main thread of a terminal, in the event loop of its prompt. That loop ends with each line that is entered.
+
+    Awaits therefore run on a loop of ours, which goes on in a thread of its own.
+    """
+
+    def __init__(self):
+        super().__init__(self._at_prompt)
+        self._loop = None
+
+    async def wait(self, coroutine):
+        if self._loop is None:
+            self._loop = _looping()
+        return await over(self._loop, coroutine)
+
+    def _at_prompt(self, step):
+        once = _Once(step)
+        while not once.begun:
+            loop = _loop_of_prompt()
+            if loop is not None:
+                try:
+                    loop.call_soon_threadsafe(once)
+                except RuntimeError:
+                    # It has just been closed.
+                    loop = None
+            # A loop that ends with its line may leave behind what it was given; the next one is given it again.
+            while not once.wait(AGAIN) and loop is not None and loop.is_running():
+                pass
+
+
+def _loop_of_prompt():
+    """The event loop in which the main thread waits at a prompt now, or ``None``.
+
+    It is read off the stack: a plain terminal has another prompt than one that can move its cursor, and a cell that
+    runs a loop of its own has none.
+    """
+    import asyncio
+
+    run = asyncio.BaseEventLoop.run_forever.__code__
+    prompt = sys.modules['prompt_toolkit.application.application'].Application.run.__code__
+    frame, loop = sys._current_frames().get(threading.main_thread().ident), None
+    while frame is not None:
+        if frame.f_code is run and loop is None:
+            loop = frame.f_locals.get('self')
+        elif frame.f_code is prompt:
+            return loop
+        frame = frame.f_back
+    return None
+
+
+class _Once:
+    """A step that is put in several places and runs in the first of them."""
+
+    def __init__(self, step):
+        self._step = step
+        self._lock = native.Lock()
+        self._event = native.Event()
+        self.begun = False
+
+    def __call__(self):
+        with self._lock:
+            if self.begun:
+                return
+            self.begun = True
+        self._event.set()
+        self._step()
+
+    def wait(self, seconds):
+        return self._event.wait(seconds)
+
+
+def _looping():
+    """An event loop that runs in a thread of its own, for as long as the process."""
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+
+    def run():
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+
+    native.start_for_program(run, 'imago-await', native.blocked_signals())
+    return loop
+
+
+def _name(shell, notebook):
+    """The notebook's own name where the server or the editor tells it."""
+    told = os.environ.get('JPY_SESSION_NAME') or shell.user_ns.get('__vsc_ipynb_file__') or ''
+    stem = os.path.splitext(os.path.basename(told))[0] if type(told) is str else ''
+    name = re.sub(r'[^A-Za-z0-9._-]+', '-', stem).strip('._-')[:64]
+    kind = 'notebook' if notebook else 'ipython'
+    # A number would mean the process of that number.
+    return '%s-%s' % (kind, name[:50]) if name.isdigit() else name or kind
