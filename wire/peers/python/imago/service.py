@@ -8,25 +8,26 @@ from imago import exceptions, looking
 from imago.clock import report_fault
 from imago.interrupting import DeadlineExceeded
 from imago.link import Fail
-
-LONGEST_LINE = 10_000_000
+from imago.looks import LOOKS, Image
+from imago.params import count, flag, query, text
+from imago.works import work_of
 
 
 class Service:
+    """The table of methods of one kernel. ``serve`` is what a link is given to call."""
+
     def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, stop):
         self._evaluator = evaluator
         self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
-        self._namespace = namespace
-        self._handles = handles
+        self._image = Image(namespace, handles, evaluator.history, evaluator.errors)
         self._stop = stop
         self._methods = {
             'evaluate': self._evaluate,
             'recall': self._recall,
-            'globals': self._globals,
             'inspect': self._inspect,
-            'more': self._more,
+            **{name: self._looker(*look) for name, look in LOOKS.items()},
             'interrupt': self._interrupt,
             'status': self._status,
             'stop': self._stop_kernel,
@@ -47,65 +48,53 @@ class Service:
             raise Fail('fault', '%s failed with %s: %s' % (method, type(error).__name__, error)) from None
 
     def _evaluate(self, served, params):
-        call, source = _text(params, 'call'), _text(params, 'source')
-        file, line = params.get('file'), params.get('line')
-        if file is not None:
-            file = _text(params, 'file')
-        if line is not None:
-            line = _count(params, 'line', 1, LONGEST_LINE)
-        self._evaluator.evaluate(served, call, source, (file, line))
+        self._evaluator.evaluate(served, text(params, 'call'), text(params, 'who'), work_of(params))
 
     def _recall(self, served, params):
-        self._evaluator.recall(served, _text(params, 'call'))
+        self._evaluator.recall(served, text(params, 'call'))
 
     def _interrupt(self, served, params):
-        self._evaluator.interrupt(_text(params, 'call'), served.result)
+        self._evaluator.interrupt(text(params, 'call'), served.result)
 
     def _status(self, served, params):
         served.result(self._evaluator.status())
 
     def _stop_kernel(self, served, params):
+        if self._stop is None:
+            raise Fail('not_owned', 'this program is not the daemon\'s to end; it only listens to it')
         served.result(None)
         self._stop()
 
-    def _globals(self, served, params):
-        query = {
-            'modules': _flag(params, 'modules'),
-            'limit': _count(params, 'limit', 0),
-        }
-        for name in ('after', 'filter'):
-            if params.get(name) is not None:
-                query[name] = _text(params, name)
-        self._look(served, params, lambda: looking.globals_page(self._namespace, query))
+    def _looker(self, readers, answer):
+        def look(served, params):
+            wanted = query(readers, params)
+            self._look(served, params, lambda: answer(self._image, wanted))
 
-    def _more(self, served, params):
-        query = {
-            'handle': _text(params, 'handle'),
-            'from': _count(params, 'from', 0),
-            'count': _count(params, 'count', 0),
-        }
-        self._look(served, params, lambda: looking.more(self._handles, query))
+        return look
 
     def _inspect(self, served, params):
-        expr = _text(params, 'expr')
-        if not _flag(params, 'evaluate'):
-            self._look(served, params, lambda: looking.inspect_static(self._namespace, expr, self._handles))
+        expr = text(params, 'expr')
+        if not flag(params, 'evaluate'):
+            image = self._image
+            self._look(served, params, lambda: looking.inspect_static(image.namespace, expr, image.handles))
             return
         done = self._deadline(served, params)
+        deadline_ms = count(params, 'deadline_ms', 1)
 
-        def probe():
-            self._answer(served, done, lambda: self._inspect_evaluated(expr, _count(params, 'deadline_ms', 1)))
-
-        if not self._evaluator.probe(probe):
+        def busy():
             status = self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0}
             done()
             served.result({'type': 'busy', **status})
 
+        self._evaluator.probe(
+            lambda: self._reply(served, done, lambda: self._inspect_evaluated(expr, deadline_ms)), busy
+        )
+
     def _inspect_evaluated(self, expr, deadline_ms):
-        guard = self._interrupts.guard
+        guard, image = self._interrupts.guard, self._image
         try:
             with guard(deadline_ms / 1000):
-                return looking.inspect_evaluated(self._namespace, expr, self._handles, self._evaluator.value, guard)
+                return looking.inspect_evaluated(image.namespace, expr, image.handles, self._evaluator.value, guard)
         except DeadlineExceeded:
             return {'type': 'timed_out', 'deadline_ms': deadline_ms}
         except BaseException as error:
@@ -113,45 +102,26 @@ class Service:
 
     def _look(self, served, params, look):
         done = self._deadline(served, params)
-        self._workers.do(lambda: self._answer(served, done, look))
+        self._workers.do(lambda: self._reply(served, done, look)())
 
     def _deadline(self, served, params):
         """Answers ``timed_out`` when the deadline of a look is over. Returns a function that calls it off."""
-        deadline_ms = _count(params, 'deadline_ms', 1)
+        deadline_ms = count(params, 'deadline_ms', 1)
         late = {'type': 'timed_out', 'deadline_ms': deadline_ms}
         return self._clock.after(deadline_ms / 1000, lambda: served.result(late))
 
-    def _answer(self, served, done, look):
+    def _reply(self, served, done, look):
+        """Looks, and returns what answers the call with that."""
         try:
             result = look()
         except Exception as error:
             report_fault('a look')
+            answer, said = served.fail, ('fault', 'looking failed with %s: %s' % (type(error).__name__, error))
+        else:
+            answer, said = served.result, (result,)
+
+        def reply():
             done()
-            served.fail('fault', 'looking failed with %s: %s' % (type(error).__name__, error))
-            return
-        done()
-        served.result(result)
+            answer(*said)
 
-
-def _text(params, name):
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise Fail('invalid_params', '%s must be a text' % name)
-    return value
-
-
-def _flag(params, name):
-    value = params.get(name)
-    if not isinstance(value, bool):
-        raise Fail('invalid_params', '%s must be true or false' % name)
-    return value
-
-
-def _count(params, name, least, most=None):
-    value = params.get(name)
-    # A float is what a codec may make of a whole number.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if type(value) is not int or value < least or (most is not None and value > most):
-        raise Fail('invalid_params', '%s must be a whole number, %d or more' % (name, least))
-    return value
+        return reply

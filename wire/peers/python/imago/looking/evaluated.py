@@ -87,7 +87,8 @@ def _with_error(static, name, because):
 
 
 def _size(value, static, ask):
-    if exactly_built_in(value) or class_lookup(type(value), "__len__") is None or is_class(value):
+    measured = static is not None and "shape" in static
+    if measured or exactly_built_in(value) or class_lookup(type(value), "__len__") is None or is_class(value):
         return static
     length = countable(ask(lambda: len(value)))
     return None if length is None else {**(static or {}), "len": length}

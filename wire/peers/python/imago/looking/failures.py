@@ -2,6 +2,7 @@
 
 from types import TracebackType
 
+from imago.looking.codes import file_of, name_of
 from imago.looking.fields import (
     ABSENT,
     class_lookup,
@@ -78,8 +79,8 @@ def _traceback(error, kind, message):
     if seen > len(places):
         lines.append(f"  … {seen - len(places)} outer frames")
     for code, number in places:
-        file = cut(plain(code.co_filename) or "?", NAME_MAX_CHARS)
-        name = cut(plain(code.co_name) or "?", NAME_MAX_CHARS)
+        file = cut(file_of(code), NAME_MAX_CHARS)
+        name = cut(name_of(code), NAME_MAX_CHARS)
         lines.append(f'  File "{file}", line {number}, in {name}')
         source = source_line(code, number)
         if source is not None:

@@ -25,7 +25,10 @@ _dict_of = type.__dict__["__dict__"].__get__
 _flags_of = type.__dict__["__flags__"].__get__
 
 _MADE_BY_A_CLASS_STATEMENT = 1 << 9
+_IMMUTABLE = 1 << 8
 _ATTEMPTS = 8
+# Of what is read in one go, and only disturbed where the collector of garbage steps in.
+_ATTEMPTS_AT_ONCE = 64
 
 
 def inherits(obj, kinds):
@@ -61,9 +64,9 @@ def cut(text, limit):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def steadily(read):
+def steadily(read, attempts=_ATTEMPTS):
     """`read()`, again if another thread changed what was being walked. Gives up with the RuntimeError in the end."""
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(attempts - 1):
         try:
             return read()
         except RuntimeError:
@@ -73,7 +76,7 @@ def steadily(read):
 
 def entries(mapping):
     """The pairs of a dict, or of an instance of a subclass as the dict underneath stores them."""
-    return steadily(lambda: list(dict.items(mapping)))
+    return steadily(lambda: list(dict.items(mapping)), _ATTEMPTS_AT_ONCE)
 
 
 def stored(mapping, name):
@@ -89,10 +92,28 @@ def stored(mapping, name):
         return steadily(walk)
     except RuntimeError:
         # Changed too often to be walked. Taking all of it at once is dear, but nothing comes between.
-        for key, value in list(dict.items(mapping)):
+        for key, value in entries(mapping):
             if type(key) is str and key == name:
                 return value
         return ABSENT
+
+
+class Lookups:
+    """Many lookups of texts in dicts whose other keys may be hostile: each dict is gone over once.
+
+    For the length of one look; what a dict has come to store meanwhile is not seen.
+    """
+
+    def __init__(self):
+        self._read = {}
+
+    def stored(self, mapping, name):
+        """The same as `stored`."""
+        known = self._read.get(id(mapping))
+        if known is None:
+            names = {key: value for key, value in entries(mapping) if type(key) is str}
+            known = self._read[id(mapping)] = (mapping, names)
+        return known[1].get(name, ABSENT)
 
 
 # Classes
@@ -104,8 +125,9 @@ def mro(cls):
 
 
 def class_entries(cls):
-    """The pairs that one class stores itself, those of its bases left out."""
-    return steadily(lambda: list(_dict_of(cls).items()))
+    """The pairs that one class stores itself, those of its bases left out; none of a compiled one that is not ready."""
+    own = _dict_of(cls)
+    return [] if own is None else steadily(lambda: list(own.items()))
 
 
 def class_entry(cls, name):
@@ -128,6 +150,12 @@ def class_lookup(cls, name):
 def made_by_statement(cls):
     """Whether the class was made while the program ran, rather than compiled into the interpreter."""
     return bool(_flags_of(cls) & _MADE_BY_A_CLASS_STATEMENT)
+
+
+def is_compiled(cls):
+    """Whether a class is compiled for sure: since 3.10 such a class may be made at run time, but cannot be changed."""
+    flags = _flags_of(cls)
+    return not flags & _MADE_BY_A_CLASS_STATEMENT or bool(flags & _IMMUTABLE)
 
 
 def class_name(cls):

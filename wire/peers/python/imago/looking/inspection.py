@@ -2,6 +2,7 @@
 
 import time
 
+from imago.looking.adapted import measure_of
 from imago.looking.deadline import DeadlineExceeded
 from imago.looking.evaluated import evaluated_sections, evaluated_value
 from imago.looking.failures import describe_error, exception_section
@@ -21,7 +22,6 @@ from imago.looking.sections import (
     members_section,
     repr_section,
     sample_section,
-    size_section,
 )
 from imago.looking.shown import is_worth_a_handle
 
@@ -66,7 +66,7 @@ def static_sections(value, remark, handles):
     answer = {"type": type_facts(value), "kind": kind, "read": "static"}
     sections = [
         ("repr", lambda: repr_section(value, remark, handles)),
-        ("size", lambda: size_section(value)),
+        ("size", lambda: measure_of(value)),
         ("sample", lambda: sample_section(value, handles)),
         ("members", lambda: None if kind in _SCALARS else members_section(value)),
         ("doc", lambda: doc_section(value, kind, handles)),

@@ -11,6 +11,7 @@ from types import (
     ModuleType,
 )
 
+from imago.looking.adapters import kind_by_adapter
 from imago.looking.contents import storage_of
 from imago.looking.fields import (
     class_lookup,
@@ -47,6 +48,9 @@ def kind_of(value):
         return "class"
     if inherits(value, ModuleType):
         return "module"
+    kind = kind_by_adapter(value)
+    if kind is not None:
+        return kind
     for base, kind in _BY_BASE:
         if inherits(value, base):
             return kind

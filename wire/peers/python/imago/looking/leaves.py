@@ -24,6 +24,7 @@ from types import (
     WrapperDescriptorType,
 )
 
+from imago.looking.adapters.moments import zone_text
 from imago.looking.contents import range_parts
 from imago.looking.fields import (
     ABSENT,
@@ -97,6 +98,11 @@ def bytes_text(value, room):
     return head if length <= room else f"{head}… +{length - room}"
 
 
+def own_name(namespace):
+    """What the module of a namespace calls itself; `__main__` for a namespace that is no module's."""
+    return plain(stored(namespace, "__name__")) or "__main__"
+
+
 def module_name(module):
     own = instance_dict(module)
     name = ABSENT if own is None else stored(own, "__name__")
@@ -162,7 +168,9 @@ def _moment_text(value, room):
         return bare
     if zone is datetime.timezone.utc:
         return f"{bare[:-1]}, tzinfo=datetime.timezone.utc)"
-    return f"{bare[:-1]}, tzinfo=<{class_label(type(zone))}>)"
+    text = zone_text(zone)
+    named = text if text.startswith("<") else f"<{class_label(type(zone))} {text}>"
+    return f"{bare[:-1]}, tzinfo={named})"
 
 
 def _code_text(code, _room):

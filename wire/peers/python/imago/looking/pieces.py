@@ -1,7 +1,8 @@
 """The next part of something that was cut, by its handle. Runs no user code."""
 
 from imago.handles import StaleHandle
-from imago.looking.contents import countable, storage_of
+from imago.looking.adapted import items_of, static_card
+from imago.looking.contents import countable
 from imago.looking.fields import clean, inherits, plain
 from imago.looking.limits import KEPT_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS
 from imago.looking.outcomes import found, stale_handle
@@ -25,9 +26,9 @@ def more(handles, query):
     if entry.kind == "doc":
         return found(_text(whole_doc(entry.value), start, count, whole=True))
     if entry.kind == "repr":
-        text, truncated = static_repr(entry.value, KEPT_MAX_CHARS)
+        text, truncated = static_card(entry.value, KEPT_MAX_CHARS)
         return found(_text(text, start, count, whole=not truncated))
-    storage = storage_of(entry.value)
+    storage = items_of(entry.value)
     if storage is not None:
         return found(_items(entry.value, storage, start, count))
     if inherits(entry.value, str):

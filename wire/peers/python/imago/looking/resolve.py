@@ -22,24 +22,33 @@ def resolve(namespace, source, handles):
     Raises `Unresolved`, which carries the answer, if there is no such value or only running code could find it.
     """
     path = parse(source)
+    here, text = rooted(namespace, path, handles)
+    for step in path.steps:
+        here, text = stepped(here, text, step)
+    return here
+
+
+def rooted(namespace, path, handles):
+    """`(Attribute, text)` of the root of a path. Raises `Unresolved`."""
     kind, root = path.root
     if kind == "name":
-        here, text = Attribute(_global(namespace, root)), root
-    elif kind == "handle":
-        here, text = Attribute(kept(handles, root)), root
-    else:
-        here, text = Attribute(root), static_text(root, _TEXT)
-    for what, step in path.steps:
-        if what == "attribute":
-            text = _tail(f"{text}.{step}")
-            here = read_attribute(here.value, step, text)
-        elif what == "item":
-            whole, text = text, _tail(f"{text}[{static_text(step, 60)}]")
-            here = Attribute(_item(here.value, step, whole, text))
-        else:
-            text = _tail(f"{text}[…:…]")
-            here = Attribute(_sliced(here.value, step, text))
-    return here
+        return Attribute(_global(namespace, root)), root
+    if kind == "handle":
+        return Attribute(kept(handles, root)), root
+    return Attribute(root), static_text(root, _TEXT)
+
+
+def stepped(here, text, step):
+    """`(Attribute, text)` one step of a path further than `here`, which `text` spells. Raises `Unresolved`."""
+    what, which = step
+    if what == "attribute":
+        text = _tail(f"{text}.{which}")
+        return read_attribute(here.value, which, text), text
+    if what == "item":
+        whole, text = text, _tail(f"{text}[{static_text(which, 60)}]")
+        return Attribute(_item(here.value, which, whole, text)), text
+    text = _tail(f"{text}[…:…]")
+    return Attribute(_sliced(here.value, which, text)), text
 
 
 def _tail(text):

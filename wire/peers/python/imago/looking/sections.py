@@ -1,18 +1,21 @@
 """The sections of a look that are read from stored fields. Each is computed alone, and fails alone."""
 
-import sys
 from heapq import nsmallest
 from types import (
     BuiltinFunctionType,
+    ClassMethodDescriptorType,
     FunctionType,
     GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
     WrapperDescriptorType,
 )
 
-from imago.looking.contents import countable, length_of, storage_of
+from imago.looking.adapted import items_of, static_card
+from imago.looking.codes import file_of
+from imago.looking.contents import countable
 from imago.looking.fields import (
     ABSENT,
     class_entries,
@@ -44,17 +47,19 @@ from imago.looking.limits import (
 )
 from imago.looking.signatures import called_function, signature_of
 from imago.looking.source import class_line, code_place, preview_at, preview_of_code
-from imago.looking.statictext import static_repr, static_text
+from imago.looking.statictext import static_text
 
-_LOADED = sys.modules
 _qualname_of = type.__dict__["__qualname__"].__get__
+_WRITTEN_BY_A_PROGRAM = ("<string>", "<attrs generated")
+_METHODS_DEEP = 32
 _SCALARS = ("none", "bool", "number", "string", "bytes")
 _BUILT_IN_FUNCTIONS = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
+_DOCUMENTED = (*_BUILT_IN_FUNCTIONS, ClassMethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, property)
 
 
 def repr_section(value, remark, handles):
     """The static text, followed by where the value is stored if that is not where it was looked for."""
-    text, truncated = static_repr(value, REPR_MAX_CHARS)
+    text, truncated = static_card(value, REPR_MAX_CHARS)
     section = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
     if remark is not None:
         section["text"] = cut(f"{text} {remark}", REPR_MAX_CHARS + 400)
@@ -64,31 +69,9 @@ def repr_section(value, remark, handles):
     return section
 
 
-def size_section(value):
-    """`{len}` or `{shape}` of what a built-in class measures; None for anything else."""
-    shape = array_shape(value)
-    if shape is not None:
-        return {"shape": shape}
-    length = countable(length_of(value))
-    return None if length is None else {"len": length}
-
-
-def array_shape(value):
-    """The shape of an exact numpy array, read by the array's own class; None for anything else."""
-    cls = type(value)
-    if class_name(cls) != "ndarray" or class_module(cls) != "numpy":
-        return None
-    numpy = stored(_LOADED, "numpy")
-    own = None if numpy is ABSENT else instance_dict(numpy)
-    if own is None or stored(own, "ndarray") is not cls:
-        return None
-    shape = class_entry(cls, "shape")
-    return [int(extent) for extent in shape.__get__(value)] if type(shape) is GetSetDescriptorType else None
-
-
 def sample_section(value, handles):
     """The first items of a container; None for what is none."""
-    storage = storage_of(value)
+    storage = items_of(value)
     if storage is None:
         return None
     total = storage.length(value)
@@ -175,27 +158,29 @@ def doc_section(value, kind, handles):
 
 def stored_doc(value):
     """The doc string that is stored for one value itself, or None."""
+    for _ in range(_METHODS_DEEP):
+        if type(value) is not MethodType:
+            break
+        value = value.__func__
     if is_class(value):
         if made_by_statement(value):
             return plain(class_entry(value, "__doc__"))
         return plain(type.__dict__["__doc__"].__get__(value))
-    if type(value) is FunctionType or exactly(value, _BUILT_IN_FUNCTIONS) or type(value) is property:
+    if type(value) is FunctionType or exactly(value, _DOCUMENTED):
         return plain(value.__doc__)
-    if type(value) is MethodType:
-        return stored_doc(value.__func__)
     own = instance_dict(value)
     return None if own is None else plain(stored(own, "__doc__"))
 
 
 def whole_doc(value):
     """The stored doc string of a value for reading on, its indentation taken off, as far as is kept of a text."""
-    return clean(_dedented((stored_doc(value) or "")[:KEPT_MAX_CHARS]))
+    return clean(dedented((stored_doc(value) or "")[:KEPT_MAX_CHARS]))
 
 
 def doc_text(text):
     """A doc string as the contract's `Text`, with its indentation taken off."""
     whole = text[: 4 * DOC_MAX_CHARS]
-    shown = clean(_dedented(whole))
+    shown = clean(dedented(whole))
     truncated = len(shown) > DOC_MAX_CHARS or len(whole) < len(text)
     return {
         "text": shown[:DOC_MAX_CHARS],
@@ -204,7 +189,7 @@ def doc_text(text):
     }
 
 
-def _dedented(text):
+def dedented(text):
     lines = text.expandtabs().splitlines()
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     margin = min(margins, default=0)
@@ -225,7 +210,7 @@ def callable_section(value):
         place = (None, None, None, False) if called is None else _code_place(called.__code__)
     file, line, preview, truncated = place
     doc = stored_doc(function)
-    summary = None if doc is None else clean(_dedented(doc[:2000])).partition("\n")[0][:200]
+    summary = None if doc is None else clean(dedented(doc[:2000])).partition("\n")[0][:200]
     return {
         "module": _module_of(function),
         "signature": signature_of(value),
@@ -262,7 +247,9 @@ def _class_place(cls):
     codes = [
         item.__code__
         for _, item in class_entries(cls)
-        if type(item) is FunctionType and (plain(item.__qualname__) or "").startswith(prefix)
+        if type(item) is FunctionType
+        and (plain(item.__qualname__) or "").startswith(prefix)
+        and _is_of_module(item, class_module(cls))
     ]
     if not codes:
         return None, None, None, False
@@ -273,3 +260,11 @@ def _class_place(cls):
         return (None if file is None else clean(file)), None, None, False
     preview, truncated = preview_at(code, line)
     return clean(file), line, preview, truncated
+
+
+def _is_of_module(function, module):
+    """Whether a function may stand in a class statement of that module, rather than being made by a decorator."""
+    if file_of(function.__code__).startswith(_WRITTEN_BY_A_PROGRAM):
+        return False
+    name = stored(function.__globals__, "__name__")
+    return name is ABSENT or module is None or plain(name) == module

@@ -5,13 +5,13 @@ printers of user classes are called, in a guarded stretch of time; where one fai
 instead, and the text says so. A result is never lost to its printer.
 """
 
-from imago.looking.contents import countable, exactly_built_in, length_of, storage_of
+from imago.looking.adapted import preview_of
+from imago.looking.contents import exactly_built_in, length_of, storage_of
 from imago.looking.deadline import DeadlineExceeded
 from imago.looking.failures import describe_error
 from imago.looking.fields import class_label, clean, exactly, plain, type_facts
 from imago.looking.kinds import kind_of
 from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SHOWN_SECONDS
-from imago.looking.sections import array_shape
 from imago.looking.statictext import static_repr, static_text
 
 _DEEPEST = 50
@@ -19,11 +19,15 @@ _PRINTED_AS_WHOLE = 200_000
 """Bits of the largest int that is written out in decimal, which nothing can interrupt."""
 _SCALARS = ("none", "bool", "number")
 _LONG_TEXT = 200
+_SCALAR_FACTS = {type(one): type_facts(one) for one in (None, True, 0, 0.0, "")}
 
 
 def show(value, handles, guard):
     """The contract's `Shown` of a value. Its printer runs under `guard`; whatever that does, there is an answer."""
     handles.let_go()
+    quick = _quick(value)
+    if quick is not None and len(quick) <= _LONG_TEXT:
+        return {"repr": _whole(quick), "type": _SCALAR_FACTS[type(value)]}
     text = printed(value, handles, guard, SHOWN_SECONDS)
     shown = {"repr": text, "type": type_facts(value)}
     if is_worth_a_handle(value):
@@ -45,20 +49,11 @@ def is_worth_a_handle(value):
     return length is None or length > 0
 
 
-def preview_of(value):
-    """`list, len 10000000`, or `ndarray, shape (3, 2)`; None for what has no size."""
-    shape = array_shape(value)
-    if shape is not None:
-        return f"{class_label(type(value))}, shape {tuple(shape)}"
-    length = countable(length_of(value))
-    return None if length is None else f"{class_label(type(value))}, len {length}"
-
-
 def printed(value, handles, guard, seconds):
     """The contract's `Text` of what the value's own printer says, with a handle for what did not fit."""
     quick = _quick(value)
     if quick is not None:
-        return {"text": quick, "truncated": False, "original_len": len(quick)}
+        return _whole(quick)
     page = _Printout(KEPT_MAX_CHARS)
     try:
         with guard(seconds):
@@ -90,6 +85,10 @@ def fallback(value, error):
         "original_len": None if truncated else len(text),
         "error": error,
     }
+
+
+def _whole(text):
+    return {"text": text, "truncated": False, "original_len": len(text)}
 
 
 def _quick(value):

@@ -1,33 +1,21 @@
-"""The source of a piece of code: what it was compiled from, where that was an evaluation, or else what the line cache
-or the file that the code names holds.
+"""The first lines of a piece of code, for a preview, and single lines for tracebacks."""
 
-The line cache is read, never filled: filling it may call a loader that the program brought. Only regular files are
-opened.
-"""
-
-import inspect
-import linecache
 import re
-import tokenize
-from io import TextIOWrapper, open_code
 from itertools import islice
-from os import stat
-from stat import S_ISREG
 
 from imago import sources
-from imago.looking.fields import ABSENT, clean, plain, stored
+from imago.looking.codes import shown_file
+from imago.looking.fields import clean, plain
+from imago.looking.lexing import CLOSE, COMMENT, NAME, NEWLINE, OPEN, tokens
 from imago.looking.limits import SOURCE_PREVIEW_MAX_CHARS
+from imago.looking.texts import cached_lines, file_lines
 
-_FILE_MAX_BYTES = 8 * 1024 * 1024
 _BLOCK_MAX_LINES = 200
-_DECLARED = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
-_LATIN = (b"latin-1", b"latin1", b"iso-8859-1", b"iso8859-1", b"l1")
 
 
 def code_place(code):
     """`(file, line)` of a code object; the line counts from 1."""
-    file = plain(code.co_filename)
-    return (None if file is None else clean(file)), code.co_firstlineno
+    return shown_file(code), code.co_firstlineno
 
 
 def source_line(code, number):
@@ -46,7 +34,7 @@ def preview_at(code, first):
     lines = _lines(code, first, _BLOCK_MAX_LINES)
     if not lines:
         return None, False
-    text = clean("".join(_block(_as_many_as_fit(lines))).rstrip("\n"))
+    text = clean(block(_as_many_as_fit(lines)).rstrip("\n"))
     return text[:SOURCE_PREVIEW_MAX_CHARS], len(text) > SOURCE_PREVIEW_MAX_CHARS
 
 
@@ -72,11 +60,37 @@ def _as_many_as_fit(lines):
     return taken
 
 
-def _block(lines):
-    try:
-        return inspect.getblock(lines)
-    except (SyntaxError, tokenize.TokenError, ValueError):
-        return lines  # The block, or a text within it, goes on past the lines that fit.
+def block(lines):
+    """The text of the definition that begins with the first of `lines`; all of it if it goes on past their end."""
+    text = "".join(lines)
+    fresh, headed, depth, margin, end = True, False, 0, 0, len(text)
+    for kind, start, stop in tokens(text):
+        if kind == NEWLINE:
+            if depth == 0 and not fresh:
+                fresh = True
+                if headed == "alone":
+                    break
+            continue
+        if fresh and depth == 0:
+            column = start - (text.rfind("\n", 0, start) + 1)
+            if headed and column <= margin:
+                break
+            if kind == COMMENT:
+                end = stop
+                continue
+            fresh = False
+            if not headed:
+                word = text[start:stop]
+                margin = column
+                if word != "@":
+                    headed = "block" if kind == NAME and word in ("def", "class", "async") else "alone"
+        if kind == OPEN:
+            depth += 1
+        elif kind == CLOSE and depth:
+            depth -= 1
+        end = stop
+    ended = text.find("\n", end)
+    return text if ended < 0 else text[: ended + 1]
 
 
 def _lines(code, first, count):
@@ -87,26 +101,7 @@ def _lines(code, first, count):
     file = plain(code.co_filename)
     if file is None or first < 1:
         return None
-    cached = stored(linecache.cache, file)
-    if type(cached) is tuple and len(cached) == 4 and type(cached[2]) is list:
-        lines = cached[2][first - 1 : first - 1 + count]
-        return lines if all(type(line) is str for line in lines) else None
-    if cached is not ABSENT or file.startswith("<"):
-        return None
-    try:
-        facts = stat(file)
-        if not S_ISREG(facts.st_mode) or facts.st_size > _FILE_MAX_BYTES:
-            return None
-        with open_code(file) as stream:
-            head = stream.read(1000)
-            stream.seek(0)
-            with TextIOWrapper(stream, _encoding(head), errors="replace") as text:
-                return list(islice(text, first - 1, first - 1 + count))
-    except (OSError, ValueError):
-        return None
-
-
-def _encoding(head):
-    """Any other encoding would be asked of the codecs that the program may have registered."""
-    declared = _DECLARED.match(head)
-    return "latin-1" if declared is not None and declared.group(1).lower() in _LATIN else "utf-8-sig"
+    cached = cached_lines(file)
+    if cached is not None:
+        return cached[1][first - 1 : first - 1 + count]
+    return file_lines(file, lambda text: list(islice(text, first - 1, first - 1 + count)))

@@ -4,6 +4,7 @@ Built-in values look as Python prints them. Anything else is shown by its type a
 `<app.Order id=7, items=[…3]>`: never by its own printer, which is code.
 """
 
+from imago.looking.adapters import seen
 from imago.looking.contents import exactly_built_in, storage_of
 from imago.looking.familiar import familiar_text
 from imago.looking.fields import (
@@ -69,6 +70,10 @@ class _Page:
         storage = storage_of(value)
         if storage is not None and exactly_built_in(value):
             self.container(value, storage, depth)
+            return
+        adapted = seen(value)
+        if adapted is not None:
+            self.adapted(value, adapted, depth)
         else:
             self.instance(value, storage, depth)
 
@@ -103,6 +108,31 @@ class _Page:
     def elided(self, storage, length):
         self.truncated = True
         self.write(f"{storage.opening}…{length}{storage.closing}")
+
+    def adapted(self, value, seen, depth):
+        """`<numpy.ndarray shape (3,), dtype int64 [1, 2, 3]>`: what an adapter says, then items, then fields."""
+        if seen.text is not None:
+            self.write(seen.text)
+            return
+        if seen.label is None:
+            self.container(value, seen.storage, depth)
+            return
+        self.write(f"<{seen.label}")
+        if id(value) in self.path:
+            self.write(" ...>")
+            return
+        self.write(f" {seen.head}" if seen.head else "")
+        if depth >= _DEEPEST:
+            self.truncated = True
+            self.write(" …>")
+            return
+        if seen.storage is not None:
+            self.write(" ")
+            self.container(value, seen.storage, depth)
+        self.path.append(id(value))
+        self.fields(seen.fields)
+        self.path.pop()
+        self.write(">")
 
     def instance(self, value, storage, depth):
         """`<app.Order id=7, items=[…3]>`; what a subclass of a built-in class holds comes before its fields."""
@@ -164,8 +194,19 @@ class _Page:
             else:
                 self.container(value, storage, _DEEPEST)
             return
+        adapted = seen(value)
+        if adapted is not None:
+            self.adapted_field(adapted)
+            return
         self.truncated = True
         self.write(f"<{class_label(type(value))} …>")
+
+    def adapted_field(self, seen):
+        if seen.text is not None:
+            self.write(cut(seen.text, 2 * _FIELD_ROOM))
+            return
+        self.truncated = True
+        self.write(cut(f"<{seen.label} {seen.head or '…'}", 2 * _FIELD_ROOM) + ">")
 
 
 def _args_of(error):

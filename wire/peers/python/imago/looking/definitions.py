@@ -1,0 +1,138 @@
+"""The look `definition`: the source of one name, where it stands, and whether it is what runs."""
+
+import ast
+from functools import partial
+from types import FunctionType
+
+from imago.looking.classplaces import module_file
+from imago.looking.codes import name_of
+from imago.looking.contexts import contexts_of
+from imago.looking.fields import class_label, clean, instance_dict, plain, read_member
+from imago.looking.limits import KEPT_MAX_CHARS, SIGNATURE_MAX_CHARS
+from imago.looking.locating import Located, locate_function
+from imago.looking.namekinds import kind_of_name
+from imago.looking.naming import named
+from imago.looking.outcomes import Unresolved, found
+from imago.looking.standing import place_of
+from imago.looking.statements import outline
+from imago.looking.statictext import static_text
+from imago.looking.texts import written_in
+from imago.looking.unwrapping import partial_parts, unwrapped
+
+_LONGEST = 1_000_000
+
+
+def definition(image, query):
+    """A `Looked<Definition>`. Runs no user code, and imports nothing."""
+    try:
+        name = named(image.namespace, query["name"], image.handles)
+    except Unresolved as unresolved:
+        return unresolved.looked
+    inside, wrappers = unwrapped(name.value)
+    place, qualified = place_of(image.namespace, name, inside)
+    answer = {
+        "name": clean(name.asked),
+        "qualified": clean(qualified),
+        "kind": kind_of_name(name.value, name.name, name.held == "class"),
+        "language": "python",
+        "source": None,
+        "because": None,
+        "file": place.file,
+        "line": place.first,
+        "end_line": None,
+        "origin": place.origin,
+        "current": place.current,
+        "wrappers": wrappers,
+        "notes": _notes(name, inside, place),
+    }
+    if isinstance(place, Located):
+        limit = max(1, min(query.get("max_length", 10_000), _LONGEST))
+        answer.update(source=_cut(place.text.rstrip("\n"), limit, image.handles), end_line=place.last)
+    else:
+        answer["because"] = clean(place.because)
+    if query.get("contexts"):
+        answer["contexts"] = contexts_of(inside)
+    return found(answer)
+
+
+def _cut(text, limit, handles):
+    """The contract's `Text` of a source, with a handle for what was cut."""
+    whole = clean(text)
+    answer = {"text": whole[:limit], "truncated": len(whole) > limit, "original_len": len(whole)}
+    if answer["truncated"]:
+        answer["handle"] = handles.keep_text(whole[:KEPT_MAX_CHARS])
+    return answer
+
+
+def _notes(name, inside, place):
+    notes = list(getattr(place, "notes", ()))
+    if type(name.value) is property:
+        notes += _accessors(name.value)
+    notes += _partial(name.value)
+    if type(inside) is FunctionType and isinstance(place, Located):
+        notes += _overloads(place)
+        notes += _replaced(name, inside)
+    if name.held in ("top", "module", "instance", "class") and _is_plain(name, inside):
+        notes.append(f"It holds an instance of {class_label(type(name.value))}.")
+    return [clean(note) for note in notes]
+
+
+def _is_plain(name, inside):
+    return kind_of_name(name.value, name.name, name.held == "class") in ("variable", "constant")
+
+
+def _accessors(value):
+    """Where the setter and the deleter of a property stand."""
+    for word, slot in (("setter", "fset"), ("deleter", "fdel")):
+        function = read_member(property.__dict__[slot], value)
+        function = unwrapped(function)[0]
+        if type(function) is FunctionType:
+            place = locate_function(function)
+            where = "" if place.file is None else f", on line {place.first} of {place.file}"
+            yield f"It has a {word}{where}."
+
+
+def _partial(value):
+    if type(value) is not partial:
+        return
+    _, arguments, keywords = partial_parts(value)
+    given = [static_text(one, 60) for one in arguments]
+    given += [f"{key}={static_text(one, 60)}" for key, one in dict.items(keywords) if type(key) is str]
+    yield f"The partial application gives it ({', '.join(given)})"[:SIGNATURE_MAX_CHARS] + "."
+
+
+def _overloads(place):
+    """The declarations of the same function for a type checker that stand before it."""
+    if place.definition is None:
+        return
+    same = outline(place.written.text).called(place.definition.qualified)
+    lines = [one.first + place.written.first - 1 for one in same if _is_overload(one.node)]
+    if lines:
+        yield f"It is overloaded: the declarations stand on line{'s' if len(lines) > 1 else ''} {_listed(lines)}."
+
+
+def _is_overload(node):
+    for decorator in getattr(node, "decorator_list", ()):
+        if getattr(decorator, "id", getattr(decorator, "attr", None)) == "overload":
+            return True
+    return False
+
+
+def _replaced(name, function):
+    """A definition of the very name in the module that holds it, if a decorator has put something else there."""
+    if name.held != "module" or name_of(function.__code__) in (name.name, "<lambda>"):
+        return
+    namespace = instance_dict(name.holder)
+    file = module_file(namespace)
+    for written in [] if file is None else written_in(file)[:1]:
+        for one in outline(written.text).called(name.name)[-1:]:
+            decorators = [ast.unparse(node)[:100] for node in getattr(one.node, "decorator_list", ())]
+            if decorators:
+                yield (
+                    f"Line {one.first} of {written.file} defines `{name.name}` under {', '.join(decorators)}; "
+                    "the name stands for what came of that."
+                )
+
+
+def _listed(lines):
+    return ", ".join(str(line) for line in lines[:8]) + (" …" if len(lines) > 8 else "")

@@ -1,0 +1,99 @@
+"""Frames as the contract has them: function, place, line of source, and a few locals shown from stored fields."""
+
+import os
+import sys
+from weakref import ref
+
+from imago.looking.codes import file_of, name_of, qualified_of
+from imago.looking.fields import cut, entries, type_name
+from imago.looking.limits import NAME_MAX_CHARS
+from imago.looking.source import source_line
+from imago.looking.statictext import static_text
+
+LOCALS = 20
+LOCAL_CHARS = 200
+SOURCE_CHARS = 400
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_LINES_KEPT = 4096
+_OPTIMIZED = 0x01
+_ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours, and that of who counts them.
+
+# By the id of a code object and a line: a weak reference to the code, and the text. What the code was compiled from
+# does not change, whatever becomes of its file.
+_lines = {}
+
+
+def is_ours(code):
+    return file_of(code).startswith(OURS)
+
+
+def library_file(code):
+    """The file of a code object relative to the standard library, with `/`; None for what is not in there."""
+    file = file_of(code)
+    if file.startswith(_LIBRARY):
+        inner = file[len(_LIBRARY) :].replace(os.sep, "/")
+        return None if inner.startswith("site-packages/") else inner
+    return file[8:-1].replace(".", "/") + ".py" if file.startswith("<frozen ") else None
+
+
+def line_of(code, line):
+    """One line of the source of a code object, or None. It is remembered: looks meet the same lines many times."""
+    if not line:
+        return None
+    key = (id(code), line)
+    known = _lines.get(key)
+    if known is None or known[0]() is not code:
+        if len(_lines) >= _LINES_KEPT:
+            _lines.clear()
+        text = source_line(code, line)
+        known = _lines[key] = (ref(code), None if text is None else cut(text, SOURCE_CHARS))
+    return known[1]
+
+
+def function_name(code):
+    return cut(qualified_of(code) or name_of(code), NAME_MAX_CHARS)
+
+
+def variables(frame):
+    """A function's variables by name, as a dict of our own. Those of a module are its globals, and are left out."""
+    if not frame.f_code.co_flags & _OPTIMIZED:
+        return {}
+    return _named(frame.f_locals)
+
+
+def _named(variables):
+    """Variables by name. Somebody may have put among them what is not called by a text, or by one that is code."""
+    pairs = entries(variables) if type(variables) is dict else list(variables.items())
+    return {name: value for name, value in pairs if type(name) is str}
+
+
+def suspended_variables(frame):
+    """The variables of a frame that no thread runs at the moment.
+
+    Before 3.13 the interpreter leaves a snapshot of them with the frame, which would keep objects alive that the
+    function lets go of later. It is emptied, unless somebody else holds it: the function itself may have called
+    `locals()`. Of a frame that runs it has to stay, since a tracer could be at work on it.
+    """
+    if sys.version_info >= (3, 13) or not frame.f_code.co_flags & _OPTIMIZED:
+        return variables(frame)
+    snapshot = frame.f_locals
+    names = _named(snapshot)
+    if frame.f_trace is None and sys.getrefcount(snapshot) == _ONLY_THE_FRAME:
+        snapshot.clear()
+    return names
+
+
+def shown_locals(names, most=LOCALS):
+    """`(locals, omitted)`: the contract's `Local` of the first variables, and how many were left out."""
+    shown = []
+    for name, value in names.items():
+        if len(shown) == most:
+            break
+        try:
+            row = {"type_name": type_name(value), "repr": static_text(value, LOCAL_CHARS)}
+        except Exception as error:
+            row = {"type_name": "object", "repr": f"<cannot be shown: {type_name(error)}>"}
+        shown.append({"name": cut(name, NAME_MAX_CHARS), **row})
+    return shown, len(names) - len(shown)

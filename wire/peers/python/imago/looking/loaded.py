@@ -1,0 +1,138 @@
+"""The modules that are loaded, whose they are, and what in them is their own. None is imported, and none is asked."""
+
+import os
+import sys
+from time import monotonic
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+from imago.looking.fields import (
+    ABSENT,
+    Lookups,
+    class_module,
+    class_name,
+    entries,
+    inherits,
+    instance_dict,
+    is_class,
+    plain,
+    stored,
+    type_name,
+)
+from imago.looking.limits import NEAREST_MAX_NAMES
+from imago.looking.nearest import nearest
+
+_STANDARD_LIBRARY = os.path.dirname(os.__file__).replace("\\", "/") + "/"
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_IMAGO = "imago"
+_ELSEWHERE_SECONDS = 0.25
+_ELSEWHERE_MOST = 2000
+
+
+def modules():
+    """`(name, module, namespace)` of each loaded module, under each name that it is loaded by."""
+    found = []
+    for name, module in entries(sys.modules):
+        if type(name) is str and inherits(module, ModuleType):
+            namespace = instance_dict(module)
+            if namespace is not None:
+                found.append((name, module, namespace))
+    return found
+
+
+def loaded_module(name):
+    """The module that is loaded by a name, or `ABSENT`."""
+    found = stored(sys.modules, name)
+    return found if inherits(found, ModuleType) else ABSENT
+
+
+def is_library(name, namespace):
+    """Whether a module came with Python or was installed, rather than being the program's own."""
+    file = plain(stored(namespace, "__file__"))
+    if file is None:
+        return name != "__main__" and type_name(stored(namespace, "__path__")) != "_NamespacePath"
+    file = file.replace("\\", "/")
+    return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
+
+
+def is_imago(name):
+    """Whether a module, by its name, is a part of Imago: its insides are nobody's answer."""
+    return type(name) is str and (name == _IMAGO or name.startswith(_IMAGO + "."))
+
+
+def programs_first(found):
+    """Modules in an order in which the program's own come before those of Python and of what is installed."""
+    libraries = [(is_library(name, namespace), name, (name, module, namespace)) for name, module, namespace in found]
+    libraries.sort(key=lambda one: one[:2])
+    return [one[2] for one in libraries]
+
+
+def home_of(value):
+    """The name of the module that a function or class says it was defined in; None for anything else."""
+    if is_class(value):
+        return class_module(value)
+    if type(value) is FunctionType or type(value) is BuiltinFunctionType:
+        return plain(value.__module__)
+    return None
+
+
+class Imports:
+    """Tells what modules have from each other, in the course of one look."""
+
+    def __init__(self):
+        self._lookups = Lookups()
+
+    def has(self, value, name, module):
+        """Whether `module`, a name, has `value` from another loaded module, which has it under the same name."""
+        if inherits(value, ModuleType):
+            return True
+        home = home_of(value)
+        if home is None or home == module:
+            return False
+        other = self._lookups.stored(sys.modules, home)
+        own = instance_dict(other) if inherits(other, ModuleType) else None
+        return own is not None and self._lookups.stored(own, _given_name(value) or name) is value
+
+
+def nearest_modules(name):
+    """Loaded modules with names like one that is not loaded, whole or in their last part; the program's own first."""
+    near, last = {}, name.rpartition(".")[2]
+    groups = [], []
+    for module, _, namespace in modules():
+        if not is_imago(module):
+            groups[is_library(module, namespace)].append(module)
+    for names in groups:
+        lasts = {}
+        for module in names:
+            lasts.setdefault(module.rpartition(".")[2], module)
+        near.update(dict.fromkeys([*nearest(name, names), *(lasts[one] for one in nearest(last, lasts))]))
+    return list(near)[:NEAREST_MAX_NAMES]
+
+
+def elsewhere(name):
+    """Dotted names in loaded modules whose last part is like `name`, each with whether a library has it."""
+    until = monotonic() + _ELSEWHERE_SECONDS
+    wanted, slack = name.casefold(), max(1, len(name) // 4)
+    groups, imports = ({}, {}), Imports()
+    for module, _, namespace in programs_first(modules()):
+        if monotonic() > until or sum(map(len, groups)) > _ELSEWHERE_MOST:
+            break
+        if is_imago(module):
+            continue
+        places = groups[is_library(module, namespace)]
+        for other, value in entries(namespace):
+            if type(other) is not str or other[:1] == "_" or abs(len(other) - len(wanted)) > slack:
+                continue
+            if other[:1].casefold() != wanted[:1] and other[-2:].casefold() != wanted[-2:]:
+                continue
+            if other not in places and not imports.has(value, other, module):
+                places[other] = other if module in ("builtins", "__main__") else f"{module}.{other}"
+        last = module.rpartition(".")[2]
+        if last not in places and abs(len(last) - len(wanted)) <= slack:
+            places[last] = module
+    programs, libraries = groups
+    found = {libraries[other]: True for other in nearest(name, libraries)}
+    return {**found, **{programs[other]: False for other in nearest(name, programs)}}
+
+
+def _given_name(value):
+    return class_name(value) if is_class(value) else plain(value.__name__)

@@ -1,0 +1,156 @@
+"""What stands inside of what a decorator has put around it, as far as that is stored.
+
+Seen through are the wrappers of `functools` and of the language itself, functions and objects that keep what they
+wrap as `__wrapped__` in their own dict, and functions that pass for another one which they hold in a closure.
+"""
+
+import functools
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType
+
+from imago.looking.codes import name_of, qualified_of, shown_file
+from imago.looking.fields import (
+    ABSENT,
+    class_qualified,
+    clean,
+    exactly,
+    inherits,
+    instance_dict,
+    is_class,
+    plain,
+    read_member,
+    stored,
+)
+from imago.looking.statements import outline
+from imago.looking.texts import written_for
+
+_MOST = 32
+_CACHED = type(functools.lru_cache(lambda: None))
+
+# Exact type -> the slot that holds what is inside, and what to call the wrapper.
+_BY_SLOT = (
+    (staticmethod, staticmethod.__dict__["__func__"], "staticmethod"),
+    (classmethod, classmethod.__dict__["__func__"], "classmethod"),
+    (property, property.__dict__["fget"], "property"),
+    (functools.partial, functools.partial.__dict__["func"], "functools.partial"),
+    (MethodType, MethodType.__dict__["__func__"], None),
+)
+_BY_FIELD = (
+    (functools.cached_property, "func", "functools.cached_property"),
+    (functools.partialmethod, "func", "functools.partialmethod"),
+    (functools.singledispatchmethod, "func", "functools.singledispatchmethod"),
+    (_CACHED, "__wrapped__", "functools.lru_cache"),
+)
+_WRAPPERS = tuple(kind for kind, *_ in _BY_SLOT + _BY_FIELD)
+
+
+def is_wrapper(value):
+    """Whether a value is one of Python's own wrappers, as classes store them."""
+    return exactly(value, _WRAPPERS)
+
+
+def unwrapped(value):
+    """`(inside, wrappers)`: the innermost thing, and `{name, file, line}` of each wrapper, outermost first."""
+    wrappers, seen = [], [value]
+    while len(seen) < _MOST:
+        found = _inside(value)
+        if found is None:
+            break
+        inside, wrapper = found
+        if any(inside is one for one in seen) or not _leads_on(inside):
+            break
+        if wrapper is not None:
+            wrappers.append(wrapper)
+        seen.append(inside)
+        value = inside
+    return value, wrappers
+
+
+def inside_of(value):
+    """What is right inside of a wrapper, or `ABSENT`."""
+    found = _inside(value)
+    return found[0] if found is not None and _leads_on(found[0]) else ABSENT
+
+
+def code_qualified(code, namespace=None):
+    """`outer.<locals>.inner` as the text has it that the code is from; None where that is not known."""
+    known = qualified_of(code)
+    if known is not None:
+        return known
+    for written in written_for(code, namespace):
+        found = outline(written.text).at(code.co_firstlineno - written.first + 1, name_of(code))
+        if found:
+            return found[0].qualified
+    return None
+
+
+def _inside(value):
+    """`(inside, wrapper)` one step further in, or None; the wrapper is None where it is none to speak of."""
+    kind = type(value)
+    for known, slot, name in _BY_SLOT:
+        if kind is known:
+            return read_member(slot, value), None if name is None else _wrapper(name)
+    for known, field, name in _BY_FIELD:
+        if kind is known:
+            own = instance_dict(value)
+            return (ABSENT if own is None else stored(own, field)), _wrapper(name)
+    if is_class(value) or not callable(value):
+        return None
+    own = instance_dict(value)
+    inside = ABSENT if own is None else stored(own, "__wrapped__")
+    if kind is FunctionType:
+        inside = _enclosed(value) if inside is ABSENT else inside
+        return None if inside is ABSENT else (inside, _function_wrapper(value))
+    if inside is ABSENT:
+        return None
+    return inside, _wrapper(class_qualified(kind))
+
+
+def _leads_on(value):
+    """Whether something is a thing that has a definition, or is wrapped around one."""
+    if exactly(value, (FunctionType, BuiltinFunctionType)) or is_wrapper(value) or is_class(value):
+        return True
+    return value is not ABSENT and _inside(value) is not None
+
+
+def _enclosed(function):
+    """What a function holds in its closure under its own qualified name, or `ABSENT`.
+
+    A decorator that copies names without `functools.wraps` leaves no other trace.
+    """
+    name = plain(function.__qualname__)
+    if name is None or name.rpartition(".")[2] == name_of(function.__code__):
+        return ABSENT
+    for cell in function.__closure__ or ():
+        if type(cell) is CellType:
+            try:
+                held = cell.cell_contents
+            except ValueError:
+                continue
+            if type(held) is FunctionType and held is not function and plain(held.__qualname__) == name:
+                return held
+    return ABSENT
+
+
+def _function_wrapper(function):
+    """The decorator that made `function`: the outermost function around its code."""
+    code = function.__code__
+    namespace = function.__globals__
+    name = (code_qualified(code, namespace) or name_of(code)).partition(".<locals>")[0]
+    module = plain(stored(namespace, "__name__")) if inherits(namespace, dict) else None
+    label = name if module is None else f"{module}.{name}"
+    return {"name": clean(label), "file": shown_file(code), "line": code.co_firstlineno}
+
+
+def _wrapper(name):
+    return {"name": name, "file": None, "line": None}
+
+
+def partial_parts(partial):
+    """`(function, arguments, keywords)` of an exact `functools.partial`."""
+    members = functools.partial.__dict__
+    arguments, keywords = (read_member(members[name], partial) for name in ("args", "keywords"))
+    return (
+        read_member(members["func"], partial),
+        arguments if type(arguments) is tuple else (),
+        keywords if inherits(keywords, dict) else {},
+    )

@@ -1,0 +1,157 @@
+"""What a thread waits for: told by the compiled function that its innermost frame stands in, and by the waiting
+functions of the standard library around that. A function that is in neither table counts as running."""
+
+import re
+from _thread import RLock
+from threading import Thread
+
+from imago.looking.callee import called
+from imago.looking.codes import name_of
+from imago.looking.fields import ABSENT, class_label, clean, cut, inherits, instance_dict, plain, stored
+from imago.looking.frames import function_name, is_ours, library_file, variables
+
+# Compiled functions that wait, by what `called` makes of them.
+_LOCKS = (
+    "_thread.lock.acquire",
+    "_thread.lock.acquire_lock",
+    "_thread.lock.__enter__",
+    "_thread.RLock.acquire",
+    "_thread.RLock.__enter__",
+)
+_WAITS = {
+    "time.sleep": "time.sleep",
+    "_queue.SimpleQueue.get": "an item of a queue (SimpleQueue.get)",
+    "_thread._ThreadHandle.join": "the end of a thread",
+    "_multiprocessing.SemLock.acquire": "a lock between processes",
+    "_multiprocessing.SemLock.__enter__": "a lock between processes",
+    "select.select": "input or output (select.select)",
+    "select.poll.poll": "input or output (poll)",
+    "select.epoll.poll": "input or output (epoll)",
+    "select.kqueue.control": "input or output (kqueue)",
+    "input": "a line of input (input)",
+    "signal.pause": "a signal (signal.pause)",
+    "_signal.pause": "a signal (signal.pause)",
+    "_signal.sigwait": "a signal (signal.sigwait)",
+    "fcntl.flock": "the lock of a file (fcntl.flock)",
+    "fcntl.lockf": "the lock of a file (fcntl.lockf)",
+}
+_NEXT_EVENT = "the next event of its event loop"
+_CHILDREN = ("wait", "wait3", "wait4", "waitid", "waitpid")
+_STREAMS = re.compile(
+    r"_socket\.socket\.(accept|_accept|connect|recv\w*|send\w*)|_ssl\._SSLSocket\.(read|write|do_handshake)"
+)
+_READS = re.compile(r"_io\.\w+\.(read\w*|write|peek)|posix\.(read|write|readv|preadv?)")
+
+# Functions of the standard library that wait on behalf of their caller: by file, then by name.
+_LIBRARY = {
+    "threading.py": ("wait", "wait_for", "join", "acquire", "__enter__", "_wait_for_tstate_lock"),
+    "queue.py": ("get", "put", "join"),
+    "selectors.py": ("select",),
+    "socket.py": ("accept", "readinto", "create_connection"),
+    "ssl.py": ("read", "recv", "recv_into", "send", "sendall", "do_handshake"),
+    "subprocess.py": ("wait", "_wait", "_try_wait", "communicate", "_communicate"),
+    # Only innermost where the event loop is compiled, as that of uvloop is.
+    "asyncio/runners.py": ("run",),
+    "concurrent/futures/_base.py": ("result", "exception", "wait"),
+    "multiprocessing/connection.py": ("recv", "recv_bytes", "_recv", "_recv_bytes", "accept", "wait", "poll", "_poll"),
+    "multiprocessing/popen_fork.py": ("wait", "poll"),
+    "multiprocessing/process.py": ("join",),
+    "multiprocessing/queues.py": ("get", "put"),
+    "multiprocessing/pool.py": ("get", "wait"),
+}
+
+
+def what_thread_waits_for(stack, names):
+    """`(waits, text)` of a stack, innermost frame first; `names` has the threads' names by ident.
+
+    The text is None where it waits for something that has no name.
+    """
+    if not stack:
+        return False, None
+    if is_ours(stack[0].f_code) and name_of(stack[0].f_code) in ("wait", "sleep"):
+        return True, None
+    here = called(stack[0])
+    text = None if here is None else _compiled(*here, names)
+    outer = _library_wait(stack)
+    if outer is None:
+        return text is not None, text
+    return True, _library_text(outer, text, names)
+
+
+def _compiled(label, receiver, names):
+    if label in _LOCKS:
+        return _lock_text(receiver, names)
+    text = _WAITS.get(label)
+    if text is not None:
+        return text
+    module, _, name = label.partition(".")
+    if module == "posix" and name in _CHILDREN:
+        return f"the end of a child process (os.{name})"
+    if _STREAMS.fullmatch(label):
+        return f"a socket ({label.rpartition('.')[2].strip('_')})"
+    if _READS.fullmatch(label):
+        return f"reading or writing ({label.rpartition('.')[2]})"
+    return None
+
+
+def _lock_text(lock, names):
+    """What the interpreter itself says of a lock: a reentrant one knows its owner."""
+    if type(lock) is not RLock:
+        return "a lock"
+    owner = re.search(r"owner=(\d+)", repr(lock))
+    ident = 0 if owner is None else int(owner.group(1))
+    if not ident:
+        return "a reentrant lock"
+    return f"a reentrant lock that {names.get(ident, 'a thread that has no name')} holds"
+
+
+def _library_wait(stack):
+    """The outermost of the innermost frames that belong to waiting functions, or None."""
+    outer = None
+    for frame in stack:
+        file = library_file(frame.f_code)
+        if file not in _LIBRARY or name_of(frame.f_code) not in _LIBRARY[file]:
+            return outer
+        outer = frame
+    return outer
+
+
+def _library_text(frame, inner, names):
+    code = frame.f_code
+    file, name = library_file(code), name_of(code)
+    receiver = stored(variables(frame), "self")
+    if file == "threading.py":
+        if inherits(receiver, Thread):
+            return f"the end of {thread_name(receiver) or 'a thread'}"
+        if name == "acquire" and inner is not None and "reentrant" in inner:
+            return inner
+    if file == "asyncio/runners.py":
+        return _NEXT_EVENT
+    if file == "selectors.py":
+        outer = frame.f_back
+        if outer is not None and library_file(outer.f_code) == "asyncio/base_events.py":
+            return _NEXT_EVENT
+        return inner or "input or output"
+    if file in ("subprocess.py", "multiprocessing/popen_fork.py", "multiprocessing/process.py"):
+        return "the end of a child process"
+    if receiver is ABSENT:
+        return cut(f"{file[:-3].replace('/', '.')}.{function_name(code)}", 200)
+    return f"{_public(class_label(type(receiver)))}.{name}"
+
+
+def _public(label):
+    return label.replace("concurrent.futures._base.", "concurrent.futures.")
+
+
+def thread_ident(thread):
+    """The number that a thread object stores; None where there is none."""
+    own = instance_dict(thread)
+    ident = None if own is None else stored(own, "_ident")
+    return ident if type(ident) is int else None
+
+
+def thread_name(thread):
+    """The name that a thread object stores; None where there is none."""
+    own = instance_dict(thread)
+    name = ABSENT if own is None else plain(stored(own, "_name"))
+    return None if name is ABSENT or name is None else cut(clean(name), 200)

@@ -1,0 +1,64 @@
+"""The looks that this peer offers: for each its parameters, and the function that answers it.
+
+A function is given the image and its query, runs no user code, and returns a ``Looked`` of ``wire/kernel.ts``. It is
+called on a worker, while the program runs. ``inspect`` stands in ``service.py``: it may have to run code.
+"""
+
+from imago import looking
+from imago.looking import outcomes
+from imago.looking.arglists import arglist
+from imago.looking.completing import complete
+from imago.looking.definitions import definition
+from imago.looking.describing import describe
+from imago.looking.hierarchy import hierarchy
+from imago.looking.modulepage import symbols
+from imago.looking.references import references
+from imago.looking.searching import apropos
+from imago.looking.slots import slots
+from imago.looking.threads import threads
+from imago.params import count, flag, optional, text
+
+
+class Image:
+    """What is looked at: the namespace of the top level, and what is remembered beside it."""
+
+    __slots__ = ('namespace', 'handles', 'history', 'errors')
+
+    def __init__(self, namespace, handles, history, errors):
+        self.namespace = namespace
+        self.handles = handles
+        self.history = history
+        self.errors = errors
+
+
+LOOKS = {
+    'globals': (
+        {'modules': flag, 'limit': count, 'after': optional(text), 'filter': optional(text)},
+        lambda image, query: looking.globals_page(image.namespace, query),
+    ),
+    'more': (
+        {'handle': text, 'from': count, 'count': count},
+        lambda image, query: looking.more(image.handles, query),
+    ),
+    'history': (
+        {'limit': count, 'before': optional(count)},
+        lambda image, query: outcomes.found(image.history.page(query)),
+    ),
+    'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
+    'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
+    'describe': ({'name': text}, describe),
+    'arglist': ({'name': text}, arglist),
+    'complete': ({'text': text, 'cursor': count, 'limit': count}, complete),
+    'apropos': ({'pattern': text, 'module': optional(text), 'after': optional(text), 'limit': count}, apropos),
+    'symbols': (
+        {'module': text, 'internal': flag, 'filter': optional(text), 'after': optional(text), 'limit': count},
+        symbols,
+    ),
+    'slots': ({'name': text, 'limit': count}, slots),
+    'hierarchy': ({'name': text, 'limit': count}, hierarchy),
+    'references': ({'name': text, 'limit': count}, references),
+    'threads': ({'filter': optional(text), 'limit': count, 'frames': count, 'locals': flag}, threads),
+}
+
+#: What this peer can do, as its hello says it.
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', *LOOKS]
