@@ -8,21 +8,16 @@ end is taken for the daemon's.
 import faulthandler
 import json
 import os
-import platform
 import sys
-import threading
 import types
 
-from imago.clock import Clock
-from imago.evaluator import Evaluator
-from imago.handles import Handles
-from imago.interrupting import Interrupts
-from imago.output import Output
+from imago import native
+from imago.connecting import Connecting
+from imago.handshake import Refused
+from imago.kernel import Kernel
+from imago.lastvalues import LastValues
 from imago.scripts import Fate, Script
-from imago.service import Service
-from imago.session import Session
 from imago.streams import Streams
-from imago.workers import Workers
 
 #: An invitation longer than this is none.
 INVITATION = 1024 * 1024
@@ -40,33 +35,27 @@ def main():
     invitation = _read_invitation()
     lifeline = _move_stdin()
     faulthandler.enable(file=sys.__stderr__)
-    namespace = _fresh_main()
-    kernel = Kernel(invitation, namespace)
-    threading.Thread(target=kernel.watch, args=(lifeline,), name='imago-lifeline', daemon=True).start()
-    kernel.run()
+    owned = Owned(invitation, _fresh_main())
+    native.start(lambda: owned.watch(lifeline), 'imago-lifeline')
+    owned.run()
 
 
-class Kernel:
-    """All parts of this process, tied together."""
+class Owned:
+    """A kernel that has a process to itself, and the daemon to thank for it."""
 
     def __init__(self, invitation, namespace):
-        epoch = os.urandom(4).hex()
-        self._ending = threading.Event()
-        clock = Clock()
-        self._session = Session(invitation['address'], invitation['secret'], _hello(epoch), self._ending)
+        self._ending = native.Event()
+        self._kernel = kernel = Kernel(namespace, self.end)
+        self._session = kernel.session
+        self._output = kernel.output
+        self._interrupts = kernel.interrupts
+        self._evaluator = kernel.evaluator
+        self._evaluator.last_values = LastValues(namespace)
+        self._connecting = Connecting(kernel.session, invitation, self._ending)
         self._script = None
         if invitation['script']:
-            self._script = Script(invitation['script'], invitation['args'], Fate(self._session.note, clock))
-        self._output = Output(clock, self._session.note)
-        self._interrupts = Interrupts(clock)
-        self._streams = Streams(self._output, self._interrupts.shield, self._ask)
-        handles = Handles(epoch)
-        self._evaluator = Evaluator(namespace, self._output, self._interrupts, clock, handles)
-        service = Service(
-            self._evaluator, self._interrupts, Workers(), clock, namespace, handles, self.end
-        )
-        self._session.serve = service.serve
-        self._session.on_refused = self._give_up
+            self._script = Script(invitation['script'], invitation['args'], Fate(kernel.session.note, kernel.clock))
+        self._streams = Streams(kernel.output, kernel.interrupts.shield, kernel.ask)
 
     def run(self):
         """Serves until the daemon says ``stop`` or is gone; the script, where there is one, goes first."""
@@ -74,7 +63,8 @@ class Kernel:
         self._streams.install()
         os.register_at_fork(after_in_child=self._become_child)
         sys.addaudithook(self._before_children)
-        threading.Thread(target=self._session.run, name='imago-link', daemon=True).start()
+        self._evaluator.errors.watch_threads()
+        native.start(self._connect, 'imago-link')
         if self._script is not None:
             self._session.connected.wait(FIRST_LINK)
             if not self._ending.is_set():
@@ -106,20 +96,18 @@ class Kernel:
                 break
         self.end()
 
-    def _give_up(self, why):
-        sys.__stderr__.write('imago: the daemon refused this kernel: %s\n' % why)
-        sys.__stderr__.flush()
-        self.end()
-
-    def _ask(self, prompt, secret):
-        running = self._evaluator.running
-        # What was printed before the question is seen before it: the prompt itself is often among it.
-        self._output.flush()
-        return self._session.ask(running.call if running else None, prompt, secret)
+    def _connect(self):
+        try:
+            self._connecting.run(self._kernel.hello(), self._kernel.serve)
+        except Refused as refused:
+            sys.__stderr__.write('imago: the daemon refused this kernel: %s\n' % refused)
+            sys.__stderr__.flush()
+            self.end()
 
     def _before_children(self, event, args):
         if event in _STARTS_A_CHILD:
             self._output.flush()
+            self._evaluator.starts_child()
 
     def _become_child(self):
         """A forked child has its parent's descriptors, but neither its threads nor any right to its link."""
@@ -167,20 +155,3 @@ def _fresh_main():
     sys.modules['__main__'] = module
     sys.argv[:] = ['']
     return module.__dict__
-
-
-def _hello(epoch):
-    from imago import PROTOCOL, __version__
-    from imago.codec import encodings
-
-    return {
-        'role': 'kernel',
-        'protocol': PROTOCOL,
-        'language': 'python',
-        'implementation': '%s %s' % (platform.python_implementation(), platform.python_version()),
-        'version': __version__,
-        'pid': os.getpid(),
-        'epoch': epoch,
-        'abilities': ['evaluate', 'globals', 'inspect', 'more', 'interrupt', 'ask'],
-        'encodings': list(encodings()),
-    }

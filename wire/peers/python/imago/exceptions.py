@@ -8,18 +8,16 @@ import linecache
 import os
 import types
 
-from imago import looking, sources
+from imago import sources
 from imago.looking.deadline import DeadlineExceeded
 from imago.looking.fields import type_facts
-from imago.tracebacks import LINE_CHARS, MESSAGE_CHARS, OURS, cut, traceback_text
+from imago.looking.frames import SOURCE_CHARS, is_ours, shown_locals, variables
+from imago.tracebacks import LINE_CHARS, MESSAGE_CHARS, cut, traceback_text
 
 #: Frames reported at the outer and at the inner end of a long stack, and how many of those inner ones show locals.
 OUTER_FRAMES = 10
 INNER_FRAMES = 30
 FRAMES_WITH_LOCALS = 8
-LOCALS = 20
-LOCAL_CHARS = 200
-SOURCE_CHARS = 400
 NOTES = 10
 CAUSES = 5
 CHAIN = 20
@@ -29,7 +27,7 @@ PATIENCE = 1.0
 
 def report(error, guard, causes=CAUSES):
     """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it."""
-    stack, omitted = _stack(error.__traceback__)
+    stack, omitted = stack_of(error.__traceback__)
     raised = {
         'type': type_facts(error),
         'message': cut(_message(error, guard), MESSAGE_CHARS),
@@ -55,7 +53,7 @@ def bare(error):
 
 def text(error, guard):
     """The report as text alone."""
-    stack, omitted = _stack(error.__traceback__)
+    stack, omitted = stack_of(error.__traceback__)
     return _text(error, stack, omitted, guard)
 
 
@@ -63,7 +61,7 @@ def one_line(error, file, guard):
     """``ValueError: boom (app.py:3)``: the place is the innermost one in ``file``, where it came by there."""
     kind = type_facts(error)
     name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
-    lines = [line for frame, _, line in _stack(error.__traceback__)[0] if frame.f_code.co_filename == file]
+    lines = [line for frame, _, line in stack_of(error.__traceback__)[0] if frame.f_code.co_filename == file]
     if issubclass(type(error), SyntaxError) and error.filename == file:
         message, line = str(error.msg), error.lineno
     else:
@@ -73,12 +71,12 @@ def one_line(error, file, guard):
     return (name + ': ' + message if message else name)[:LINE_CHARS] + place
 
 
-def _stack(trace):
+def stack_of(trace):
     """``(frame, lasti, line)`` of the user's frames, outermost first, and how many were left out in the middle."""
     outer, inner, count = [], [], 0
     while trace is not None:
         frame = trace.tb_frame
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not is_ours(frame.f_code):
             count += 1
             entry = (frame, trace.tb_lasti, trace.tb_lineno)
             if len(outer) < OUTER_FRAMES:
@@ -97,7 +95,7 @@ def _frames(stack, omitted):
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
         source = _source_line(frame, line).strip() if line else ''
-        local, left = _locals(frame) if at >= len(stack) - FRAMES_WITH_LOCALS else ([], 0)
+        local, left = shown_locals(variables(frame)) if at >= len(stack) - FRAMES_WITH_LOCALS else ([], 0)
         shown.append(
             {
                 'function': getattr(code, 'co_qualname', code.co_name),
@@ -116,23 +114,6 @@ def _source_line(frame, line):
     if ours is not None:
         return ''.join(ours)
     return linecache.getline(frame.f_code.co_filename, line, frame.f_globals)
-
-
-def _locals(frame):
-    """A function's variables. Those of a module are its globals, which can be listed on their own."""
-    if frame.f_locals is frame.f_globals or not frame.f_code.co_flags & 0x02:
-        return [], 0
-    names = dict(frame.f_locals)
-    shown = []
-    for name, value in names.items():
-        if len(shown) == LOCALS:
-            break
-        try:
-            row = {'type_name': looking.type_name(value), 'repr': looking.static_text(value, LOCAL_CHARS)}
-        except Exception as error:
-            row = {'type_name': 'object', 'repr': '<cannot be shown: %s>' % type(error).__name__}
-        shown.append({'name': str(name), **row})
-    return shown, len(names) - len(shown)
 
 
 def _message(error, guard):

@@ -5,7 +5,8 @@ or nothing: `find` tells a handle of another epoch from one that has made room f
 """
 
 import re
-import threading
+
+from imago import native
 
 _SHAPE = re.compile(r"@([0-9a-z]{1,8})\.([0-9]{1,15})")
 
@@ -38,7 +39,7 @@ class Handles:
 
     def __init__(self, epoch):
         self._prefix = epoch[:4]
-        self._lock = threading.RLock()
+        self._lock = native.RLock()
         self._issued = 0
         self._entries = {}  # number -> Entry, least recently used first
         self._numbers = {}  # (kind, id of the value) -> number: one thing keeps one handle

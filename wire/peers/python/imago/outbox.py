@@ -7,18 +7,23 @@ runs in the middle of another call: whoever comes second only adds to the queue.
 """
 
 import collections
-import select
 import socket
-import threading
+
+from imago import native
 
 #: Above this nothing unasked is added; above the second the connection is given up.
 HIGH = 1024 * 1024
 CUT = 80 * 1024 * 1024
 
 _AT_ONCE = getattr(socket, 'MSG_DONTWAIT', 0)
+_AND_WAIT = 0
 
 
 class Outbox:
+    """The frames on their way out of one ``connection``. ``on_broken()`` is called when nothing more can be sent on it,
+    or too much waits.
+    """
+
     def __init__(self, connection, on_broken):
         self._connection = connection
         self._on_broken = on_broken
@@ -26,10 +31,10 @@ class Outbox:
         self._bulk = collections.deque()
         self._bulky = set()
         self._partial = None
-        self._adding = threading.RLock()
-        self._sending = threading.Lock()
-        self._stalled = threading.Event()
-        self._waiter = None
+        self._adding = native.RLock()
+        self._sending = native.Lock()
+        self._stalled = native.Event()
+        self._waits = False
         self._closed = False
         self.queued = 0
 
@@ -75,8 +80,17 @@ class Outbox:
                 self._send_what_goes()
 
     def close(self):
+        """Sends no more. What is being sent is the connection's to break off."""
         self._closed = True
         self._stalled.set()
+
+    def finish(self):
+        """Lets go of the connection, once nobody sends on it: its descriptor may be another file's right after."""
+        self.close()
+        self._connection.shutdown()
+        if self._connection.is_ours():
+            with self._sending:
+                self._connection.close()
 
     def drained(self):
         """Whether nothing waits to be taken up."""
@@ -139,30 +153,18 @@ class Outbox:
 
     def _leave_to_waiter(self):
         self._stalled.set()
-        if self._waiter is None:
-            self._waiter = threading.Thread(target=self._wait_and_send, name='imago-send', daemon=True)
-            self._waiter.start()
+        if not self._waits:
+            self._waits = True
+            native.start(self._wait_and_send, 'imago-send')
 
     def _wait_and_send(self):
         """Waits, in nobody's stead but its own, until the other end reads again."""
         while not self._closed:
             self._stalled.wait()
             with self._sending:
-                self._wait_for_room()
-                if self._closed or self._send_next(_AT_ONCE):
+                if self._closed or self._send_next(_AND_WAIT):
                     self._stalled.clear()
             self._send_what_goes()
-
-    def _wait_for_room(self):
-        try:
-            if hasattr(select, 'poll'):
-                poll = select.poll()
-                poll.register(self._connection, select.POLLOUT)
-                poll.poll(1000)
-            else:
-                select.select([], [self._connection], [], 1.0)
-        except (OSError, ValueError):
-            self._broken()
 
     def _broken(self):
         if not self._closed:

@@ -6,7 +6,8 @@ memory: text is gathered, cut into events, and sent as far as its call has credi
 """
 
 import collections
-import threading
+
+from imago import native
 
 #: Characters gathered before they are sent without waiting for more, and the longest wait, in seconds.
 GATHERED = 16 * 1024
@@ -29,7 +30,7 @@ class Output:
         self._gathered = collections.deque()
         self._size = 0
         self._awaited = False
-        self._flushing = threading.Lock()
+        self._flushing = native.Lock()
         self._unsaid = collections.deque()
         self._unsaid_size = 0
         self._unheard = 0
