@@ -209,7 +209,7 @@ class Link:
     def start(self, source, call=None, **place):
         """Begins an evaluation."""
         name = call or 'call-%d' % next(_names)
-        started = self.call('evaluate', call=name, source=source, **place)
+        started = self.call('evaluate', call=name, who='a test', source=source, **place)
         started.name = name
         return started
 
@@ -262,7 +262,7 @@ class Link:
             self._calls[message['id']].answers.put(message)
         elif kind == 'note':
             self.notes.put(message)
-        elif kind == 'call':
+        elif kind in ('call', 'ping'):
             self.asked.put(message)
         elif kind == 'pong':
             self.pongs.put(message)

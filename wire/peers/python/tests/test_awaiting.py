@@ -26,6 +26,15 @@ class Awaiting(KernelCase):
         )
         self.assertEqual(self.link.value('(await which()) is first'), 'True')
 
+    def test_a_last_expression_after_an_await_runs_on_the_loop_too(self):
+        source = 'import asyncio\nawait asyncio.sleep(0)\nasyncio.create_task(asyncio.sleep(0, "made"))'
+        self.assertIn('Task', self.link.value('task = None\n' + source))
+        self.assertEqual(self.link.value(source.replace('asyncio.create', 'task = asyncio.create') + '\nawait task'), "'made'")
+
+    def test_a_future_that_was_made_before_the_first_await_is_run_by_it(self):
+        self.link.evaluate('import asyncio\nfuture = asyncio.ensure_future(asyncio.sleep(0, "run"))')
+        self.assertEqual(self.link.value('await future'), "'run'")
+
     def test_asyncio_run_works_beside_it(self):
         self.link.evaluate('import asyncio\nawait asyncio.sleep(0)')
         self.assertEqual(self.link.value('asyncio.run(asyncio.sleep(0, 5))'), '5')
@@ -74,3 +83,26 @@ class Awaiting(KernelCase):
         )
         self.link.evaluate('loop.call_soon(loop.stop); loop.run_forever(); loop.close()')
         self.assertEqual(self.link.value('await asyncio.sleep(0, 3)'), '3')
+
+    def test_a_busy_task_of_an_earlier_call_is_not_hit_by_interrupts_of_one_that_awaits_beside_it(self):
+        self.link.evaluate(
+            'import asyncio, time\nasync def toil():\n    while True:\n        began = time.perf_counter()\n'
+            '        while time.perf_counter() - began < 0.01: pass\n        await asyncio.sleep(0)\n'
+            'async def begin():\n    return asyncio.create_task(toil())\ntask = await begin()'
+        )
+        for _ in range(20):
+            call = self.link.start('print("on")\nawait asyncio.sleep(3600)')
+            call.until_printed('on')
+            self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
+            self.assertEqual(call.answer()['type'], 'interrupted')
+            self.assertEqual(self.link.value('task.done()'), 'False')
+        self.link.evaluate('task.cancel()')
+
+    def test_busy_tasks_that_an_evaluation_makes_are_interrupted_with_it(self):
+        call = self.link.start(
+            'import asyncio\nasync def busy():\n    print("on")\n    while True: pass\nawait asyncio.gather(busy())'
+        )
+        call.until_printed('on')
+        self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
+        self.assertEqual(call.answer()['type'], 'interrupted')
+        self.assertEqual(self.link.value('1'), '1')

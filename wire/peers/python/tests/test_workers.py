@@ -1,8 +1,11 @@
 import threading
 import unittest
+from unittest import mock
 
-from imago.workers import Workers
-from tests.daemon import WAIT
+from imago import native, workers
+from imago.workers import MOST, Workers
+from tests.daemon import WAIT, until
+from tests.guests import ProgramCase
 
 
 class Tracing(unittest.TestCase):
@@ -29,3 +32,86 @@ class Tracing(unittest.TestCase):
 
     def test_a_profile_of_all_threads_does_not_run_inside_looks(self):
         self.assertEqual(self.seen_while_looking(threading.setprofile), [])
+
+
+class Threads(unittest.TestCase):
+    def setUp(self):
+        # Those of other tests in this process.
+        until(lambda: not self.alive())
+
+    def alive(self):
+        return [name for name in native.names().values() if name == 'imago-look']
+
+    def occupy(self, crew, count):
+        """Has so many tasks run at once, as far as the crew has threads; returns a function that lets them end."""
+        go_on, begun, ended = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
+
+        def task():
+            begun.release()
+            go_on.wait(WAIT)
+            ended.release()
+
+        for _ in range(count):
+            crew.do(task)
+        for _ in range(min(count, MOST)):
+            self.assertTrue(begun.acquire(timeout=WAIT))
+
+        def let_end():
+            go_on.set()
+            for _ in range(count):
+                self.assertTrue(ended.acquire(timeout=WAIT))
+
+        return let_end
+
+    def test_those_that_have_had_nothing_to_do_for_a_while_end_and_later_tasks_begin_others(self):
+        with mock.patch.object(workers, 'IDLE', 0.05):
+            crew = Workers()
+            for _ in range(3):
+                # More tasks than threads, and then fewer.
+                self.occupy(crew, 3 * MOST)()
+                self.occupy(crew, 2)()
+                until(lambda: not self.alive())
+
+    def test_there_are_never_more_than_a_few_and_each_task_is_done_once_while_they_come_and_go(self):
+        with mock.patch.object(workers, 'IDLE', 0.0001):
+            crew, done, most = Workers(), [], 0
+            for number in range(2000):
+                crew.do(lambda number=number: done.append(number))
+                most = max(most, len(self.alive()))
+            until(lambda: len(done) == 2000)
+            self.assertEqual(sorted(done), list(range(2000)))
+            self.assertLessEqual(most, MOST)
+            until(lambda: not self.alive())
+
+    def test_to_stop_ends_those_that_wait_at_once_and_the_others_after_their_task(self):
+        with mock.patch.object(workers, 'IDLE', 600):
+            crew = Workers()
+            self.occupy(crew, 4)()
+            let_end = self.occupy(crew, 1)
+            crew.stop()
+            until(lambda: len(self.alive()) == 1)
+            let_end()
+            until(lambda: not self.alive())
+            self.occupy(crew, 2)()
+            crew.stop()
+            until(lambda: not self.alive())
+
+
+class InAProgram(ProgramCase):
+    def test_none_is_left_when_the_daemon_has_gone(self):
+        program = self.program(
+            'import imago, imago.workers\n'
+            'imago.workers.IDLE = 600\n'
+            'imago.listen()\n'
+            'wait_for_end()\n'
+        )
+        link = program.attach()
+        calls = [link.call('globals', modules=True, limit=10, deadline_ms=20000) for _ in range(20)]
+        for call in calls:
+            call.answer()
+        names = '__import__("imago.native").native.names().values()'
+        self.assertIn('imago-look', link.value('list(%s)' % names))
+        link.close()
+        link = program.attach()
+        until(lambda: 'imago-look' not in link.value('list(%s)' % names))
+        self.assertEqual(program.end(), 0)

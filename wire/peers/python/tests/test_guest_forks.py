@@ -1,0 +1,284 @@
+"""Programs that fork, that end in every way there is, and whose signals are their own."""
+
+import os
+import signal
+import unittest
+
+from tests.daemon import WAIT, until
+from tests.guests import ProgramCase
+
+FORKS = """
+import imago, os, sys
+imago.listen()
+kept = 1
+sys.stdin.readline()
+child = os.fork()
+if child == 0:
+    %s
+    wait_for_end()
+    sys.exit(3)
+print('child', child, flush=True)
+wait_for_end()
+print('status', os.waitpid(child, 0)[1] >> 8, flush=True)
+"""
+
+POOL = """
+import imago, multiprocessing, os, sys
+listener = imago.listen()
+def work(n):
+    return n * n, os.getpid(), listener.address, len(threads())
+def threads():
+    return os.listdir('/proc/self/task') if os.path.exists('/proc/self/task') else [0]
+if __name__ == '__main__':
+    context = multiprocessing.get_context('%s')
+    with context.Pool(2) as pool:
+        results = pool.map(work, range(8))
+        print('squares', [result[0] for result in results])
+        print('addresses', sorted({str(result[2]) for result in results}))
+        sys.stdout.flush()
+        sys.stdin.readline()
+    print('done', flush=True)
+    wait_for_end()
+"""
+
+
+#: From 3.12 on, Python itself says of a fork that the process has threads: it has ours.
+QUIET = ('-W', 'ignore:This process:DeprecationWarning')
+
+
+class Forks(ProgramCase):
+    def forked(self, in_child='pass'):
+        """A program with a link to it and then a child; ``(program, link)``."""
+        program = self.program(FORKS % in_child, options=QUIET)
+        link = program.attach()
+        link.evaluate('handle = [1]')
+        program.process.stdin.write(b'\n')
+        program.process.stdin.flush()
+        program.until_printed('child')
+        return program, link
+
+    def test_a_forked_child_serves_nothing_and_leaves_the_link_and_the_announcement_to_its_parent(self):
+        program, link = self.forked()
+        self.assertEqual(link.value('os.getpid()'), str(program.process.pid))
+        ((path, said),) = program.announcements()
+        self.assertEqual(said['pid'], program.process.pid)
+        program.process.stdin.close()
+        program.until_printed('status 3')
+        self.assertTrue(link.ended.wait(WAIT))
+        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual(bytes(program.printed[2]), b'')
+
+    def test_a_child_that_ends_first_takes_nothing_of_its_parents_with_it(self):
+        program, link = self.forked('sys.exit(5)')
+        until(lambda: link.value('os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT).si_status') == '5')
+        self.assertEqual(link.value('kept'), '1')
+        link.close()
+        self.assertEqual(program.attach().value('kept'), '1')
+
+    def test_a_child_has_no_copy_of_the_link_so_that_the_daemon_sees_its_parent_end(self):
+        program, link = self.forked()
+        program.process.kill()
+        self.assertTrue(link.ended.wait(WAIT))
+
+    def test_a_child_can_listen_itself_beside_its_parent(self):
+        program, link = self.forked('kept = 2; imago.listen()')
+        pid = int(link.value('child'))
+        child = program.attach(program.announcement(pid))
+        self.assertEqual(child.value('kept, os.getpid()'), '(2, %d)' % pid)
+        self.assertEqual(link.value('kept'), '1')
+        self.assertNotEqual(child.hello['epoch'], link.hello['epoch'])
+        program.process.stdin.close()
+        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.announcements(), [])
+
+    def test_a_child_forked_by_evaluated_code_ends_with_that_code_and_prints_where_the_program_does(self):
+        program = self.program('import imago, os\nimago.listen()\nwait_for_end()', options=QUIET)
+        link = program.attach()
+        call = link.start(
+            'child = os.fork()\n'
+            'if child == 0: print("in the child", flush=True)\n'
+            'else: print("in the parent"); status = os.waitpid(child, 0)[1]\n'
+        )
+        self.assertEqual(call.answer()['type'], 'done')
+        self.assertEqual(call.output(), 'in the parent\n')
+        program.until_printed('in the child')
+        self.assertEqual(link.value('status'), '0')
+
+    def test_a_child_forked_elsewhere_while_code_is_evaluated_has_the_programs_own_streams(self):
+        program = self.program(
+            'import imago, os, sys\n'
+            'imago.listen()\n'
+            'sys.__stdin__.readline()\n'
+            'before = type(sys.stdout).__name__\n'
+            'child = os.fork()\n'
+            'if child == 0: print("child", type(sys.stdout).__name__, flush=True); os._exit(0)\n'
+            'os.waitpid(child, 0)\n'
+            'print("parent", before, flush=True)\n'
+            'wait_for_end()'
+        )
+        link = program.attach()
+        call = link.start(
+            'import time\nprint("on")\nwhile "before" not in globals(): time.sleep(0.01)\ntime.sleep(0.5)'
+        )
+        call.until_printed('on')
+        program.process.stdin.write(b'\n')
+        program.process.stdin.flush()
+        program.until_printed('child TextIOWrapper')
+        program.until_printed('parent StandIn')
+        self.assertEqual(call.answer()['type'], 'done')
+
+    def test_a_program_that_turns_into_a_daemon_leaves_its_child_unannounced_until_that_listens(self):
+        program = self.program(
+            'import imago, os, sys\n'
+            'imago.listen("before")\n'
+            'if os.fork(): os._exit(0)\n'
+            'os.setsid()\n'
+            'os.closerange(3, 1024)\n'
+            'imago.listen("after")\n'
+            'wait_for_end()'
+        )
+        until(lambda: 'after' in [said['name'] for _, said in program.announcements()])
+        names = {said['name']: said for _, said in program.announcements()}
+        link = program.attach(names['after'])
+        self.assertEqual(link.value('1+1'), '2')
+        self.assertNotEqual(names['before']['pid'], names['after']['pid'])
+        program.process.stdin.close()
+        self.assertTrue(link.ended.wait(WAIT))
+
+
+class Pools(ProgramCase):
+    def check(self, method):
+        program = self.program(POOL % method)
+        said = program.announcement()
+        link = program.attach()
+        program.until_printed('addresses')
+        self.assertEqual([one['pid'] for _, one in program.announcements()], [program.process.pid])
+        self.assertEqual(link.value('os.getpid()'), str(said['pid']))
+        program.process.stdin.write(b'\n')
+        program.process.stdin.flush()
+        program.until_printed('done')
+        self.assertEqual(program.attach(said).value('1+1'), '2') if link.ended.is_set() else None
+        program.process.stdin.close()
+        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertIn("squares [0, 1, 4, 9, 16, 25, 36, 49]\naddresses ['None']\n", program.said())
+        self.assertEqual(program.announcements(), [])
+
+    def test_workers_that_are_forked_serve_nothing(self):
+        self.check('fork')
+
+    def test_workers_that_import_the_program_anew_do_not_listen_though_it_says_so_at_its_top_level(self):
+        self.check('spawn')
+
+    def test_workers_of_a_fork_server_do_not_listen_either(self):
+        self.check('forkserver')
+
+
+class Ends(ProgramCase):
+    def busy(self, end):
+        """A program with a link, an evaluation that runs, one that waits, and threads, that then does ``end``."""
+        program = self.program(
+            'import imago, os, signal, sys, threading, time\n'
+            'imago.listen()\n'
+            'def spin():\n'
+            '    while True: time.sleep(0.001)\n'
+            'threading.Thread(target=spin, daemon=True).start()\n'
+            'sys.__stdin__.readline()\n' + end
+        )
+        said = program.announcement()
+        link = program.attach()
+        call = link.start('import time\nprint("on")\nwhile True: time.sleep(0.001)')
+        call.until_printed('on')
+        link.start('"never"')
+        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        program.process.stdin.write(b'\n')
+        program.process.stdin.flush()
+        code = program.process.wait(WAIT)
+        self.assertTrue(link.ended.wait(WAIT))
+        return program, code, said
+
+    def test_a_program_that_ends_while_code_is_evaluated_ends_as_ever(self):
+        for end, expected in (('pass', 0), ('sys.exit(9)', 9), ('raise SystemExit', 0)):
+            with self.subTest(end):
+                program, code, _ = self.busy(end)
+                self.assertEqual(code, expected)
+                self.assertEqual(program.said(), '\n')
+                self.assertEqual(program.announcements(), [])
+
+    def test_a_program_that_ends_with_an_exception_shows_only_its_own_traceback(self):
+        program, code, _ = self.busy('1/0')
+        self.assertEqual(code, 1)
+        self.assertEqual(bytes(program.printed[2]).count(b'Traceback'), 1)
+        self.assertNotIn(b'imago/', bytes(program.printed[2]))
+        self.assertEqual(program.announcements(), [])
+
+    def test_many_ends_in_the_midst_of_things_leave_no_word_on_standard_error(self):
+        for _ in range(10):
+            program, code, _ = self.busy('pass')
+            self.assertEqual((code, program.said()), (0, '\n'))
+
+    def test_a_program_that_is_killed_leaves_its_announcement_for_the_daemon_to_judge(self):
+        for end, expected in (
+            ('os._exit(4)', 4),
+            ('os.kill(os.getpid(), signal.SIGKILL)', -signal.SIGKILL),
+            ('os.kill(os.getpid(), signal.SIGTERM)', -signal.SIGTERM),
+        ):
+            with self.subTest(end):
+                program, code, said = self.busy(end)
+                self.assertEqual(code, expected)
+                self.assertEqual(program.said(), '\n')
+                self.assertEqual([one for _, one in program.announcements()], [said])
+                with self.assertRaises(OSError):
+                    program.connection(said['address'])
+
+
+class Signals(ProgramCase):
+    def test_interrupting_the_program_from_its_terminal_ends_it_as_ever(self):
+        program = self.program('import imago\nimago.listen()\nwait_for_end()')
+        link = program.attach()
+        link.evaluate('1')
+        program.process.send_signal(signal.SIGINT)
+        self.assertEqual(program.process.wait(WAIT), -signal.SIGINT)
+        self.assertIn(b'KeyboardInterrupt', bytes(program.printed[2]))
+        self.assertNotIn(b'imago/', bytes(program.printed[2]))
+        self.assertEqual(program.announcements(), [])
+
+    def test_the_handlers_of_the_program_stay_its_own_also_while_code_is_evaluated(self):
+        program = self.program(
+            'import imago, signal, sys\n'
+            'def ended(number, frame): print("asked to end", flush=True); sys.exit(6)\n'
+            'signal.signal(signal.SIGTERM, ended)\n'
+            'def handlers(): return [signal.getsignal(number) for number in signal.valid_signals()]\n'
+            'before = handlers()\n'
+            'imago.listen()\n'
+            'wait_for_end()'
+        )
+        link = program.attach()
+        self.assertEqual(link.value('handlers() == before'), 'True')
+        link.start('import time\nprint("on")\nwhile True: time.sleep(0.01)').until_printed('on')
+        program.process.send_signal(signal.SIGTERM)
+        self.assertEqual(program.process.wait(WAIT), 6)
+        self.assertEqual(bytes(program.printed[1]), b'asked to end\n')
+        self.assertEqual(bytes(program.printed[2]), b'')
+
+    @unittest.skipUnless(hasattr(signal, 'sigwait'), 'needs sigwait')
+    def test_a_program_that_waits_for_signals_gets_them_though_our_threads_were_there_before_it_blocked_them(self):
+        program = self.program(
+            'import imago, signal\n'
+            'imago.listen()\n'
+            'signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})\n'
+            'print("ready", flush=True)\n'
+            'print("got", signal.sigwait({signal.SIGTERM, signal.SIGUSR1}) == signal.SIGTERM, flush=True)\n'
+        )
+        link = program.attach()
+        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        program.until_printed('ready')
+        program.process.send_signal(signal.SIGTERM)
+        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertIn('got True', program.said())
+
+    def test_children_of_evaluated_code_begin_with_the_signals_of_the_program(self):
+        program = self.program('import imago, subprocess, sys\nimago.listen()\nwait_for_end()')
+        link = program.attach()
+        code = 'import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))'
+        self.assertEqual(link.value('subprocess.check_output([sys.executable, "-c", %r])' % code), "b'set()\\n'")
