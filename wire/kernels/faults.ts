@@ -31,16 +31,24 @@ export function unresponsive(name: string): WireError {
   return new WireError(
     'UNRESPONSIVE',
     `${name} does not answer: its interpreter is held by code in C, or the process is frozen. Nothing was sent; ` +
-      'try again later, or restart it.',
+      'try again later.',
   )
 }
 
-/** What is known of an interrupt that the peer has not answered. It reads the request as soon as it reads again. */
-export function unheard(name: string): InterruptReport {
-  return {
-    outcome: 'still_running',
-    message:
-      `${name} does not answer now: its interpreter is held by code in C, or the process is frozen. ` +
-      'It has been asked to stop, which takes effect once it answers again.',
+/**
+ * What is known of an interrupt that the peer has not answered. It reads the request as soon as it reads again; only
+ * a process that is `owned` was signalled besides, and may be ended.
+ */
+export function unheard({ name, owned }: { name: string; owned: boolean }): InterruptReport {
+  const asked = `${name} does not answer now: its interpreter is held by code in C, or the process is frozen. `
+  if (owned) {
+    const message =
+      `${asked}It was asked to stop, and was sent a signal, on which it has not acted. ` +
+      'It stops once that code returns, if it ever does.'
+    return { outcome: 'still_running', message, offer: 'restart' }
   }
+  const message =
+    `${asked}It was asked to stop, which takes effect once it answers again. ` +
+    'No signal was sent: Imago never signals a program that is not its own.'
+  return { outcome: 'still_running', message }
 }

@@ -2,41 +2,36 @@ import type { Duplex } from 'node:stream'
 import type { z } from 'zod'
 import type { Limits } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
-import {
-  ABILITIES,
-  type CallId,
-  type Epoch,
-  type Evaluated,
-  type Evaluation,
-  type GlobalsPage,
-  type GlobalsQuery,
-  type Health,
-  type Inspected,
-  type InspectQuery,
-  type InterruptReport,
-  type Kernel,
-  type KernelEnd,
-  type KernelIdentity,
-  type KernelStatus,
-  type Look,
-  type Looked,
-  type MoreQuery,
-  type Piece,
-  type ScriptNews,
-  type Stream,
-  type Watcher,
+import type {
+  CallId,
+  Evaluated,
+  Evaluation,
+  Health,
+  InterruptReport,
+  Kernel,
+  KernelEnd,
+  KernelIdentity,
+  KernelStatus,
+  Look,
+  Looked,
+  LookName,
+  Looks,
+  ScriptNews,
+  Stream,
+  Watcher,
 } from '../kernel.ts'
-import type { KernelHello } from '../link/handshake.ts'
 import { type Link, Refusal } from '../link/link.ts'
 import { LightSignal } from '../signal.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
 import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
-import { Line } from './line.ts'
+import { Line, type Rejoining } from './line.ts'
+import { LOOKED } from './look-shapes.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import * as shapes from './shapes.ts'
+import { asSent, identityOf } from './told.ts'
 
-/** How long an image may take to report on an interrupt, in ms, unless told otherwise. */
-const INTERRUPT_MS = 5_000
+/** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
+const INTERRUPT_MS = 6_000
 
 /** How long a peer may be silent after an interrupt before its process is signalled, in ms. */
 const NUDGE_MS = 300
@@ -47,8 +42,14 @@ export interface FramedOptions {
   /** The peer's end of the line; it proves that it knows `secret` before anything else. */
   readonly transport: Duplex
   readonly secret: string
-  /** How long a peer whose link broke may take to come back, in ms; 0, or left out, where it cannot. */
+  /** Which end has made the connection, and makes it again; the peer, unless told otherwise. */
+  readonly opener?: 'peer' | 'daemon'
+  /** See `LineOptions`. */
   readonly rejoinMs?: number
+  broken?(why: string): void
+  joined?(): void
+  /** How long an evaluation waits for a link before it is sent, in ms; left out: as long as it takes. */
+  readonly awaitLinkMs?: number
   /** The process's own descriptors are read by us: see `FramedKernel.hear`. */
   readonly piped?: boolean
   /** Output that belongs to no evaluation. */
@@ -113,7 +114,7 @@ export class FramedKernel implements Kernel {
     this.#options = parts.options
     this.#evaluations = parts.evaluations
     this.#line = parts.line
-    this.identity = identityOf(parts.line.hello)
+    this.identity = identityOf(parts.line.hello, { attached: parts.options.opener === 'daemon' })
     this.ended = parts.line.ended
     this.#pulse = new Pulse({
       link: () => this.#line.link,
@@ -134,7 +135,7 @@ export class FramedKernel implements Kernel {
     return () => this.#listeners.delete(listener)
   }
 
-  async evaluate({ call, source, place }: Evaluation, watcher: Watcher): Promise<Evaluated> {
+  async evaluate({ call, who, work }: Evaluation, watcher: Watcher): Promise<Evaluated> {
     this.#refuse()
     if (watcher.signal?.aborted) return { type: 'withdrawn' }
     const pending = this.#evaluations.add(call, watcher)
@@ -142,7 +143,7 @@ export class FramedKernel implements Kernel {
     watcher.signal?.addEventListener('abort', aborted, { once: true })
     this.#pulse.begin()
     try {
-      return await this.#carryThrough(pending, { call, source, ...place })
+      return await this.#carryThrough(pending, { call, who, ...asSent(work) })
     } finally {
       this.#pulse.end()
       this.#evaluations.remove(pending)
@@ -150,16 +151,12 @@ export class FramedKernel implements Kernel {
     }
   }
 
-  globals(query: GlobalsQuery, look: Look): Promise<Looked<GlobalsPage>> {
-    return this.#look({ method: 'globals', query, shape: shapes.lookedGlobals }, look)
-  }
-
-  inspect(query: InspectQuery, look: Look): Promise<Looked<Inspected>> {
-    return this.#look({ method: 'inspect', query, shape: shapes.lookedInspected }, look)
-  }
-
-  more(query: MoreQuery, look: Look): Promise<Looked<Piece>> {
-    return this.#look({ method: 'more', query, shape: shapes.lookedPiece }, look)
+  look<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Looked<Looks[Name]['found']>> {
+    return this.#look({ method: name, query, shape: LOOKED[name] }, look)
   }
 
   status(look: Look): Promise<KernelStatus> {
@@ -172,7 +169,9 @@ export class FramedKernel implements Kernel {
     try {
       return await this.#ask(asking, { deadlineMs: this.#options.interruptMs ?? INTERRUPT_MS })
     } catch (error) {
-      if (error instanceof WireError && error.code === 'UNRESPONSIVE') return unheard(this.#options.name)
+      const { name, nudge } = this.#options
+      const silent = error instanceof WireError && error.code === 'UNRESPONSIVE'
+      if (silent) return unheard({ name, owned: nudge !== undefined })
       throw error
     }
   }
@@ -194,8 +193,18 @@ export class FramedKernel implements Kernel {
   }
 
   /** The peer came back over a new transport; see `Line.rejoin`. */
-  rejoin(transport: Duplex): Promise<void> {
-    return this.#line.rejoin(transport)
+  rejoin(rejoining: Rejoining): Promise<'joined' | 'other_image'> {
+    return this.#line.rejoin(rejoining)
+  }
+
+  /** The present link. It may be broken. */
+  get link(): Link {
+    return this.#line.link
+  }
+
+  /** Gives up a link of which nothing is heard; see `Line.drop`. */
+  drop(why: string): void {
+    this.#line.drop(why)
   }
 
   /** Asks an owned image to end its process in order; resolves once it has agreed, or can no longer be asked. */
@@ -244,8 +253,8 @@ export class FramedKernel implements Kernel {
 
   /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
   async #carryThrough(pending: Pending, params: object): Promise<Evaluated> {
-    const { name, piped } = this.#options
-    let link = this.#line.here ?? (await this.#line.present())
+    const { name, piped, awaitLinkMs } = this.#options
+    let link = this.#line.here ?? (await this.#line.present(awaitLinkMs))
     if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
     let asking = this.#send(link, { method: 'evaluate', params, pending })
     for (;;) {
@@ -322,14 +331,4 @@ interface Asking<Answer> {
   readonly method: string
   readonly query: object
   readonly shape: z.ZodType<Answer>
-}
-
-function identityOf(hello: KernelHello): KernelIdentity {
-  return {
-    language: hello.language,
-    implementation: hello.implementation,
-    pid: hello.pid,
-    epoch: hello.epoch as Epoch,
-    abilities: new Set(ABILITIES.filter(ability => hello.abilities.includes(ability))),
-  }
 }

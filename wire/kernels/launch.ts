@@ -142,7 +142,7 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
     // What belongs to no evaluation is remembered as such.
     if (kernel.hear(stream, text) && stream === 'stderr') child.remember(text)
   }
-  door.answer(transport => kernel.rejoin(transport))
+  door.answer(async transport => void (await kernel.rejoin({ transport })))
   void kernel.ended.then(end => {
     // A process that nobody can speak to any more is of no use; one that was let go of is ending in order.
     if (end.reason === 'lost') child.kill()

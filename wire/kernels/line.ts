@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Limits } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
-import { acceptKernel, type KernelHello } from '../link/handshake.ts'
+import { acceptKernel, type KernelHello, openKernel } from '../link/handshake.ts'
 import type { Link } from '../link/link.ts'
 
 export interface LineOptions {
@@ -10,8 +10,14 @@ export interface LineOptions {
   readonly name: string
   readonly transport: Duplex
   readonly secret: string
-  /** How long a peer whose link broke may take to come back, in ms; 0 where it cannot. */
+  /** Which end has made the connections; the peer, unless told otherwise. */
+  readonly opener?: 'peer' | 'daemon' | undefined
+  /** How long a peer whose link broke may take to come back, in ms; 0 where it cannot, Infinity while it is not lost. */
   readonly rejoinMs?: number | undefined
+  /** The link broke, and its peer may come back. */
+  broken?: ((why: string) => void) | undefined
+  /** It has. */
+  joined?: (() => void) | undefined
   readonly limits?: Partial<Limits> | undefined
   serve(method: string, params: unknown): Promise<unknown>
   note(name: string, params: unknown): void
@@ -32,10 +38,11 @@ export class Line {
   #settleEnded: (end: KernelEnd) => void = () => {}
   #absence: Absence | undefined
   #expected: KernelEnd | undefined
+  #dropped: string | undefined
 
-  /** Waits for the handshake, and throws what `acceptKernel` throws. */
+  /** Waits for the handshake, and throws what `acceptKernel` or `openKernel` throws. */
   static async open(options: LineOptions): Promise<Line> {
-    return new Line(options, await acceptKernel(handshake(options, options.transport)))
+    return new Line(options, await shakeHands(options, options))
   }
 
   private constructor(options: LineOptions, { hello, link }: { hello: KernelHello; link: Link }) {
@@ -71,18 +78,27 @@ export class Line {
   }
 
   /** Takes back a peer over a new transport. Whoever else comes is turned away, and nothing changes. */
-  async rejoin(transport: Duplex): Promise<void> {
-    const { hello, link } = await acceptKernel(handshake(this.#options, transport))
+  async rejoin({ transport, secret = this.#options.secret }: Rejoining): Promise<'joined' | 'other_image'> {
+    const { hello, link } = await shakeHands(this.#options, { transport, secret })
     if (this.#end || hello.epoch !== this.hello.epoch) {
       await link.close({ code: 'other_image', message: 'This line belongs to another image.' })
-      return
+      return 'other_image'
     }
+    this.#dropped = undefined
     const former = this.#link
     this.#link = link
     this.#follow(link)
     this.#absence?.finish()
     this.#absence = undefined
+    this.#options.joined?.()
     await former.close()
+    return 'joined'
+  }
+
+  /** Gives up the present link, of which nothing is heard: as if it had broken. */
+  drop(why: string): void {
+    this.#dropped = why
+    void this.#link.close({ code: 'unresponsive', message: why })
   }
 
   /** The image is being let go of: the next break of its link is its end, and nothing comes back after it. */
@@ -113,34 +129,39 @@ export class Line {
   #broken(link: Link, fault: WireError | undefined): void {
     if (link !== this.#link || this.#end) return
     const { name, rejoinMs = 0 } = this.#options
-    const why = fault?.message ?? 'the other end closed the link'
+    const why = this.#dropped ?? fault?.message ?? 'the other end closed the link'
     if (this.#expected) this.lose(this.#expected)
     else if (rejoinMs === 0) this.lose({ reason: 'lost', message: `${name} was lost: ${why}` })
     else {
       const message = `${name} was lost, and did not come back within ${rejoinMs} ms: ${why}`
       this.#absence = new Absence(rejoinMs, () => this.lose({ reason: 'lost', message }))
+      this.#options.broken?.(why)
     }
   }
 }
 
-function handshake(options: LineOptions, transport: Duplex): Parameters<typeof acceptKernel>[0] {
-  return {
-    transport,
-    secret: options.secret,
-    serve: options.serve,
-    note: options.note,
-    ...(options.limits && { limits: options.limits }),
-  }
+/** A new connection to the peer; its secret, where it has another one than before. */
+export interface Rejoining {
+  readonly transport: Duplex
+  readonly secret?: string
+}
+
+function shakeHands(
+  { serve, note, limits, opener }: LineOptions,
+  { transport, secret }: { readonly transport: Duplex; readonly secret: string },
+): Promise<{ hello: KernelHello; link: Link }> {
+  const shaking = { transport, secret, serve, note, ...(limits && { limits }) }
+  return opener === 'daemon' ? openKernel(shaking) : acceptKernel(shaking)
 }
 
 /** A peer that is away, and may come back. */
 class Absence {
   readonly #over: Promise<void>
   #finish: () => void = () => {}
-  readonly #limit: NodeJS.Timeout
+  readonly #limit: NodeJS.Timeout | undefined
 
   constructor(limitMs: number, expired: () => void) {
-    this.#limit = setTimeout(expired, limitMs)
+    if (limitMs !== Number.POSITIVE_INFINITY) this.#limit = setTimeout(expired, limitMs)
     this.#over = new Promise(resolve => {
       this.#finish = resolve
     })

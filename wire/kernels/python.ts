@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
 
 /** The oldest Python that the peer runs on. */
-export const OLDEST_PYTHON = [3, 9] as const
+const OLDEST_PYTHON = [3, 9] as const
 
 /** How long an interpreter may take to say its version, in ms. */
 const PROBE_MS = 10_000

@@ -6,27 +6,22 @@
  */
 import { z } from 'zod'
 import { WireError } from '../errors.ts'
-import {
-  type CallId,
-  type EvalEvent,
-  type Evaluated,
-  type Frame,
-  type GlobalsPage,
-  type Inspected,
-  type InterruptReport,
-  type KernelStatus,
-  KINDS,
-  type Local,
-  type Looked,
-  type Piece,
-  type Question,
-  type Raised,
-  type Sample,
-  type ScriptNews,
-  type Shown,
-  type Stream,
-  type Text,
-  type TypeName,
+import type {
+  CallId,
+  EvalEvent,
+  Evaluated,
+  Frame,
+  InterruptReport,
+  KernelStatus,
+  Loaded,
+  Local,
+  Question,
+  Raised,
+  ScriptNews,
+  Shown,
+  Stream,
+  Text,
+  TypeName,
 } from '../kernel.ts'
 
 /** `answer` as `shape` describes it, or `MESSAGE_INVALID`, which names the first place where it differs. */
@@ -46,10 +41,10 @@ export function parseAnswer<Answer>(shape: z.ZodType<Answer>, answer: unknown, w
 /** Characters that are kept of what a program failed with. */
 const SCRIPT_MESSAGE = 4_096
 
-const text = z.string()
-const count = z.number()
-const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()
-const callId = z.string() as unknown as z.ZodType<CallId>
+export const text = z.string()
+export const count = z.number()
+export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()
+export const callId = z.string() as unknown as z.ZodType<CallId>
 
 const stream = z.enum(['stdout', 'stderr']) satisfies z.ZodType<Stream>
 
@@ -59,7 +54,7 @@ export const typeName = z.object({
   qualified: text,
 }) satisfies z.ZodType<TypeName>
 
-const cutText = z.object({
+export const cutText = z.object({
   text,
   truncated: z.boolean(),
   original_len: orNull(count),
@@ -76,13 +71,14 @@ const shown = z.object({
 
 const local = z.object({ name: text, type_name: text, repr: text }) satisfies z.ZodType<Local>
 
-const frame = z.object({
+export const frame = z.object({
   function: text,
   file: orNull(text),
   line: orNull(count),
   source: orNull(text),
   locals: z.array(local),
   locals_omitted: count,
+  repeated: count.exactOptional(),
 }) satisfies z.ZodType<Frame>
 
 export const raised: z.ZodType<Raised> = z.object({
@@ -97,8 +93,33 @@ export const raised: z.ZodType<Raised> = z.object({
   },
 })
 
+const loaded = z.object({
+  module: orNull(text),
+  file: orNull(text),
+  added: z.array(text),
+  replaced: z.array(text),
+  kept: z.array(text),
+  skipped: z.array(text),
+  survivors: z.array(
+    z.object({
+      name: text,
+      kind: z.enum(['function', 'class', 'object']),
+      instances: orNull(count),
+      held_by: z.array(text),
+      loads_ago: count.exactOptional(),
+    }),
+  ),
+  omitted: count,
+  complete: z.boolean(),
+}) satisfies z.ZodType<Loaded>
+
 export const evaluated = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('done'), values: z.array(shown), elapsed_ms: count }),
+  z.object({
+    type: z.literal('done'),
+    values: z.array(shown),
+    elapsed_ms: count,
+    loaded: loaded.exactOptional(),
+  }),
   z.object({ type: z.literal('raised'), exception: raised, elapsed_ms: count }),
   z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
   z.object({ type: z.literal('withdrawn') }),
@@ -110,100 +131,10 @@ export const evalEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('paused'), condition: text, restarts: z.array(text) }),
 ]) satisfies z.ZodType<EvalEvent>
 
-/** What a look may come to, around the shape of what it looks for. */
-function looked<Found>(found: z.ZodType<Found>): z.ZodType<Looked<Found>> {
-  return z.discriminatedUnion('type', [
-    z.object({ type: z.literal('found'), value: found }),
-    z.object({ type: z.literal('needs_evaluation'), because: text }),
-    z.object({ type: z.literal('not_found'), what: text, nearest: z.array(text) }),
-    z.object({
-      type: z.literal('malformed'),
-      message: text,
-      line: count.exactOptional(),
-      column: count.exactOptional(),
-    }),
-    z.object({ type: z.literal('raised'), exception: raised }),
-    z.object({ type: z.literal('stale_handle'), handle: text, because: text }),
-    z.object({ type: z.literal('busy'), call: callId, elapsed_ms: count }),
-    z.object({ type: z.literal('timed_out'), deadline_ms: count }),
-  ]) as z.ZodType<Looked<Found>>
-}
-
-const globalsPage = z.object({
-  globals: z.array(z.object({ name: text, type_name: text })),
-  total: count,
-  next: text.exactOptional(),
-}) satisfies z.ZodType<GlobalsPage>
-
-/** A section failed on its own when it holds `error` instead of its contents; the contents are tried first. */
-const section = <Contents>(contents: z.ZodType<Contents>) => z.union([contents, z.object({ error: text })])
-
-const sample = z.object({
-  items: z.array(text),
-  shown: count,
-  total: orNull(count),
-  truncated: z.boolean(),
-  handle: text.exactOptional(),
-}) satisfies z.ZodType<Sample>
-
-const inspected = z.object({
-  type: typeName,
-  kind: z.enum(KINDS),
-  read: z.enum(['static', 'evaluated']),
-  repr: section(cutText).exactOptional(),
-  size: z
-    .union([
-      z.object({ error: text }),
-      z.object({ len: count.exactOptional(), shape: z.array(count).exactOptional() }),
-    ])
-    .exactOptional(),
-  sample: section(sample).exactOptional(),
-  members: section(
-    z.object({
-      data: z.array(text),
-      callables: z.array(text),
-      dunder_count: count,
-      shown_per_group: count,
-      truncated: z.boolean(),
-    }),
-  ).exactOptional(),
-  doc: section(cutText).exactOptional(),
-  callable: section(
-    z.object({
-      module: orNull(text),
-      signature: orNull(text),
-      doc: orNull(text),
-      source_preview: orNull(text),
-      source_truncated: z.boolean(),
-      file: orNull(text),
-      line: orNull(count),
-    }),
-  ).exactOptional(),
-  exception: section(
-    z.object({ exc_type: text, message: orNull(text), traceback: orNull(text) }),
-  ).exactOptional(),
-  limits: z.record(text, count),
-  handle: text.exactOptional(),
-}) satisfies z.ZodType<Inspected>
-
-const piece = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text, from: count, total: orNull(count), next: orNull(count) }),
-  z.object({
-    type: z.literal('items'),
-    items: z.array(text),
-    from: count,
-    total: orNull(count),
-    next: orNull(count),
-  }),
-]) satisfies z.ZodType<Piece>
-
-export const lookedGlobals = looked<GlobalsPage>(globalsPage)
-export const lookedInspected = looked<Inspected>(inspected)
-export const lookedPiece = looked<Piece>(piece)
-
 export const interruptReport = z.object({
   outcome: z.enum(['stopped', 'still_running', 'withdrawn', 'not_running']),
   message: text,
+  offer: z.literal('restart').exactOptional(),
 }) satisfies z.ZodType<InterruptReport>
 
 export const kernelStatus = z.object({

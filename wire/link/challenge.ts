@@ -32,7 +32,7 @@ export async function provePeer(challenge: Challenge): Promise<void> {
     sendFrame(transport, { imago: PROTOCOL, nonce: own })
     const nonces = { opener: own, acceptor: await readNonce(await read(), { transport, own }) }
     sendFrame(transport, { proof: proofOf({ secret, side, nonces }) })
-    checkProof(await read(), proofOf({ secret, side: 'acceptor', nonces }))
+    checkProof(await read().catch(hungUp), proofOf({ secret, side: 'acceptor', nonces }))
   } else {
     const nonces = { opener: await readNonce(await read(), { transport, own }), acceptor: own }
     sendFrame(transport, { imago: PROTOCOL, nonce: own })
@@ -66,6 +66,13 @@ function checkProof(frame: unknown, expected: string) {
   const isProof = typeof proof === 'string' && HEX_64.test(proof)
   if (!isProof || !timingSafeEqual(Buffer.from(proof), Buffer.from(expected)))
     throw unproved('does not know the secret of this link')
+}
+
+/** An acceptor that has another secret closes without a word, once it has seen our proof. */
+function hungUp(error: unknown): never {
+  if (error instanceof WireError && error.code === 'LINK_CLOSED')
+    throw unproved('hung up when it was shown our proof; most likely it has another secret')
+  throw error
 }
 
 /** The one thing that a stranger is told: which versions there are. */

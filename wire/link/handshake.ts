@@ -14,6 +14,7 @@ import {
   parseWelcome,
   protocolOf,
   type Refused,
+  refusalIn,
   type Welcome,
   welcomeTo,
 } from './hello.ts'
@@ -40,7 +41,10 @@ export function acceptKernel(
   return greetKernel(options, 'acceptor')
 }
 
-/** The daemon's end of a link that the daemon itself has opened, to a peer that listens. */
+/**
+ * The daemon's end of a link that the daemon itself has opened, to a peer that listens. A peer may refuse a daemon that
+ * has proved itself, such as because it serves another one: `REMOTE_FAULT`, with the peer's word as `remote.code`.
+ */
 export function openKernel(
   options: Opening & Listeners & { readonly secret: string },
 ): Promise<{ hello: KernelHello; link: Link }> {
@@ -150,9 +154,11 @@ function readReply<ParsedWelcome>(frame: unknown, parse: (fields: Fields) => Par
   throw refusalOf(reply.refused)
 }
 
-/** The frame of a hello. One of another protocol is refused before the rest of it is looked at. */
+/** The frame of a hello, if it is none of a refusal. One of another protocol is refused before the rest is looked at. */
 async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
   const frame = await readFrame(transport, limits.helloFrameBytes)
+  const refused = refusalIn(frame)
+  if (refused !== undefined) throw refusalOf(refused)
   const protocol = protocolOf(frame)
   if (protocol === PROTOCOL) return frame
   const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`

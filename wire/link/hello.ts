@@ -106,10 +106,16 @@ export function parseReply<ParsedWelcome>(
   frame: unknown,
   parse: (fields: Fields) => ParsedWelcome,
 ): { welcome: ParsedWelcome } | { refused: Refused } {
-  if (!isRecord(frame) || frame.refused === undefined)
-    return { welcome: parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome')) }
+  const refused = refusalIn(frame)
+  if (refused !== undefined) return { refused }
+  return { welcome: parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome')) }
+}
+
+/** What an end says in place of its hello or its welcome, where it will not have the other; else undefined. */
+export function refusalIn(frame: unknown): Refused | undefined {
+  if (!isRecord(frame) || frame.refused === undefined) return undefined
   const refused = new Fields(frame.refused, 'refusal')
-  return { refused: { code: refused.text('code'), message: refused.text('message') } }
+  return { code: refused.text('code'), message: refused.text('message') }
 }
 
 export function parseWelcome(welcome: Fields): Welcome {

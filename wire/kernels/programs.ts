@@ -1,0 +1,109 @@
+import { WireError } from '../errors.ts'
+import type { Kernel } from '../kernel.ts'
+import { startOf } from '../process-start.ts'
+import { type Announcement, isReachable, readAnnouncements, type Skipped, secretOf } from './announcements.ts'
+import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
+
+export type { Announcement, Skipped } from './announcements.ts'
+
+/** A program to be joined. */
+export interface Joining {
+  /** What the kernel is called here. */
+  readonly name: string
+  readonly address: string
+  /** The process that announced itself there; null where none has. */
+  readonly process: ProgramProcess | null
+  /** What a person gave as the secret; without, it is read from the announcement. */
+  readonly key: string | undefined
+  /** Output that belongs to no evaluation. */
+  background(text: string): void
+  /** The link broke and is being made again, and why; null once it is there. */
+  away(why: string | null): void
+}
+
+export interface ProgramProcess {
+  readonly pid: number
+  readonly started: string
+  /** It has been seen from here: not seeing it any more means that it has ended. */
+  readonly seen: boolean
+}
+
+/** The programs of this user that listen, wherever they run on this machine. */
+export interface Programs {
+  /** What they have announced, without asking any of them. */
+  read(): { readonly programs: readonly Announcement[]; readonly skipped: readonly Skipped[] }
+  /** Whether it listens, where its process cannot say that it lives. See `isReachable`. */
+  isReachable(program: Announcement): Promise<boolean>
+  /** See `attachKernel`. */
+  attach(joining: Joining): Promise<Kernel>
+  /** See `rejoinKernel`. */
+  rejoin(
+    joining: Joining & { readonly epoch: string; readonly signal: AbortSignal },
+  ): Promise<Kernel | string>
+}
+
+export interface ProgramsOptions {
+  readonly runtimeDir: string
+  readonly limits?: Partial<AttachLimits>
+}
+
+/** A program takes its announcement back when it ends as well: how long it then has to be gone, in ms. */
+const ENDING_MS = 2_000
+
+export function openPrograms({ runtimeDir, limits }: ProgramsOptions): Programs {
+  const requestOf = (joining: Joining): AttachRequest => ({
+    name: joining.name,
+    reach: () => reachOf(joining, runtimeDir),
+    gone: watchFor(joining, runtimeDir),
+    background: (_stream, text) => joining.background(text),
+    away: why => joining.away(why),
+    ...(limits && { limits }),
+  })
+  return {
+    read: () => readAnnouncements(runtimeDir),
+    isReachable,
+    attach: joining => attachKernel(requestOf(joining)),
+    rejoin: joining => rejoinKernel({ ...requestOf(joining), epoch: joining.epoch, signal: joining.signal }),
+  }
+}
+
+function reachOf(joining: Joining, runtimeDir: string): Reach {
+  const { name, address, key } = joining
+  const announced = announcementOf(joining, runtimeDir)
+  if (key !== undefined) return { address: announced?.address ?? address, secret: key }
+  if (announced !== undefined) return { address: announced.address, secret: secretOf(announced) }
+  throw new WireError('LINK_REFUSED', `${name} has taken its announcement back.`)
+}
+
+/** A process that had to listen anew has announced another address than the one it was first joined at. */
+function announcementOf({ address, process }: Joining, runtimeDir: string): Announcement | undefined {
+  const { programs } = readAnnouncements(runtimeDir)
+  return (
+    programs.find(one => one.address === address) ??
+    programs.find(one => process !== null && one.pid === process.pid && one.started === process.started)
+  )
+}
+
+/**
+ * Asked now and then, says when its process is not there any more, or has taken back what it had announced, which comes
+ * before it hangs up, and goes on nevertheless.
+ */
+function watchFor(joining: Joining, runtimeDir: string): () => string | undefined {
+  const { name, process } = joining
+  let silentSince: number | undefined
+  return () => {
+    if (process === null || !process.seen) return undefined
+    const now = startOf(process.pid)
+    if (now !== process.started) {
+      const since = now === undefined ? '' : `, and ${process.pid} is the number of another one now`
+      return `${name} has ended (process ${process.pid}${since}).`
+    }
+    if (announcementOf(joining, runtimeDir) !== undefined) {
+      silentSince = undefined
+      return undefined
+    }
+    silentSince ??= performance.now()
+    if (performance.now() - silentSince < ENDING_MS) return undefined
+    return `${name} has stopped listening (process ${process.pid} lives on).`
+  }
+}
