@@ -23,8 +23,15 @@ export {
 export function defineTool<const Shape extends z.ZodRawShape, const Needs extends readonly Ability[]>(
   definition: ToolDefinition<Shape, Needs>,
 ): Tool {
-  const parameters = checkDefinition({ aliases: undefined, level: undefined, ...definition })
+  const parameters = checkDefinition({
+    aliases: undefined,
+    level: undefined,
+    parameterAliases: undefined,
+    ...definition,
+  })
   const { name, level = 'dangerous', raise, preview, show, finalizeDocumentation, withoutKernel } = definition
+  const typed: readonly string[] = definition.typed ?? []
+  const parameterAliases: Readonly<Record<string, string>> = definition.parameterAliases ?? {}
   type Checked = z.output<z.ZodObject<Shape>>
   type Context = Parameters<typeof definition.handler>[1]
 
@@ -38,6 +45,8 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     categories: Object.freeze([...definition.categories]),
     needs: Object.freeze([...definition.needs]),
     examples: Object.freeze([...definition.examples]),
+    renamed: args => renamed(args, parameterAliases),
+    journalled: args => withoutTyped(renamed(args, parameterAliases), typed),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
     preview: args => preview?.(args as Checked) ?? { title: name, body: indented(args) },
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
@@ -46,6 +55,23 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     finalizeDocumentation: (documentation, facts) =>
       finalizeDocumentation?.(documentation, facts) ?? documentation,
   } satisfies Tool)
+}
+
+/** An alias beside what it stands for stays, and is refused as any name that is not known. */
+function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Arguments {
+  const stands = (name: string) => (Object.hasOwn(aliases, name) ? aliases[name] : undefined)
+  const names = Object.keys(args).map(name => stands(name) ?? name)
+  if (Object.keys(aliases).length === 0 || new Set(names).size !== names.length) return args
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [stands(name) ?? name, value]))
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+function withoutTyped(args: Readonly<Record<string, unknown>>, typed: readonly string[]): unknown {
+  if (typed.length === 0) return args
+  const kept = ([name, value]: [string, unknown]) =>
+    typed.includes(name) && typeof value === 'string' ? [name, `(${value.length} characters)`] : [name, value]
+  return Object.fromEntries(Object.entries(args).map(kept))
 }
 
 /** A call may raise its own level, never lower it. */
@@ -57,6 +83,8 @@ const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? '
 /** What any handler is given. */
 export interface ToolContext {
   readonly call: CallId
+  /** Who calls, as an image's history names them. */
+  readonly who: string
   /** The level at which this run was let through the gate. A handler never does more than it allows. */
   readonly level: Level
   /** Aborts when the caller cancels. */
@@ -65,6 +93,8 @@ export interface ToolContext {
   readonly lookMs: number
   readonly jobs: Jobs
   readonly texts: Texts
+  /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
+  pathOf(path: string): string
 }
 
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
@@ -154,6 +184,8 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   /** Written for a model: what it is for, when to use it, and what to use instead. */
   readonly description: string
   readonly parameters: Shape
+  /** Other names of parameters, as callers may know them from elsewhere: accepted, never listed. */
+  readonly parameterAliases?: Readonly<Record<string, keyof Shape & string>>
   /** Left out means dangerous. */
   readonly level?: Level
   /** The smallest profile that shows the tool. */
@@ -180,6 +212,8 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   ): Outcome | Promise<Outcome>
   /** A result as text, as a model is best shown it. Left out: as indented data. */
   show?(result: unknown): string
+  /** Parameters that hold what somebody is just typing and has not sent: the journal keeps only how long they are. */
+  readonly typed?: readonly (keyof Shape & string)[]
   /** Fills placeholders in generated documentation. */
   finalizeDocumentation?(documentation: string, facts: Readonly<Record<string, string>>): string
 }
@@ -198,6 +232,10 @@ export interface Tool {
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
+  /** The arguments by the names that the parameters have. */
+  renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+  /** The arguments as the journal keeps them. */
+  journalled(args: Readonly<Record<string, unknown>>): unknown
   withoutKernel(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome | undefined>
   handler(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome>
   show(result: unknown): string

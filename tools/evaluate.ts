@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import type { Evaluated, Shown } from '../wire/kernel.ts'
-import { defineTool, type OutputLog } from './define.ts'
-import { failed, type Outcome, ok } from './outcome.ts'
-import { type Printed, printed, showPrinted } from './output.ts'
+import type { Shown } from '../wire/kernel.ts'
+import { concluded, type Done } from './concluded.ts'
+import { defineTool } from './define.ts'
+import { failed, type Outcome } from './outcome.ts'
+import { type Printed, showPrinted } from './output.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { cutNote, duration, exceptionLine, frameLine, typeWord } from './wording.ts'
+import { cutNote, duration, typeWord } from './wording.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export interface Evaluation extends Printed {
@@ -63,14 +64,15 @@ export const evalExpr = defineTool({
     body: expr,
   }),
 
-  async handler({ expr, file, line }, { kernel, call, signal, output, ask }) {
+  async handler({ expr, file, line }, { kernel, call, who, signal, output, ask }) {
     if (line !== undefined && file === undefined) return lineWithoutFile()
     const place = file === undefined ? {} : { place: { file, line: line ?? 1 } }
+    const work = { type: 'source', source: expr, ...place } as const
     const evaluated = await kernel.evaluate(
-      { call, source: expr, ...place },
+      { call, who, work },
       { signal, on: event => output.add(event), ask: question => ask(question) },
     )
-    return concluded(evaluated, output)
+    return concluded(evaluated, { output, done: evaluation })
   },
 
   show: result => showEvaluation(result as Evaluation),
@@ -84,34 +86,7 @@ function lineWithoutFile(): Outcome<never> {
   })
 }
 
-function concluded(evaluated: Evaluated, output: OutputLog): Outcome<Evaluation> {
-  const text = printed(output.soFar())
-  switch (evaluated.type) {
-    case 'done':
-      return ok(evaluation(evaluated, text))
-    case 'raised': {
-      const { exception, elapsed_ms } = evaluated
-      const at = exception.frames.at(-1)
-      return failed('exception', {
-        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
-        details: { exception, ...text, elapsed_ms },
-      })
-    }
-    case 'interrupted': {
-      const { exception, elapsed_ms } = evaluated
-      return failed('interrupted', {
-        message: `The code was stopped after ${duration(elapsed_ms)}, on request. What it did before is done.`,
-        details: { ...(exception !== undefined && { exception }), ...text, elapsed_ms },
-      })
-    }
-    case 'withdrawn':
-      return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
-    default:
-      return evaluated satisfies never
-  }
-}
-
-function evaluation({ values, elapsed_ms }: Extract<Evaluated, { type: 'done' }>, text: Printed): Evaluation {
+function evaluation({ values, elapsed_ms }: Done, text: Printed): Evaluation {
   const first = values[0]
   const { handle, preview } = first ?? {}
   return {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { GlobalsPage } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
-import { fitting } from './fit.ts'
+import { fittingNames } from './fit.ts'
 import { unfound } from './looked.ts'
 import { ok } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
@@ -39,23 +39,24 @@ export const listGlobals = defineTool({
   ],
 
   async handler({ filter, after, modules, limit }, { kernel, lookMs, signal, jobs }) {
-    const looked = await kernel.globals(
+    const looked = await kernel.look(
+      'globals',
       { modules, limit, ...(filter !== undefined && { filter }), ...(after !== undefined && { after }) },
       { deadlineMs: lookMs, signal },
     )
-    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, jobs)
+    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
   },
 
   show: result => showGlobals(result as GlobalsPage),
 })
 
 /** The page, ended earlier where its names are long. */
-function fitted(page: GlobalsPage): GlobalsPage {
-  const globals = fitting(page.globals, ({ name, type_name }) => name.length + type_name.length + 30)
-  const last = globals.at(-1)
-  return last === undefined || globals.length === page.globals.length
-    ? page
-    : { ...page, globals, next: last.name }
+function fitted({ globals, total, next: after }: GlobalsPage): GlobalsPage {
+  const { items, next } = fittingNames(
+    { items: globals, next: after },
+    ({ name, type_name }) => name.length + type_name.length + 30,
+  )
+  return { globals: items, total, ...next }
 }
 
 function showGlobals({ globals, total, next }: GlobalsPage): string {

@@ -1,9 +1,38 @@
+import { getLastError, getReplHistory } from './activity.ts'
+import { classHierarchy, classSlots } from './classes.ts'
+import { complete } from './complete.ts'
 import type { Tool } from './define.ts'
+import { symbolDefinition } from './definition.ts'
 import { evalExpr } from './evaluate.ts'
 import { listGlobals } from './globals.ts'
 import { inspect } from './inspect.ts'
 import { job } from './job.ts'
+import { loadFile, reload } from './load.ts'
 import { readMore } from './more.ts'
+import { describeSymbol, functionArglist } from './names.ts'
+import { whoReferences } from './references.ts'
+import { aproposSearch, listPackageSymbols } from './search.ts'
+import { threads } from './threads.ts'
 
-/** Every tool, in the order in which models read them: look first, then run. */
-export const TOOLS: readonly Tool[] = [listGlobals, inspect, evalExpr, readMore, job]
+/** Every tool, in the order in which models read them: look at values and names, at what runs; then run. */
+export const TOOLS: readonly Tool[] = [
+  listGlobals,
+  inspect,
+  symbolDefinition,
+  describeSymbol,
+  functionArglist,
+  aproposSearch,
+  listPackageSymbols,
+  classSlots,
+  classHierarchy,
+  whoReferences,
+  threads,
+  getLastError,
+  getReplHistory,
+  complete,
+  evalExpr,
+  loadFile,
+  reload,
+  readMore,
+  job,
+]

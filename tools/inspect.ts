@@ -36,10 +36,10 @@ export const inspect = defineTool({
 
   async handler({ expr }, { kernel, level, lookMs, signal, jobs }) {
     const evaluate = level !== 'safe'
-    const looked = await kernel.inspect({ expr, evaluate }, { deadlineMs: lookMs, signal })
+    const looked = await kernel.look('inspect', { expr, evaluate }, { deadlineMs: lookMs, signal })
     if (looked.type === 'found') return ok(looked.value)
     if (looked.type === 'needs_evaluation' && !evaluate) return rises('cautious', looked.because)
-    return unfound(looked, jobs)
+    return unfound(looked, { jobs })
   },
 
   show: result => showInspected(result as Inspected),

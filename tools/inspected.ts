@@ -24,12 +24,16 @@ function headline({ type, kind, size, handle, read }: Inspected): string {
   if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
   else if (size !== undefined) {
     if (size.len !== undefined) words.push(`len ${size.len}`)
-    if (size.shape !== undefined) words.push(`shape (${size.shape.join(', ')})`)
+    if (size.shape !== undefined) words.push(`shape ${extents(size.shape)}`)
   }
   if (handle !== undefined) words.push(handle)
   if (read === 'evaluated') words.push('code was run to see this')
   return words.join(' · ')
 }
+
+/** `(3, 2)`, `(1000,)` or `()`, as Python writes it. */
+const extents = (shape: readonly number[]): string =>
+  shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`
 
 function section<Contents extends object>(
   title: string,

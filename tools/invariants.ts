@@ -12,6 +12,7 @@ export interface UncheckedDefinition {
   readonly aliases: unknown
   readonly description: unknown
   readonly parameters: unknown
+  readonly parameterAliases: unknown
   readonly level: unknown
   readonly profile: unknown
   readonly categories: unknown
@@ -28,6 +29,7 @@ export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   checkWords(definition, refuse)
   if (typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
   const parameters = checkParameters(definition.parameters, refuse)
+  checkParameterAliases(definition.parameterAliases, parameters, refuse)
   checkExamples(definition.examples, parameters, refuse)
   return parameters
 }
@@ -74,6 +76,19 @@ function checkParameters(shape: unknown, refuse: Refuse): z.ZodObject {
   const parameters = z.strictObject(shape)
   checkSchema('', jsonSchema(parameters, refuse), refuse)
   return parameters
+}
+
+function checkParameterAliases(aliases: unknown, { shape }: z.ZodObject, refuse: Refuse): void {
+  if (aliases === undefined) return
+  if (!isRecord(aliases)) refuse('aliases', 'parameterAliases is not an object')
+  for (const [alias, name] of Object.entries(aliases)) {
+    if (!/^[A-Za-z]\w{0,63}$/.test(alias))
+      refuse('aliases', `${JSON.stringify(alias)} is no name of a parameter`)
+    if (Object.hasOwn(shape, alias) || among(RESERVED, alias))
+      refuse('aliases', `${alias} is a parameter itself`)
+    if (typeof name !== 'string' || !Object.hasOwn(shape, name))
+      refuse('aliases', `${alias} stands for no parameter`)
+  }
 }
 
 function jsonSchema(parameters: z.ZodObject, refuse: Refuse): unknown {

@@ -4,6 +4,7 @@ import type { Signal } from '../wire/signal.ts'
 import { defineTool, type Job, type Jobs, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
 import { inspect } from './inspect.ts'
+import { loadFile, reload } from './load.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
 import { isRunning, running, showRunning } from './running.ts'
@@ -12,7 +13,7 @@ import { isRunning, running, showRunning } from './running.ts'
 const LAST_WORDS_MS = 1_000
 
 /** What was seen of an interrupt. */
-export interface Interrupted extends Printed {
+interface Interrupted extends Printed {
   readonly status: InterruptReport['outcome']
   readonly job: string
   readonly message: string
@@ -96,9 +97,9 @@ async function interrupt(found: Job, signal: Signal): Promise<Outcome<Interrupte
   return ok(reported(found, report))
 }
 
-function reported(found: Job, { outcome, message }: InterruptReport): Interrupted {
+function reported(found: Job, { outcome, message, offer }: InterruptReport): Interrupted {
   const { name, kernelName, elapsedMs } = found
-  const next = NEXT[outcome]({ job: name, kernel: kernelName })
+  const next = NEXT[outcome]({ job: name, kernel: kernelName, offer })
   return {
     status: outcome,
     job: name,
@@ -111,13 +112,15 @@ function reported(found: Job, { outcome, message }: InterruptReport): Interrupte
 
 const NEXT: Record<
   InterruptReport['outcome'],
-  (names: { job: string; kernel: string }) => string | undefined
+  (known: { job: string; kernel: string; offer: InterruptReport['offer'] }) => string | undefined
 > = {
   stopped: () => undefined,
   withdrawn: () => undefined,
   not_running: ({ job }) => `job ${JSON.stringify({ job })} gives its result.`,
-  still_running: ({ kernel }) =>
-    `Interrupt it again, wait for it, or have a person end it: imago stop ${kernel}`,
+  still_running: ({ kernel, offer }) =>
+    offer === undefined
+      ? 'Interrupt it again, or wait for it.'
+      : `Interrupt it again, wait for it, or have a person end the image, which is then lost: imago restart ${kernel}`,
 }
 
 function unknownJob(name: string, jobs: Jobs): Outcome<never> {
@@ -130,7 +133,7 @@ function unknownJob(name: string, jobs: Jobs): Outcome<never> {
 }
 
 /** The tools whose calls run long; the result of any other is shown as data. */
-const LONG: readonly Tool[] = [evalExpr, inspect]
+const LONG: readonly Tool[] = [evalExpr, inspect, loadFile, reload]
 
 function showJob(result: unknown): string {
   if (isRunning(result)) return showRunning(result)

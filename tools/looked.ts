@@ -1,13 +1,60 @@
-import type { CallId, Looked } from '../wire/kernel.ts'
-import type { Jobs } from './define.ts'
-import { failed, failedInside, type Outcome } from './outcome.ts'
+import type { CallId, Looked, LookName, Looks } from '../wire/kernel.ts'
+import type { Jobs, KernelContext } from './define.ts'
+import { type Failed, failed, failedInside, type Ok, ok } from './outcome.ts'
 import { duration, exceptionLine } from './wording.ts'
+
+/** One question to an image, and how its tool speaks of what was asked for. */
+export interface Asking<Name extends LookName> {
+  readonly look: Name
+  readonly query: Looks[Name]['query']
+  readonly words?: Words
+}
+
+/** Asks it within the time that a look may take, and answers with what was found or with why there is nothing. */
+export async function lookUp<Name extends LookName>(
+  { look, query, words = AN_EXPRESSION }: Asking<Name>,
+  { kernel, lookMs, signal, jobs }: KernelContext,
+): Promise<Ok<Looks[Name]['found']> | Failed> {
+  const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
+  return looked.type === 'found' ? ok(looked.value) : unfound(looked, { jobs, words })
+}
+
+/** How a tool speaks of what was asked for. */
+export interface Words {
+  /** The parameter that is at fault where it cannot be read, and what it has to be. */
+  readonly parameter: string
+  readonly wanted: string
+  /** What to do where it cannot be read, where nothing has that name, and where looking took too long. */
+  readonly reread: string
+  readonly search: string
+  readonly narrow: string
+}
+
+export const AN_EXPRESSION: Words = {
+  parameter: 'expr',
+  wanted: 'an expression',
+  reread: 'Give one expression; to run statements use eval_expr.',
+  search: 'Use list_globals to see the names that exist.',
+  narrow: 'Look at a part of it, or try again when the image has less to do.',
+}
+
+export const A_NAME: Words = {
+  ...AN_EXPRESSION,
+  parameter: 'name',
+  wanted: 'a name',
+  reread: 'Give a name such as `shop.Order.total`, or a handle.',
+  narrow: 'Try again when the image has less to do.',
+  search: 'Use apropos_search with a part of the name, or list_globals to see what is at the top level.',
+}
 
 /** What came of a look that found nothing. */
 export type Unfound = Exclude<Looked<never>, { type: 'found' }>
 
 /** A look that found nothing, as the failure a model is told; each says what can be done now. */
-export function unfound(looked: Unfound, jobs: Jobs): Outcome<never> {
+export function unfound(
+  looked: Unfound,
+  { jobs, words = AN_EXPRESSION }: { readonly jobs: Jobs; readonly words?: Words },
+): Failed {
   switch (looked.type) {
     case 'needs_evaluation':
       return failed('needs_evaluation', {
@@ -19,10 +66,10 @@ export function unfound(looked: Unfound, jobs: Jobs): Outcome<never> {
       return failed('not_found', {
         message: `Nothing is called ${looked.what}.${nearest(looked.nearest)}`,
         details: { what: looked.what, nearest: looked.nearest },
-        next: 'Use list_globals to see the names that exist.',
+        next: words.search,
       })
     case 'malformed':
-      return malformed(looked)
+      return malformed(looked, words)
     case 'raised':
       return failed('exception', {
         message: `Looking at it raised ${exceptionLine(looked.exception)}`,
@@ -36,14 +83,14 @@ export function unfound(looked: Unfound, jobs: Jobs): Outcome<never> {
       return failedInside('inspect_timeout', {
         message: `Looking took longer than ${duration(looked.deadline_ms)} and was given up. The image goes on as before.`,
         details: { deadline_ms: looked.deadline_ms },
-        next: 'Look at a part of it, or try again when the image has less to do.',
+        next: words.narrow,
       })
     default:
       return looked satisfies never
   }
 }
 
-export function stale(handle: string, because: string): Outcome<never> {
+export function stale(handle: string, because: string): Failed {
   return failed('stale_handle', {
     message: `The handle ${handle} leads nowhere any more: ${because}.`,
     details: { handle, because },
@@ -51,21 +98,21 @@ export function stale(handle: string, because: string): Outcome<never> {
   })
 }
 
-function malformed(looked: Extract<Unfound, { type: 'malformed' }>): Outcome<never> {
+function malformed(looked: Extract<Unfound, { type: 'malformed' }>, words: Words): Failed {
   const { message, line, column } = looked
   const place = line === undefined ? '' : ` (line ${line}${column === undefined ? '' : `, column ${column}`})`
   return failed('invalid_args', {
-    message: `expr is not an expression: ${message}${place}`,
+    message: `${words.parameter} is not ${words.wanted}: ${message}${place}`,
     details: {
-      parameter: 'expr',
+      parameter: words.parameter,
       ...(line !== undefined && { line }),
       ...(column !== undefined && { column }),
     },
-    next: 'Give one expression; to run statements use eval_expr.',
+    next: words.reread,
   })
 }
 
-function busy({ call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>, jobs: Jobs): Outcome<never> {
+function busy({ call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>, jobs: Jobs): Failed {
   const job = jobNamed(call, jobs)
   const what = job === undefined ? 'another evaluation' : `job ${job}`
   return failed('busy', {

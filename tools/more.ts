@@ -40,8 +40,8 @@ export const readMore = defineTool({
   },
 
   async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
-    const looked = await kernel.more({ handle, from, count }, { deadlineMs: lookMs, signal })
-    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, jobs)
+    const looked = await kernel.look('more', { handle, from, count }, { deadlineMs: lookMs, signal })
+    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
   },
 
   show: result => showPiece(result as Piece),

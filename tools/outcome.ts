@@ -17,12 +17,22 @@ export interface ToolError {
 
 /** What a handler returns. */
 export type Outcome<Result = unknown> =
-  | { readonly type: 'ok'; readonly result: Result }
-  | { readonly type: 'failed'; readonly error: ToolError }
+  | Ok<Result>
+  | Failed
   /** The arguments turned out to need a higher level. Nothing has run; the call path begins again at `level`. */
   | { readonly type: 'rises'; readonly level: 'cautious' | 'dangerous'; readonly because: string }
 
-export const ok = <Result>(result: Result): Outcome<Result> => ({ type: 'ok', result })
+export interface Ok<Result> {
+  readonly type: 'ok'
+  readonly result: Result
+}
+
+export interface Failed {
+  readonly type: 'failed'
+  readonly error: ToolError
+}
+
+export const ok = <Result>(result: Result): Ok<Result> => ({ type: 'ok', result })
 
 /** What a failure says besides its code. */
 export interface Failing {
@@ -33,12 +43,12 @@ export interface Failing {
   readonly retryable?: boolean
 }
 
-export function failed(code: ToolErrorCode, failing: Failing): Outcome<never> {
+export function failed(code: ToolErrorCode, failing: Failing): Failed {
   return { type: 'failed', error: toolError(code, failing) }
 }
 
 /** An `internal` failure; its reason is one of a closed list too. */
-export function failedInside(reason: InternalReason, failing: Failing): Outcome<never> {
+export function failedInside(reason: InternalReason, failing: Failing): Failed {
   return failed('internal', { ...failing, details: { reason, ...failing.details } })
 }
 

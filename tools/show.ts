@@ -3,7 +3,7 @@ import type { Tool } from './define.ts'
 import type { Envelope, ToolError } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { isRunning, showRunning } from './running.ts'
-import { frameLine, indent, oneLine } from './wording.ts'
+import { exceptionLine, frameLine, indent, oneLine } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
@@ -56,8 +56,11 @@ function plainError(error: ToolError): string {
   return [...firstLines(error), `details: ${asData(error.details)}`].join('\n')
 }
 
-function showRaised({ traceback, frames }: Raised): string[] {
-  const lines = traceback === '' ? [] : [traceback.trimEnd()]
+/** The report, where it says more than its last line, which has been said; and what the innermost frame held. */
+function showRaised(raised: Raised): string[] {
+  const { traceback, frames } = raised
+  const report = traceback.trimEnd()
+  const lines = report === '' || report === exceptionLine(raised) ? [] : [report]
   const at = frames.at(-1)
   if (at !== undefined && at.locals.length > 0) {
     lines.push(`locals of ${frameLine(at)}:`)

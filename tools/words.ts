@@ -14,7 +14,8 @@ export const RESERVED = ['kernel', 'patience'] as const
 /** The invariants of a definition. Those of seed 3 are here; so is what threats 6 and 12 ask for. */
 export const INVARIANTS = {
   name: 'The name is in snake_case: lower-case letters, digits and single underscores, at most 64.',
-  aliases: 'Aliases are in snake_case, differ from the name and from each other.',
+  aliases:
+    'Aliases are in snake_case, differ from the name and from each other; those of parameters stand for one of them.',
   description: 'The description is fixed text, not empty, at most 2,000 characters.',
   plain_text: 'No text that a model reads holds control, bidirectional or zero-width characters.',
   parameters: 'Parameters are a zod shape, named in snake_case, that JSON Schema can express.',

@@ -1,0 +1,92 @@
+import type { Hierarchy, Slot, Slots, TypeName } from '../wire/kernel.ts'
+import { defineTool } from './define.ts'
+import { A_NAME, lookUp } from './looked.ts'
+import { counted, named, placeOf } from './naming.ts'
+import { oneLine, typeWord } from './wording.ts'
+
+/** How many slots, and how many subclasses, one answer has at most. */
+const SLOTS = 200
+const SUBCLASSES = 200
+
+export const classSlots = defineTool({
+  name: 'class_slots',
+  description:
+    'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
+    'properties, each with its annotation, default and the class it comes from. Runs no code. For the methods and ' +
+    'the source of a class use inspect and symbol_definition.',
+  parameters: {
+    name: named('A class, or a value whose class is meant: a name, a dotted path, or a handle.'),
+  },
+  level: 'safe',
+  profile: 'full',
+  categories: ['introspection', 'classes'],
+  needs: ['slots'],
+  examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
+
+  handler: ({ name }, context) =>
+    lookUp({ look: 'slots', query: { name, limit: SLOTS }, words: A_NAME }, context),
+
+  show: result => showSlots(result as Slots),
+})
+
+function showSlots({ class: of, slots, total }: Slots): string {
+  const count = slots.length === total ? counted(total, 'slot') : `${slots.length} of ${total} slots`
+  const lines = [`${typeLine(of)} · ${count}`]
+  let owner: string | undefined
+  for (const slot of slots) {
+    if (slot.from !== owner) lines.push(`from ${oneLine(slot.from)}:`)
+    owner = slot.from
+    lines.push(`  ${slotLine(slot)}`)
+  }
+  return lines.join('\n')
+}
+
+/** `field total: Decimal = Decimal('0')` */
+function slotLine({ kind, name, annotation, default: value }: Slot): string {
+  const typed = annotation === null ? '' : `: ${oneLine(annotation)}`
+  return `${kind} ${oneLine(name)}${typed}${value === null ? '' : ` = ${oneLine(value)}`}`
+}
+
+export const classHierarchy = defineTool({
+  name: 'class_hierarchy',
+  description:
+    'Show where a class stands: its bases, all classes it inherits from in the order in which they are asked, and ' +
+    'every loaded subclass as a tree. Runs no code. Use it to learn whom a change of a class would reach; for ' +
+    'what its instances hold use class_slots.',
+  parameters: {
+    name: named('A class, or a value whose class is meant: a name, a dotted path, or a handle.'),
+  },
+  level: 'safe',
+  profile: 'full',
+  categories: ['introspection', 'classes'],
+  needs: ['hierarchy'],
+  examples: [
+    { args: { name: 'shop.Order' }, shows: 'what a class inherits from, and what inherits from it' },
+  ],
+
+  handler: ({ name }, context) =>
+    lookUp({ look: 'hierarchy', query: { name, limit: SUBCLASSES }, words: A_NAME }, context),
+
+  show: result => showHierarchy(result as Hierarchy),
+})
+
+function showHierarchy(found: Hierarchy): string {
+  const { class: of, metaclass, bases, ancestors, subclasses, total } = found
+  const words = [typeLine(of)]
+  if (metaclass !== null) words.push(`metaclass ${typeLine(metaclass)}`)
+  const place = placeOf(found)
+  if (place !== '') words.push(place)
+  const lines = [words.join(' · '), `bases: ${typeWords(bases, ', ')}`]
+  if (ancestors.length > 0) lines.push(`asked in this order: ${typeWords(ancestors, ' → ')}`)
+  if (total === 0) return [...lines, 'no subclasses'].join('\n')
+  const cut = subclasses.length === total ? '' : `, ${subclasses.length} of them shown`
+  lines.push(`${counted(total, 'subclass', 'subclasses')}${cut}:`)
+  return [...lines, ...subclasses.map(({ type, depth }) => `${'  '.repeat(depth)}${typeLine(type)}`)].join(
+    '\n',
+  )
+}
+
+const typeWords = (types: readonly TypeName[], between: string): string =>
+  types.length === 0 ? 'none' : types.map(typeLine).join(between)
+
+const typeLine = (type: TypeName): string => oneLine(typeWord(type))

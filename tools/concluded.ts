@@ -1,0 +1,48 @@
+import type { Evaluated } from '../wire/kernel.ts'
+import type { OutputLog } from './define.ts'
+import { failed, type Outcome, ok } from './outcome.ts'
+import { type Printed, printed } from './output.ts'
+import { duration, exceptionLine, frameLine } from './wording.ts'
+
+/** The end of something that ran to its end. */
+export type Done = Extract<Evaluated, { type: 'done' }>
+
+/** What of an end is a tool's own. */
+export interface Concluding<Result> {
+  readonly output: OutputLog
+  done(evaluated: Done, text: Printed): Result
+  /** What to do now where the code raised, having run. */
+  readonly raised?: string
+}
+
+/** How something that was run ended, as its caller is told: whatever ends it, what was printed before is kept. */
+export function concluded<Result>(
+  evaluated: Evaluated,
+  { output, done, raised }: Concluding<Result>,
+): Outcome<Result> {
+  const text = printed(output.soFar())
+  switch (evaluated.type) {
+    case 'done':
+      return ok(done(evaluated, text))
+    case 'raised': {
+      const { exception, elapsed_ms } = evaluated
+      const at = exception.frames.at(-1)
+      return failed('exception', {
+        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
+        details: { exception, ...text, elapsed_ms },
+        ...(raised !== undefined && at !== undefined && { next: raised }),
+      })
+    }
+    case 'interrupted': {
+      const { exception, elapsed_ms } = evaluated
+      return failed('interrupted', {
+        message: `The code was stopped after ${duration(elapsed_ms)}, on request. What it did before is done.`,
+        details: { ...(exception !== undefined && { exception }), ...text, elapsed_ms },
+      })
+    }
+    case 'withdrawn':
+      return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
+    default:
+      return evaluated satisfies never
+  }
+}

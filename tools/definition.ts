@@ -1,0 +1,186 @@
+import { z } from 'zod'
+import type { Definition } from '../wire/kernel.ts'
+import { defineTool, type KernelContext } from './define.ts'
+import { characters, contextLines, definitionLines, failureLines } from './definition-text.ts'
+import { A_NAME, lookUp } from './looked.ts'
+import { NAME_LENGTH } from './naming.ts'
+import { type Failed, failed, type Ok, type Outcome, ok, type ToolError } from './outcome.ts'
+
+/** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
+const TOTAL_LENGTH = 24_000
+const SYMBOLS = 20
+
+/** What `symbol_definition` answers with: a page to read, and the facts of each symbol, in the order asked for. */
+export interface Definitions {
+  readonly markdown: string
+  readonly symbols: readonly SymbolFacts[]
+  /** Whether the source of any symbol was cut. */
+  readonly truncated: boolean
+}
+
+/** One symbol: everything but its source, which is in the page; or why there is nothing. */
+export type SymbolFacts =
+  | (Omit<Definition, 'source'> & {
+      readonly ok: true
+      readonly truncated: boolean
+      readonly original_len: number | null
+      /** For `read_more`, where the source was cut. */
+      readonly handle?: string
+    })
+  | { readonly ok: false; readonly name: string; readonly error: ToolError }
+
+export const symbolDefinition = defineTool({
+  name: 'symbol_definition',
+  description:
+    'Show the source of one or several functions, methods, classes or modules as the live image has them, with ' +
+    'file and lines, decorators seen through and named, and a warning where the file has changed since it was ' +
+    'loaded. Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
+    'code. Prefer it over reading files to learn what the program really runs; for a value use inspect.',
+  parameters: {
+    symbols: z
+      .preprocess(listed, z.array(z.string().trim().max(NAME_LENGTH)).min(1).max(SYMBOLS))
+      .describe('Names, dotted paths such as `shop.Order.total`, or handles; several at once are one call.'),
+    include_context_details: z
+      .boolean()
+      .default(false)
+      .describe('Also list the names that each definition uses, by the module they belong to.'),
+    max_length: z
+      .int()
+      .min(100)
+      .max(TOTAL_LENGTH)
+      .default(10_000)
+      .describe('Characters of source per symbol before it is cut; read_more has the rest.'),
+  },
+  // As issues and other tools of the kind write it.
+  parameterAliases: { maxLength: 'max_length' },
+  level: 'safe',
+  profile: 'live',
+  categories: ['introspection'],
+  needs: ['definition'],
+  examples: [
+    { args: { symbols: ['shop.Order.total'] }, shows: 'the source of one method' },
+    {
+      args: { symbols: ['checkout', 'shop.Order'], max_length: 2_000 },
+      shows: 'two at once, each cut short',
+    },
+    { args: { symbols: ['checkout'], include_context_details: true }, shows: 'and whose names it uses' },
+  ],
+
+  async handler({ symbols, include_context_details: contexts, max_length }, context) {
+    const asked = { names: [...new Set(symbols)], max_length, contexts }
+    const looked = await lookAll(asked, context)
+    const lengths = looked.map(one => (one.type === 'ok' ? characters(one.result.source?.text ?? '') : 0))
+    const share = fairShare(lengths, TOTAL_LENGTH)
+    // What is too long for its share is asked for again, so that what is cut has its handle.
+    const long = asked.names.filter((_, index) => (lengths[index] ?? 0) > share)
+    const again = await lookAll({ ...asked, names: long, max_length: share }, context)
+    const all = asked.names.map((name, index) => {
+      const at = long.indexOf(name)
+      return { name, looked: (at < 0 ? looked[index] : again[at]) ?? noneOf(name) }
+    })
+    return all.some(one => one.looked.type === 'ok') ? ok(definitions(all)) : noneFound(all)
+  },
+
+  show: result => (result as Definitions).markdown,
+})
+
+/** A list may also come as one text with commas. */
+function listed(value: unknown): unknown {
+  return typeof value === 'string' ? value.split(',') : value
+}
+
+interface Asked {
+  readonly names: readonly string[]
+  readonly max_length: number
+  readonly contexts: boolean
+}
+
+interface Symbol {
+  readonly name: string
+  readonly looked: Ok<Definition> | Failed
+}
+
+function lookAll({ names, max_length, contexts }: Asked, context: KernelContext) {
+  const words = {
+    ...A_NAME,
+    parameter: 'symbols',
+    search: 'Give the whole path, such as module.name; list_globals shows what is at the top level.',
+  }
+  const more = contexts ? { contexts } : {}
+  return Promise.all(
+    names.map(async name =>
+      name === ''
+        ? NO_NAME
+        : lookUp({ look: 'definition', query: { name, max_length, ...more }, words }, context),
+    ),
+  )
+}
+
+/** The most that each may have so that all fit: what is short keeps its length, and the long ones share the rest. */
+export function fairShare(lengths: readonly number[], total: number): number {
+  let left = total
+  const sorted = [...lengths].sort((one, other) => one - other)
+  for (const [index, length] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - index))
+    if (length > share) return share
+    left -= length
+  }
+  return total
+}
+
+function definitions(all: readonly Symbol[]): Definitions {
+  const found = all.flatMap(({ looked }) => (looked.type === 'ok' ? [looked.result] : []))
+  const lines = all.map(({ name, looked }) =>
+    looked.type === 'ok' ? definitionLines(looked.result) : failureLines(name, looked.error),
+  )
+  return {
+    markdown: [...lines, contextLines(found)].flat().join('\n').trimEnd(),
+    symbols: all.map(facts),
+    truncated: found.some(({ source }) => source?.truncated === true),
+  }
+}
+
+function facts({ name, looked }: Symbol): SymbolFacts {
+  if (looked.type === 'failed') return { ok: false, name, error: looked.error }
+  const { source, ...rest } = looked.result
+  return {
+    ok: true,
+    ...rest,
+    truncated: source?.truncated ?? false,
+    original_len: source?.original_len ?? null,
+    ...(source?.handle !== undefined && { handle: source.handle }),
+  }
+}
+
+/** One symbol fails as itself; several that fail alike as what they have in common, and otherwise as `not_found`. */
+function noneFound(all: readonly Symbol[]): Outcome<never> {
+  const errors = all.flatMap(({ name, looked }) =>
+    looked.type === 'ok' ? [] : [{ name, error: looked.error }],
+  )
+  const [first, ...others] = errors
+  if (first === undefined) return noneOf('')
+  if (others.length === 0) return { type: 'failed', error: first.error }
+  const alike = others.every(({ error }) => error.code === first.error.code)
+  const { details, message: _, code, ...rest } = first.error
+  const reason = alike && typeof details.reason === 'string' ? { reason: details.reason } : {}
+  return {
+    type: 'failed',
+    error: {
+      ...rest,
+      code: alike ? code : 'not_found',
+      retryable: alike && rest.retryable,
+      message: errors.map(({ error }) => error.message).join(' '),
+      details: { ...reason, symbols: errors.map(({ name, error }) => ({ ok: false, name, error })) },
+    },
+  }
+}
+
+/** Of one name among several that are looked up, so that the others are. */
+const NO_NAME: Failed = failed('invalid_args', {
+  message: 'One of the symbols is an empty text.',
+  details: { parameter: 'symbols' },
+  next: A_NAME.reread,
+})
+
+const noneOf = (name: string): Failed =>
+  failed('not_found', { message: `Nothing is called ${name}.`, details: { what: name, nearest: [] } })
