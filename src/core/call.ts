@@ -22,6 +22,8 @@ import type { PathOptions } from './walk.ts'
 /** Who makes a call. Nothing in a message can change it: it comes from the connection. */
 export interface Caller {
   readonly id: string
+  /** For people: the client's own name, `imago call`, `claude-code 2.1`. */
+  readonly who: string
   readonly kind: 'cli' | 'mcp' | 'console' | 'test'
   /** The project: where no kernel is named, the one that lives in it is used, and its policy holds. */
   readonly root: string

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Jobs, KernelContext, Level, OutputLog, Texts, ToolContext } from '../../tools/define.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -20,18 +21,22 @@ export interface Given {
 /** What a handler is given. */
 export class Context implements ToolContext {
   readonly call: CallId
+  readonly who: string
   readonly level: Level
   readonly lookMs: number
   readonly jobs: Jobs
   readonly texts: Texts
+  readonly pathOf: (path: string) => string
   readonly #flight: Flight
 
   constructor({ flight, level, options }: Given) {
     this.call = flight.call
+    this.who = flight.caller.who
     this.level = level
     this.lookMs = options.lookMs
     this.jobs = options.jobs
     this.texts = options.texts
+    this.pathOf = path => resolve(flight.caller.root, path)
     this.#flight = flight
   }
 

@@ -71,7 +71,8 @@ function bound(sign: string, limit: unknown): string {
 function list({ minItems, maxItems, items }: JsonSchema): string {
   const least = typeof minItems === 'number' ? `at least ${minItems}` : ''
   const most = typeof maxItems === 'number' ? `at most ${maxItems}` : ''
-  const count = [least, most].filter(part => part !== '').join(' and ')
-  const what = typeof items === 'object' && items !== null ? ` of ${expected(items as JsonSchema)}` : ''
-  return `a list${what}${count === '' ? '' : `, ${count}`}`
+  const bounds = least !== '' && most !== '' ? `${minItems} to ${maxItems}` : least || most
+  const count = bounds === '' ? '' : ` of ${bounds} items`
+  const each = typeof items === 'object' && items !== null ? `, each ${expected(items as JsonSchema)}` : ''
+  return `a list${count}${each}`
 }

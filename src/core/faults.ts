@@ -2,12 +2,15 @@ import type { Level } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
+import { JOIN_AGAIN } from './refusals.ts'
 
 /** What was thrown in the course of a call, and how far the call had come. */
 export interface Thrown {
   readonly error: unknown
   readonly tool: string
   readonly kernel: string | null
+  /** That kernel is a program of the user's. */
+  readonly attached?: boolean
   readonly level: Level
   /** The caller had asked for an end before this was thrown. */
   readonly cancelled: boolean
@@ -48,7 +51,7 @@ export function kernelFault(error: unknown, wanted: string | undefined): Outcome
 
 /** A look changes nothing, so that losing it is only the loss of an answer. */
 function lookFault(error: WireError, thrown: Thrown): Outcome<never> {
-  const { kernel } = thrown
+  const { kernel, attached } = thrown
   switch (error.code) {
     case 'UNRESPONSIVE':
       return unresponsive(error, thrown)
@@ -68,7 +71,7 @@ function lookFault(error: WireError, thrown: Thrown): Outcome<never> {
       return failed('kernel_unavailable', {
         message: `${kernel ?? 'The kernel'} was lost before it answered: ${followed(error.message)}Nothing was changed by this call.`,
         details: { kernel, fault: error.code },
-        next: 'Call again; a kernel that Imago owns is started anew.',
+        next: attached ? JOIN_AGAIN : 'Call again; a kernel that Imago owns is started anew.',
       })
   }
 }
@@ -95,19 +98,24 @@ function runFault(error: WireError, thrown: Thrown): Outcome<never> {
 /** A message with room for our own sentence behind it, which must not read as part of a program's last words. */
 const followed = (message: string) => `${message}${message.includes('\n') ? '\n' : ' '}`
 
-function outcomeUnknown(error: WireError, { kernel, tool }: Thrown): Outcome<never> {
+function outcomeUnknown(error: WireError, { kernel, attached, tool }: Thrown): Outcome<never> {
   return failed('outcome_unknown', {
     message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${followed(error.message)}The code may or may not have had its effect.`,
     details: { kernel, fault: error.code },
-    next: 'Look at what is there, with list_globals and inspect, before deciding to run anything again.',
+    next: attached
+      ? `${JOIN_AGAIN} Look at what is there before deciding to run anything again.`
+      : 'Look at what is there, with list_globals and inspect, before deciding to run anything again.',
   })
 }
 
-function unresponsive(error: WireError, { kernel }: Thrown): Outcome<never> {
+function unresponsive(error: WireError, { kernel, attached }: Thrown): Outcome<never> {
+  const said = `${kernel ?? 'The kernel'} does not answer: `
   return failed('unresponsive', {
-    message: `${kernel ?? 'The kernel'} does not answer: ${error.message}`,
+    message: error.message.startsWith(said) ? error.message : `${said}${error.message}`,
     details: { kernel },
-    next: `Wait and call again; a person can see it with imago kernels, and end it with imago stop ${kernel ?? ''}`.trim(),
+    next: attached
+      ? 'Wait and call again; a person can see it with imago kernels. The program itself is left alone.'
+      : `Wait and call again; a person can see it with imago kernels, and end it with imago stop ${kernel ?? ''}`.trim(),
   })
 }
 

@@ -6,7 +6,7 @@ export type Decision = (typeof DECISIONS)[number]
 
 /** What running code can be about to do outside the image. */
 export const EFFECTS = ['write_file', 'start_process', 'open_connection'] as const
-export type Effect = (typeof EFFECTS)[number]
+type Effect = (typeof EFFECTS)[number]
 
 /** One line of policy. What it names must match; what it leaves out matches anything. It never sees code. */
 export interface Rule {

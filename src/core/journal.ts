@@ -6,7 +6,7 @@ import type { Decision } from './gate.ts'
 import { AppendError, LineFile, type LineFiles } from './line-file.ts'
 
 /** The form of a line. Readers skip lines of a form they do not know, and lines that do not parse. */
-export const JOURNAL_VERSION = 1
+const JOURNAL_VERSION = 1
 
 /** What a call is, in every entry that begins one. */
 export interface JournalCall {

@@ -26,4 +26,12 @@ export class KernelError extends Error {
 }
 
 /** What no waiting changes, by `details.reason`. */
-const LASTING: readonly unknown[] = ['bad_root', 'bad_name', 'unknown_language']
+const LASTING: readonly unknown[] = [
+  'bad_root',
+  'bad_name',
+  'unknown_language',
+  'not_owned',
+  'owned',
+  'attached_already',
+  'needs_key',
+]

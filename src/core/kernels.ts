@@ -1,21 +1,27 @@
 import { homedir } from 'node:os'
-import { relative, resolve } from 'node:path'
+import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
+import { type Announced, type Attach, Attaching } from './attaching.ts'
 import { KernelError } from './kernel-error.ts'
+import * as refusals from './kernel-refusals.ts'
+import type { KernelRow, Named } from './kernel-row.ts'
 import {
   type CrashLimits,
   type Ears,
   type KernelRequest,
-  type KernelRow,
   NamedKernel,
   type StartedKernel,
 } from './named-kernel.ts'
-import { nearest } from './nearest.ts'
-import { isFile, isFolder, isProject, nameOf, realOf } from './roots.ts'
+import { NO_PROGRAMS, type Programs } from './programs.ts'
+import { NOTHING_REMEMBERED, type Remembered } from './remembered.ts'
+import { isProject, nameOf, realOf } from './roots.ts'
 import type { TextStore } from './texts.ts'
+import { type Trial, tryLanguage } from './trial.ts'
 
+export type { Announced, AnnouncedRow, Attach } from './attaching.ts'
 export { KernelError } from './kernel-error.ts'
-export type { Ears, KernelRequest, KernelRow, StartedKernel } from './named-kernel.ts'
+export type { KernelRow } from './kernel-row.ts'
+export type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -37,12 +43,22 @@ export interface Kernels {
    * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
    */
   start(wanted: Start): Promise<KernelRow>
+  /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
+  trial(wanted: Omit<Start, 'name'>): Promise<Trial>
   stop(name: string): Promise<KernelRow>
   /** A new epoch under the same name, with the same options; deaths before are forgotten. */
   restart(name: string): Promise<KernelRow>
+  /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
+  watch(watching: Watching): () => void
   /** Stops what runs in it now. */
   interrupt(name: string): Promise<InterruptReport>
-  /** Ends all of them in order. Nothing starts afterwards. */
+  /** Attaches to a program that listens. Throws `KernelError`. */
+  attach(wanted: Attach): Promise<KernelRow>
+  /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
+  detach(name: string): Promise<KernelRow>
+  /** Programs that can be attached to and are not. */
+  announced(): Promise<Announced>
+  /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   close(): Promise<void>
 }
 
@@ -69,6 +85,9 @@ export interface KernelsOptions {
   launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
   /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
   readonly texts?: TextStore
+  /** The programs that can be attached to, and which of them were. Left out: none. */
+  readonly programs?: Programs
+  readonly remembered?: Remembered
   /** What `launch` knows how to start. */
   readonly languages?: readonly string[]
   /** Never a root. */
@@ -84,17 +103,37 @@ export function openKernels(options: KernelsOptions): Kernels {
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
 
+/** Who wants to hear what a kernel of that name prints by itself. */
+export interface Watching {
+  readonly name: string
+  heard(text: string): void
+}
+
 class OpenKernels implements Kernels {
-  readonly #kernels = new Map<string, NamedKernel>()
+  readonly #kernels = new Map<string, Named>()
   /** The name of the default kernel of each root that has one. */
   readonly #defaults = new Map<string, string>()
   readonly #options: KernelsOptions
   readonly #home: string
+  readonly #attaching: Attaching
+  /** Who follows what kernels print by themselves. */
+  readonly #watchers = new Set<Watching>()
   #closed = false
 
   constructor(options: KernelsOptions) {
+    const { programs = NO_PROGRAMS, remembered = NOTHING_REMEMBERED, texts } = options
     this.#options = options
     this.#home = realOf(options.home ?? homedir())
+    this.#attaching = new Attaching({
+      programs,
+      remembered,
+      kernels: this.#kernels,
+      texts,
+      now: options.now ?? (() => performance.now()),
+      heard: (name, text) => this.#tell(name, text),
+      checked: name => this.#checked(name),
+    })
+    this.#attaching.restore()
   }
 
   list(): readonly KernelRow[] {
@@ -105,7 +144,7 @@ class OpenKernels implements Kernels {
     this.#refuseClosed()
     const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
     const { lost } = named
-    const found = { name: named.request.name, kernel: await named.living() }
+    const found = { name: named.name, kernel: await named.living() }
     return lost === undefined ? found : { ...found, replaces: lost }
   }
 
@@ -113,21 +152,30 @@ class OpenKernels implements Kernels {
     if (this.#closed) return undefined
     const named = name === undefined ? onlyOne(this.#livingIn(root)) : this.#kernels.get(name)
     const kernel = named?.present
-    return kernel && { name: named.request.name, kernel }
+    return kernel && { name: named.name, kernel }
+  }
+
+  async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {
+    this.#refuseClosed()
+    this.#checkLanguage(language)
+    const request = { language, root: this.#rootOf(root), env }
+    try {
+      return await tryLanguage({ launch: this.#options.launch, request })
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error
+      const { message } = error
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next: null,
+        details: { reason: error.code },
+        cause: error,
+      })
+    }
   }
 
   async start({ language, name, root, env, script, args }: Start): Promise<KernelRow> {
     this.#refuseClosed()
-    const languages = this.#options.languages ?? ['python']
-    if (!languages.includes(language)) {
-      const message = `There are no kernels for ${JSON.stringify(language)}.`
-      const next = `Languages: ${languages.join(', ')}. Common Lisp and Wolfram Language come in later versions.`
-      throw new KernelError('kernel_unavailable', {
-        message,
-        next,
-        details: { reason: 'unknown_language', languages },
-      })
-    }
+    this.#checkLanguage(language)
     const request: KernelRequest = {
       language,
       name: name === undefined ? this.#free(language) : this.#checked(name),
@@ -136,7 +184,7 @@ class OpenKernels implements Kernels {
       ...(script !== undefined && { script }),
       ...(args !== undefined && { args }),
     }
-    if (script !== undefined) refuseMissing(request.root, script)
+    if (script !== undefined) refusals.refuseMissing(request.root, script)
     return this.#add(request).begun()
   }
 
@@ -151,92 +199,100 @@ class OpenKernels implements Kernels {
     return this.#named(name).restart()
   }
 
+  watch(watching: Watching): () => void {
+    this.#watchers.add(watching)
+    return () => this.#watchers.delete(watching)
+  }
+
   async interrupt(name: string): Promise<InterruptReport> {
     return this.#named(name).interrupt()
   }
 
+  async attach(wanted: Attach): Promise<KernelRow> {
+    this.#refuseClosed()
+    return this.#attaching.attach(wanted)
+  }
+
+  async detach(name: string): Promise<KernelRow> {
+    return this.#attaching.detach(this.#named(name))
+  }
+
+  announced(): Promise<Announced> {
+    return this.#attaching.announced()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#kernels.values()].map(kernel => kernel.stop()))
+    await Promise.all([...this.#kernels.values()].map(kernel => kernel.close()))
   }
 
   /** By its name; the name that the root's default kernel would bear counts, though it may not live yet. */
-  #named(name: string, wanted?: Wanted): NamedKernel {
+  #named(name: string, wanted?: Wanted): Named {
     const known = this.#kernels.get(name)
     if (known) return known
+    const program = this.#attaching.find(name)
+    if (program) throw refusals.notAttachedYet(name, program)
     if (wanted && name === nameOf(wanted.root) && isProject(wanted.root, this.#home))
       return this.#default(wanted)
-    const kernels = [...this.#kernels.keys()].sort()
-    const like = nearest(name, kernels)
-    const message = kernels.length === 0 ? 'None lives at present.' : `There are: ${kernels.join(', ')}.`
-    throw new KernelError('no_such_kernel', {
-      message: `No kernel is named ${JSON.stringify(name)}. ${message}`,
-      next: like[0] === undefined ? 'List them with: imago kernels' : `Did you mean ${like.join(', ')}?`,
-      details: { kernels, nearest: like },
-    })
+    throw refusals.unknownKernel(name, [...this.#kernels.keys()].sort())
   }
 
   /** Without a name: the only one that lives in the root, or its default kernel where none did or does. */
-  #ofRoot(wanted: Wanted): NamedKernel {
+  #ofRoot(wanted: Wanted): Named {
     const root = realOf(wanted.root)
     const living = this.#livingIn(root)
-    if (living.length > 1) {
-      const kernels = living.map(kernel => kernel.request.name).sort()
-      throw new KernelError('no_such_kernel', {
-        message: `Several kernels live in ${root}, and none was named: ${kernels.join(', ')}.`,
-        next: `Name one, as in {"kernel": "${kernels[0]}"}`,
-        details: { kernels, nearest: [] },
-      })
-    }
+    if (living.length > 1) throw refusals.severalLive(root, living.map(({ name }) => name).sort())
     if (living[0]) return living[0]
-    const program = this.#in(root).findLast(kernel => kernel.request.script !== undefined)
-    if (program) throw programEnded(program)
+    const program = this.#in(root).findLast(({ hasProgram }) => hasProgram)
+    if (program) throw program.over()
     return this.#default(wanted)
   }
 
   /** Those of a root, which is without links, in the order in which they were named. */
-  #in(root: string): NamedKernel[] {
-    return [...this.#kernels.values()].filter(kernel => kernel.request.root === root)
+  #in(root: string): Named[] {
+    return [...this.#kernels.values()].filter(kernel => kernel.root === root)
   }
 
-  #livingIn(root: string): NamedKernel[] {
+  #livingIn(root: string): Named[] {
     return this.#in(root).filter(kernel => kernel.alive)
   }
 
-  #default({ root: given, env }: Wanted): NamedKernel {
+  #default({ root: given, env }: Wanted): Named {
     const root = this.#rootOf(given)
     const name = this.#defaults.get(root)
     const known = name === undefined ? undefined : this.#kernels.get(name)
-    if (known && known.request.root === root) return known
+    if (known?.root === root) return known
     const named = this.#add({ language: 'python', name: this.#free(nameOf(root)), root, env })
-    this.#defaults.set(root, named.request.name)
+    this.#defaults.set(root, named.name)
     return named
   }
 
   #add(request: KernelRequest): NamedKernel {
     const { launch, texts, now = () => performance.now(), limits = CRASH_LOOP } = this.#options
-    const named = new NamedKernel(request, { launch: (...asked) => launch(...asked), texts, now, limits })
+    const named = new NamedKernel(request, {
+      launch: (asked, ears) =>
+        launch(asked, { ...ears, background: text => this.#heard(asked.name, ears, text) }),
+      texts,
+      now,
+      limits,
+    })
     this.#kernels.set(request.name, named)
     return named
   }
 
+  #heard(name: string, ears: Ears, text: string): void {
+    ears.background(text)
+    this.#tell(name, text)
+  }
+
+  #tell(name: string, text: string): void {
+    for (const watching of this.#watchers) if (watching.name === name) watching.heard(text)
+  }
+
   /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
   #checked(name: string): string {
-    if (!NAME.test(name)) {
-      const message = `${JSON.stringify(name)} cannot be the name of a kernel.`
-      const next =
-        'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.'
-      throw new KernelError('kernel_unavailable', { message, next, details: { reason: 'bad_name' } })
-    }
-    if (this.#kernels.get(name)?.alive) {
-      const message = `A kernel named ${name} lives already.`
-      const next = `Choose another name, or: imago restart ${name}`
-      throw new KernelError('kernel_unavailable', {
-        message,
-        next,
-        details: { reason: 'name_taken', kernel: name },
-      })
-    }
+    if (!NAME.test(name)) throw refusals.badName(name)
+    if (this.#kernels.get(name)?.alive) throw refusals.nameTaken(name)
     return name
   }
 
@@ -251,47 +307,18 @@ class OpenKernels implements Kernels {
   #rootOf(given: string): string {
     const root = realOf(given)
     if (isProject(root, this.#home)) return root
-    const what =
-      root === this.#home
-        ? 'your home directory'
-        : isFolder(root)
-          ? 'the top of the file system'
-          : 'no folder'
-    throw new KernelError('kernel_unavailable', {
-      message: `${root} is ${what}, and a kernel needs a project to live in.`,
-      next: 'Run it in the folder of a project.',
-      details: { reason: 'bad_root', root },
-    })
+    throw refusals.badRoot(root, this.#home)
+  }
+
+  #checkLanguage(language: string): void {
+    const languages = this.#options.languages ?? ['python']
+    if (!languages.includes(language)) throw refusals.unknownLanguage(language, languages)
   }
 
   #refuseClosed(): void {
-    if (!this.#closed) return
-    const message = 'The daemon is shutting down, and starts nothing any more.'
-    throw new KernelError('kernel_unavailable', { message, next: null, details: { reason: 'shutting_down' } })
+    if (this.#closed) throw refusals.shuttingDown()
   }
 }
 
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
-
-/** An unnamed call meant the image of this program, and there is none any more. */
-function programEnded(program: NamedKernel): KernelError {
-  const { name, root, script = '' } = program.request
-  const shown = relative(root, resolve(root, script))
-  return new KernelError('kernel_unavailable', {
-    message: `${name} (${shown}) has ended: ${program.row().message ?? 'it was stopped.'}`,
-    next: `imago restart ${name} starts it again, imago start python a new one`,
-    details: { reason: 'ended', kernel: name },
-  })
-}
-
-/** The script is what a person named, so that a wrong name is theirs to mend, and nothing is started. */
-function refuseMissing(root: string, script: string): void {
-  const path = resolve(root, script)
-  if (isFile(path)) return
-  throw new KernelError('kernel_unavailable', {
-    message: `There is no file ${path}, so it cannot be run.`,
-    next: 'Name a script that is there, as seen from the root of the project.',
-    details: { reason: 'no_script', script: path },
-  })
-}

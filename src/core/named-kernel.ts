@@ -1,7 +1,10 @@
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel, KernelEnd, KernelStatus, ScriptNews } from '../../wire/kernel.ts'
-import { Background, type BackgroundRow } from './background.ts'
+import type { InterruptReport, Kernel, KernelEnd, ScriptNews } from '../../wire/kernel.ts'
+import { Background } from './background.ts'
+import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
+import { programEnded } from './kernel-refusals.ts'
+import type { KernelRow, Named } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
 import { Program } from './program.ts'
 import type { TextStore } from './texts.ts'
@@ -47,28 +50,6 @@ export interface CrashLimits {
   readonly withinMs: number
 }
 
-export interface KernelRow {
-  readonly name: string
-  readonly language: string
-  readonly implementation: string | null
-  readonly state: 'starting' | 'ready' | 'busy' | 'unresponsive' | 'ended' | 'crash_loop'
-  readonly pid: number | null
-  readonly epoch: string | null
-  readonly owned: boolean
-  readonly root: string
-  readonly script: string | null
-  /** Null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended. */
-  readonly script_state: ScriptNews['state'] | null
-  readonly running: { readonly call: string; readonly elapsed_ms: number } | null
-  /** How it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
-  readonly message: string | null
-  /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */
-  readonly background: BackgroundRow | null
-}
-
-/** How long an image may take to say what it runs, in ms. */
-const STATUS_MS = 2_000
-
 /** How long a start waits for the first news of its script, in ms. */
 const SCRIPT_MS = 2_000
 
@@ -83,7 +64,7 @@ interface Life {
  * A kernel that died is started again by the next call that wants it, unless it dies too often, or runs a program of
  * the user's: that one is run again only when a person says so.
  */
-export class NamedKernel {
+export class NamedKernel implements Named {
   readonly request: KernelRequest
   readonly #starting: Starting
   #life: Life | undefined
@@ -100,6 +81,18 @@ export class NamedKernel {
   constructor(request: KernelRequest, starting: Starting) {
     this.request = request
     this.#starting = starting
+  }
+
+  get name(): string {
+    return this.request.name
+  }
+
+  get root(): string {
+    return this.request.root
+  }
+
+  get hasProgram(): boolean {
+    return this.request.script !== undefined
   }
 
   /** Whether it lives, or is about to. */
@@ -128,6 +121,7 @@ export class NamedKernel {
       pid: identity?.pid ?? null,
       epoch: identity?.epoch ?? null,
       owned: true,
+      attached: null,
       root,
       script: script ?? null,
       script_state: this.#scriptState(),
@@ -135,6 +129,11 @@ export class NamedKernel {
       message: this.#message ?? this.#program.news?.message ?? null,
       background: this.#background?.row() ?? null,
     }
+  }
+
+  over(): KernelError {
+    const { name, root, script = '' } = this.request
+    return programEnded({ name, root, script, how: this.row().message ?? 'it was stopped.' })
   }
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
@@ -171,13 +170,17 @@ export class NamedKernel {
   }
 
   /** Stops what runs now, and nothing that comes after it. */
-  async interrupt(): Promise<InterruptReport> {
-    const { name } = this.request
-    if (!this.#life) return { outcome: 'not_running', message: `${name} does not live.` }
-    const { kernel } = this.#life
-    const running = kernel.running ?? (await this.#asked(kernel)).running
-    if (running === null) return { outcome: 'not_running', message: this.#idle() }
-    return kernel.interrupt(running.call)
+  interrupt(): Promise<InterruptReport> {
+    return interruptRunning({
+      name: this.name,
+      kernel: this.#life?.kernel,
+      idle: this.#idle(),
+      otherwise: `Try again later, or: imago restart ${this.name}`,
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
   }
 
   #idle(): string {
@@ -185,22 +188,6 @@ export class NamedKernel {
     return this.#scriptState() === 'running'
       ? `No call runs in ${name}. Its script does, and ends only with the image: imago stop ${name}`
       : `Nothing runs in ${name}.`
-  }
-
-  /** What runs, as the image itself says. Throws `KernelError` if it says nothing. */
-  async #asked(kernel: Kernel): Promise<KernelStatus> {
-    try {
-      return await kernel.status({ deadlineMs: STATUS_MS })
-    } catch (cause) {
-      if (!(cause instanceof WireError)) throw cause
-      const { name } = this.request
-      throw new KernelError('kernel_unavailable', {
-        message: `${name} does not say what runs in it, so nothing was asked to stop: ${cause.message}`,
-        next: `Try again later, or: imago restart ${name}`,
-        details: { reason: cause.code, kernel: name },
-        cause,
-      })
-    }
   }
 
   #state(): KernelRow['state'] {

@@ -2,14 +2,13 @@ import type {
   CallId,
   Evaluated,
   Evaluation,
-  GlobalsQuery,
   Health,
-  InspectQuery,
   Kernel,
   KernelEnd,
   KernelIdentity,
   Look,
-  MoreQuery,
+  LookName,
+  Looks,
   Watcher,
 } from '../../wire/kernel.ts'
 
@@ -57,16 +56,8 @@ export class Occupied implements Kernel {
     }
   }
 
-  globals(query: GlobalsQuery, look: Look) {
-    return this.#kernel.globals(query, look)
-  }
-
-  inspect(query: InspectQuery, look: Look) {
-    return this.#kernel.inspect(query, look)
-  }
-
-  more(query: MoreQuery, look: Look) {
-    return this.#kernel.more(query, look)
+  look<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) {
+    return this.#kernel.look(name, query, look)
   }
 
   interrupt(call: CallId) {

@@ -2,7 +2,7 @@
 const DEPTH = 32
 
 /** What a walk over a value may still take, in characters of an answer. Below zero it has been given up. */
-export interface Budget {
+interface Budget {
   left: number
 }
 

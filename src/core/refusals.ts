@@ -1,5 +1,6 @@
 import type { Level, Tool } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import type { Kernel } from '../../wire/kernel.ts'
 import type { Verdict } from './gate.ts'
 import type { Rules } from './policy.ts'
 import type { Registry } from './registry.ts'
@@ -70,13 +71,17 @@ export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly 
   })
 }
 
-export function kernelGone(kernel: string): Outcome<never> {
+export function kernelGone({ name, kernel }: { name: string; kernel: Kernel }): Outcome<never> {
   return failed('kernel_unavailable', {
-    message: `The kernel ${kernel} has ended. Nothing ran.`,
-    details: { kernel },
-    next: 'Call again; a kernel that Imago owns is started anew.',
+    message: `The kernel ${name} has ended. Nothing ran.`,
+    details: { kernel: name },
+    next: kernel.identity.attached === true ? JOIN_AGAIN : 'Call again, and it is started anew.',
   })
 }
+
+/** A program of the user's is started by the user. */
+export const JOIN_AGAIN =
+  'It is a program that Imago does not start. A person can, and attach to it: imago kernels says how.'
 
 /** Nothing that a broken policy might forbid runs. */
 export function policyBroken(problem: string): Outcome<never> {

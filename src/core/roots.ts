@@ -26,9 +26,14 @@ export function realOf(path: string): string {
 
 /** A folder's name, with what no name of a kernel may hold left out. */
 export function nameOf(root: string): string {
-  const name = basename(realOf(root))
+  return nameFrom(basename(realOf(root)), 'project')
+}
+
+/** What of a text can be the name of a kernel; `otherwise` where nothing can. */
+export function nameFrom(text: string, otherwise: string): string {
+  const name = text
     .replace(/[^\p{L}\p{N}_.-]+/gu, '-')
     .replace(/^[.-]+/, '')
     .slice(0, 60)
-  return name === '' ? 'project' : name
+  return name === '' ? otherwise : name
 }

@@ -59,10 +59,20 @@ export function parameters({ properties, required }: JsonSchema): Parameter[] {
 }
 
 function typeWords(schema: JsonSchema): string[] {
-  const { type, enum: choices, default: fallback, minimum, maximum, maxLength, pattern } = schema
+  const {
+    enum: choices,
+    default: fallback,
+    minimum,
+    maximum,
+    maxLength,
+    pattern,
+    minItems,
+    maxItems,
+  } = schema
   const words = [
-    Array.isArray(choices) ? choices.map(one => JSON.stringify(one)).join(' | ') : String(type ?? 'value'),
+    Array.isArray(choices) ? choices.map(one => JSON.stringify(one)).join(' | ') : typeWord(schema),
   ]
+  if (maxItems !== undefined) words.push(`${minItems ?? 0} to ${maxItems}`)
   if (minimum !== undefined && maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER)
     words.push(`${minimum} to ${maximum}`)
   else if (minimum !== undefined) words.push(`${minimum} or more`)
@@ -72,13 +82,18 @@ function typeWords(schema: JsonSchema): string[] {
   return words
 }
 
+function typeWord({ type, items }: JsonSchema): string {
+  if (type !== 'array') return String(type ?? 'value')
+  return `list of ${typeWord((items ?? {}) as JsonSchema)}s`
+}
+
 /** `inspect <expr> [kernel]` */
 function signature(name: string, schema: JsonSchema): string {
   const words = parameters(schema).map(one => (one.required ? `<${one.name}>` : `[${one.name}]`))
   return [name, ...words].join(' ')
 }
 
-export function firstSentence(text: string): string {
+function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text
 }
 

@@ -30,7 +30,8 @@ export function validate(
   registry: Pick<Registry, 'schema'>,
 ): Checked | { readonly type: 'invalid'; readonly refusal: Outcome<never> } {
   if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)], 1)
-  const { own, reserved } = split(tool, args)
+  const named = tool.renamed(args)
+  const { own, reserved } = split(tool, named)
   const checked = tool.parameters.safeParse(own)
   const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
   if (checked.success && beside.success)
@@ -41,7 +42,7 @@ export function validate(
       patience: beside.data.patience,
     }
   const issues = [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])].flatMap(single)
-  const given = { tool, args, schema: registry.schema(tool) }
+  const given = { tool, args: named, schema: registry.schema(tool) }
   const problems = issues.slice(0, SHOWN).map(issue => problemOf(issue, given))
   return refuse(tool, problems, issues.length)
 }
@@ -80,8 +81,8 @@ function problemOf(issue: z.core.$ZodIssue, given: Given): Problem {
   const schema = schemaAt(given.schema, path)
   if (issue.code === 'custom' || schema === undefined)
     return { path: name, problem: `"${name}": ${issue.message}` }
-  const tooLong = lengthProblem(value, schema)
-  if (tooLong !== undefined) return { path: name, problem: `"${name}" ${tooLong}` }
+  const wrongSize = lengthProblem(value, schema) ?? countProblem(value, schema)
+  if (wrongSize !== undefined) return { path: name, problem: `"${name}" ${wrongSize}` }
   return { path: name, problem: `"${name}" must be ${expected(schema)}, got ${shown(value)}` }
 }
 
@@ -101,6 +102,15 @@ function lengthProblem(value: unknown, schema: JsonSchema): string | undefined {
   const most = schema.maxLength
   if (typeof value !== 'string' || typeof most !== 'number' || value.length <= most) return undefined
   return `is ${grouped(value.length)} characters long; the limit is ${grouped(most)}`
+}
+
+function countProblem(value: unknown, { minItems, maxItems }: JsonSchema): string | undefined {
+  if (!Array.isArray(value)) return undefined
+  const has = `has ${grouped(value.length)} ${value.length === 1 ? 'item' : 'items'}`
+  if (typeof maxItems === 'number' && value.length > maxItems)
+    return `${has}; the limit is ${grouped(maxItems)}`
+  if (typeof minItems === 'number' && value.length < minItems) return `${has}; it needs at least ${minItems}`
+  return undefined
 }
 
 const grouped = (count: number) => count.toLocaleString('en-US')

@@ -185,8 +185,7 @@ export class Walk {
     const { journal, jobs, log } = this.#options
     const { call } = this.#flight
     if (this.#flight.cancelled) return this.#noted(withdrawn(), passed)
-    if (this.#place?.kernel.health === 'ended')
-      return this.#noted(refusals.kernelGone(this.#place.name), passed)
+    if (this.#place?.kernel.health === 'ended') return this.#noted(refusals.kernelGone(this.#place), passed)
     try {
       journal.write({ type: 'dispatched', ...this.#journalled(passed) })
     } catch (error) {
@@ -216,7 +215,16 @@ export class Walk {
   #fault(error: unknown, level: Level): Refusal {
     const { cancelled } = this.#flight
     const { log } = this.#options
-    return faultOf({ error, tool: this.#tool.name, kernel: this.#kernelName(), level, cancelled, log })
+    const attached = this.#place?.kernel.identity.attached === true
+    return faultOf({
+      error,
+      tool: this.#tool.name,
+      kernel: this.#kernelName(),
+      attached,
+      level,
+      cancelled,
+      log,
+    })
   }
 
   #context(level: Level): Context {
@@ -262,7 +270,7 @@ export class Walk {
       kernel: this.#kernelName(),
       epoch: this.#place?.kernel.identity.epoch ?? null,
       caller: caller.id,
-      args: this.#checked.args,
+      args: this.#tool.journalled(this.#checked.args),
       decision: decision as J['decision'],
     }
   }

@@ -1,0 +1,303 @@
+import { readFileSync } from 'node:fs'
+import { WireError } from '../../wire/errors.ts'
+import { AttachedKernel, type Sought } from './attached.ts'
+import { KernelError } from './kernel-error.ts'
+import type { KernelRow, Named } from './kernel-row.ts'
+import {
+  findTarget,
+  fullName,
+  handleOf,
+  type Program,
+  type Programs,
+  parentOf,
+  type SkippedFile,
+  type Target,
+  whoAnswer,
+} from './programs.ts'
+import type { Attachment, Remembered } from './remembered.ts'
+import { nameFrom, realOf } from './roots.ts'
+import type { TextStore } from './texts.ts'
+
+/** What a person attaches to, and as what. */
+export interface Attach {
+  /** A name, a process number, NAME-PID, or an address. */
+  readonly target: string
+  readonly name?: string | undefined
+  /** The project of whoever asks: its unnamed calls go there. */
+  readonly root: string
+  /** The program's secret, where it has not announced one. */
+  readonly key?: string | undefined
+  /** The file that a person has named for it; what is announced does not count then. */
+  readonly keyFile?: string | undefined
+}
+
+/** A program that can be attached to. */
+export interface AnnouncedRow {
+  readonly name: string
+  /** What `imago attach` takes: the name, or NAME-PID where others have it too. */
+  readonly attach: string
+  readonly language: string
+  readonly implementation: string
+  readonly pid: number
+  /** The process that started it, where that has announced itself too. */
+  readonly parent: number | null
+  readonly address: string
+  readonly cwd: string
+  readonly program: string
+  readonly announced_at: string
+}
+
+export interface Announced {
+  readonly announced: readonly AnnouncedRow[]
+  readonly skipped: readonly SkippedFile[]
+}
+
+export interface AttachingOptions {
+  readonly programs: Programs
+  readonly remembered: Remembered
+  /** All kernels by name, where attached ones stand among the others. */
+  readonly kernels: Map<string, Named>
+  readonly texts: TextStore | undefined
+  now(): number
+  /** What a kernel of that name prints by itself, as it comes. */
+  heard(name: string, text: string): void
+  /** A name that a person gave for a new kernel, or a `KernelError`. */
+  checked(name: string): string
+}
+
+/** Attaches to programs and lets go of them, for the kernels by name. */
+export class Attaching {
+  readonly #options: AttachingOptions
+
+  constructor(options: AttachingOptions) {
+    this.#options = options
+  }
+
+  /** Throws `KernelError`. */
+  async attach(asked: Attach): Promise<KernelRow> {
+    const target = await findTarget(asked.target, this.#options.programs)
+    const wanted = { ...asked, key: keyFor(target, asked) }
+    const { kernels, checked } = this.#options
+    const process = processOf(target.program)
+    const already = this.#attached().find(one => one.alive && one.is({ address: target.address, process }))
+    if (already) throw attachedAlready(already)
+    const name = wanted.name === undefined ? this.#freeName(target.program) : checked(wanted.name)
+    const former = kernels.get(name)
+    const kernel = this.#add(soughtOf({ wanted, target, name, process }))
+    try {
+      await kernel.join(wanted.key)
+    } catch (error) {
+      if (former) kernels.set(name, former)
+      else kernels.delete(name)
+      throw notAttached(error, { target, wanted })
+    }
+    for (const one of this.#attached()) if (one.isPastBeside(kernel)) kernels.delete(one.name)
+    this.#remember()
+    return kernel.row()
+  }
+
+  /** Lets go of it and forgets its name; the program runs on. The row is the last one. Throws `KernelError`. */
+  async detach(kernel: Named): Promise<KernelRow> {
+    if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
+    const row = kernel.row()
+    this.#options.kernels.delete(kernel.name)
+    this.#remember()
+    await kernel.close()
+    return row
+  }
+
+  /** The programs that can be attached to, and are not yet. */
+  async announced(): Promise<Announced> {
+    const { programs: read, skipped } = this.#options.programs.read()
+    const there = await whoAnswer(read, this.#options.programs)
+    const attached = this.#attached().filter(({ alive }) => alive)
+    const free = there.filter(one => !attached.some(kernel => kernel.is(placeOf(one))))
+    return { announced: free.map(one => rowOf(one, there)), skipped }
+  }
+
+  /** One that has announced itself under that name or another that stands for it, by what its files say. */
+  find(name: string): AnnouncedRow | undefined {
+    const { programs } = this.#options.programs.read()
+    const lives = programs.filter(one => one.process === 'lives')
+    const found = lives.find(one => one.name === name || fullName(one) === name)
+    return found && rowOf(found, lives)
+  }
+
+  /** Joins what the daemon before this one was attached to, each as soon as it can be. */
+  restore(): void {
+    for (const attachment of this.#options.remembered.read()) {
+      if (this.#options.kernels.has(attachment.name)) continue
+      const kernel = this.#add(attachment)
+      const key = keyOf(attachment)
+      if ('lost' in key) kernel.giveUp(key.lost)
+      else void kernel.rejoin(key.key).catch(error => kernel.giveUp(messageOf(error)))
+    }
+  }
+
+  #add(sought: Sought): AttachedKernel {
+    const { programs, texts, now, kernels } = this.#options
+    const ended = () => this.#remember()
+    const heard = (text: string) => this.#options.heard(sought.name, text)
+    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, ended })
+    kernels.set(sought.name, kernel)
+    return kernel
+  }
+
+  #attached(): AttachedKernel[] {
+    return [...this.#options.kernels.values()].filter(kernel => kernel instanceof AttachedKernel)
+  }
+
+  #remember(): void {
+    const attachments = this.#attached().map(({ attachment }) => attachment)
+    this.#options.remembered.write(attachments.filter(one => one !== undefined))
+  }
+
+  /** Its own name; with its process number where that is taken, or borne by another program too. */
+  #freeName(program: Program | undefined): string {
+    const { kernels } = this.#options
+    const free = (name: string) => !kernels.get(name)?.alive
+    const own = nameFrom(program?.name ?? '', 'program')
+    if (free(own)) return own
+    const full = program && nameFrom(fullName(program), 'program')
+    if (full !== undefined && free(full)) return full
+    for (let number = 2; ; number++) if (free(`${own}-${number}`)) return `${own}-${number}`
+  }
+}
+
+interface Seeking {
+  readonly wanted: Attach
+  readonly target: Target
+  readonly name: string
+  readonly process: Attachment['process']
+}
+
+function soughtOf({ wanted, target: { address, program }, name, process }: Seeking): Sought {
+  const { key, keyFile, root } = wanted
+  return {
+    name,
+    root: realOf(root),
+    address,
+    process,
+    language: program?.language ?? 'python',
+    announced: program?.name ?? null,
+    program: program?.program || null,
+    cwd: program?.cwd ?? null,
+    secret:
+      key === undefined
+        ? { from: 'announcement' }
+        : keyFile === undefined
+          ? { from: 'person' }
+          : { from: 'file', path: keyFile },
+  }
+}
+
+/** The key to be used; undefined where the program has announced its secret. */
+function keyFor({ address, program }: Target, { key, keyFile }: Attach): string | undefined {
+  const announced = program !== undefined && !program.keyed
+  if (announced && keyFile === undefined) return undefined
+  if (key !== undefined) return key
+  const who =
+    program === undefined ? `Nobody has announced a secret for ${address}` : `${program.name} was given a key`
+  throw new KernelError('kernel_unavailable', {
+    message: `${who}, so that key is needed to attach.`,
+    next: GIVE_KEY,
+    details: { reason: 'needs_key', address },
+  })
+}
+
+const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
+
+function processOf(program: Program | undefined): Attachment['process'] {
+  if (program === undefined) return null
+  const { pid, started, process } = program
+  return { pid, started, seen: process === 'lives' && started !== '' }
+}
+
+const placeOf = (program: Program) => ({ address: program.address, process: processOf(program) })
+
+function rowOf(program: Program, among: readonly Program[]): AnnouncedRow {
+  const { name, language, implementation, pid, address, cwd, announced_at } = program
+  const attach = handleOf(program, among)
+  const parent = parentOf(program, among)
+  const started = { program: program.program, announced_at }
+  return { name, attach, language, implementation, pid, parent, address, cwd, ...started }
+}
+
+/** The secret of a program that is to be joined again, where it is not read from its announcement. */
+function keyOf({
+  secret,
+  name,
+  address,
+}: Attachment): { readonly key: string | undefined } | { lost: string } {
+  if (secret.from === 'announcement') return { key: undefined }
+  const again = 'The key was not kept; give it again'
+  if (secret.from === 'person') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
+  try {
+    return { key: readFileSync(secret.path, 'utf8').trim() }
+  } catch (error) {
+    return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
+  }
+}
+
+function attachedAlready(kernel: AttachedKernel): KernelError {
+  const { name, pid, state } = kernel.row()
+  const who = pid === null ? 'That program' : `Process ${pid}`
+  const away = state === 'away' ? ' Its link is being made again at this moment.' : ''
+  return new KernelError('kernel_unavailable', {
+    message: `${who} is attached already, as ${name}.${away}`,
+    next: `Use it with: --kernel ${name}`,
+    details: { reason: 'attached_already', kernel: name },
+  })
+}
+
+function isOwned(name: string): KernelError {
+  return new KernelError('kernel_unavailable', {
+    message: `${name} is no program that Imago was attached to: Imago started it, and it ends with Imago.`,
+    next: `imago stop ${name} ends it`,
+    details: { reason: 'owned', kernel: name },
+  })
+}
+
+/** Why a program could not be joined, in words about that program. */
+function notAttached(error: unknown, { target, wanted }: { target: Target; wanted: Attach }): unknown {
+  if (!(error instanceof WireError)) return error
+  const { address, program } = target
+  const who =
+    program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
+  const [message, next] = explained(error, { who, wanted })
+  return new KernelError('kernel_unavailable', {
+    message,
+    next,
+    details: { reason: error.remote?.code ?? error.code, address },
+    cause: error,
+  })
+}
+
+type Explained = readonly [message: string, next: string]
+
+function explained(error: WireError, { who, wanted }: { who: string; wanted: Attach }): Explained {
+  switch (error.code) {
+    case 'REMOTE_FAULT':
+      if (error.remote?.code === 'occupied')
+        return [
+          `${who} is attached to another daemon, or under another address: ${error.remote.message}`,
+          'Let go of it there first: imago detach NAME',
+        ]
+      return [`${who} refused: ${error.remote?.message ?? error.message}`, 'See what it says, and try again.']
+    case 'NOT_AUTHENTICATED':
+      return wanted.key === undefined
+        ? [`${who} was not attached to: ${error.message}`, GIVE_KEY]
+        : [`${who} does not know the key that was given: ${error.message}`, GIVE_KEY]
+    case 'LINK_REFUSED':
+      return [`${who} cannot be reached: ${error.message}`, 'In the program: import imago; imago.listen()']
+    case 'HANDSHAKE_TIMEOUT':
+      return [
+        `${who} accepts connections and says nothing: it is frozen, or its interpreter is held by code in C. ${error.message}`,
+        'Try again once it runs.',
+      ]
+    default:
+      return [`${who} was not attached to: ${error.message}`, 'imago kernels shows what can be attached to']
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
