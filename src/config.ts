@@ -42,7 +42,7 @@ export function readConfig(folder: string): Config {
 }
 
 /** Reads one TOML file into the form of `schema`. */
-export function parseConfig<Schema extends z.ZodType>(schema: Schema, path: string): z.output<Schema> {
+function parseConfig<Schema extends z.ZodType>(schema: Schema, path: string): z.output<Schema> {
   const read = schema.safeParse(readToml(path))
   if (read.success) return read.data
   throw new Failure(`${path}: ${read.error.issues.map(describe).join('; ')}.`)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
 import { launchKernel } from '../wire/kernels/launch.ts'
+import { openPrograms } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/link.ts'
 import { type Config, readConfig } from './config.ts'
 import { openCalls } from './core/call.ts'
@@ -10,18 +11,19 @@ import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
 import { openPolicy } from './core/policy.ts'
 import { openRegistry } from './core/registry.ts'
+import { openRemembered } from './core/remembered.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
-import type { FailureData } from './front/protocol.ts'
+import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { guard } from './guard.ts'
-import { living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
+import { attached, living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
-import { openLog } from './log.ts'
+import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
 
 /** A person who writes a rule does not see so short a time; a call that is made over and over would pay for it. */
@@ -60,7 +62,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     stateDir: paths.stateDir,
     log: (sentence, error) => log.error({ error }, sentence),
   })
-  const kernels = kernelsOf({ config, paths, texts })
+  const kernels = kernelsOf({ config, paths, texts, log, limits })
   const journal = openJournal({ stateDir: paths.stateDir })
   const calls = openCalls({
     registry,
@@ -120,7 +122,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   }
 
   async function end(why: string) {
-    log.info({ why, kernels: living(uses(0)) }, 'The daemon ends.')
+    const last = uses(0)
+    log.info({ why, kernels: living(last), attached: attached(last) }, 'The daemon ends.')
     stopIdling()
     await kernels.close()
     await server.close()
@@ -130,7 +133,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     log.info({}, 'The daemon ended.')
   }
 
-  function endIf(when: Unless): readonly string[] {
+  function endIf(when: Unless): ShutdownResult {
     const now = uses(server.clients() - 1)
     const reason = reasonToStay(now, when)
     if (reason !== undefined) {
@@ -139,7 +142,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     }
     // The answer goes out first.
     setImmediate(() => void close('shutdown'))
-    return living(now)
+    return { ended_kernels: living(now), detached_kernels: attached(now) }
   }
 
   return { address: server.address, ended, close: () => close('asked') }
@@ -168,12 +171,22 @@ function removeRemains({ runtimeDir }: Paths) {
     if (name.endsWith('.sock')) rmSync(join(runtimeDir, name), { force: true })
 }
 
-function kernelsOf(parts: { config: Config; paths: Paths; texts: TextStore }): Kernels {
-  const { texts } = parts
-  const { python, env } = parts.config.kernels
-  const { runtimeDir } = parts.paths
+interface KernelsParts {
+  readonly config: Config
+  readonly paths: Paths
+  readonly texts: TextStore
+  readonly log: Log
+  readonly limits: DaemonOptions['limits']
+}
+
+function kernelsOf({ config, paths, texts, log, limits }: KernelsParts): Kernels {
+  const { python, env } = config.kernels
+  const { runtimeDir, stateDir } = paths
+  const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
+    programs: openPrograms({ runtimeDir, limits: heartbeatMs === undefined ? {} : { heartbeatMs } }),
+    remembered: openRemembered({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
     launch: ({ language: _, ...request }, { background, scripted }) =>
       launchKernel({
         ...request,

@@ -5,7 +5,8 @@ const USUAL = new Set(
   `PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP VIRTUAL_ENV CONDA_PREFIX
    LD_LIBRARY_PATH DYLD_LIBRARY_PATH`.split(/\s+/),
 )
-const USUAL_FAMILIES = /^(IMAGO_|XDG_|LC_|NODE_)/
+/** The key of a program is for the command that it was given to. */
+const USUAL_FAMILIES = /^(IMAGO_(?!KEY$)|XDG_|LC_|NODE_)/
 
 /** The daemon outlives the command that starts it, so it takes no secret of that one's environment along. */
 export function daemonEnvironment(env: Environment): Record<string, string> {
@@ -20,6 +21,7 @@ const TOTAL_BYTES = 128 * 1024
 export function helloEnvironment(env: Environment): Record<string, string> {
   let left = TOTAL_BYTES
   return pick({ ...daemonEnvironment(env), ...env }, (name, value) => {
+    if (name === 'IMAGO_KEY') return false
     const size = Buffer.byteLength(name) + Buffer.byteLength(value)
     if (size > VALUE_BYTES || size > left) return false
     left -= size

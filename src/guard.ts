@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Log } from './log.ts'
 
-export interface Guarding {
+interface Guarding {
   readonly log: Pick<Log, 'error'>
   /** Ends the daemon in order. */
   end(): void

@@ -15,7 +15,12 @@ export type Unless = 'unused' | 'nothing_runs' | 'always'
 const lives = ({ state }: KernelRow) => state !== 'ended' && state !== 'crash_loop'
 
 /** The names of the kernels that end when the daemon does. */
-export const living = ({ kernels }: Uses) => kernels.filter(lives).map(({ name }) => name)
+export const living = ({ kernels }: Uses) =>
+  kernels.filter(row => row.owned && lives(row)).map(({ name }) => name)
+
+/** The names of those that do not notice its end: programs that it is attached to, which the next one joins again. */
+export const attached = ({ kernels }: Uses) =>
+  kernels.filter(row => !row.owned && lives(row)).map(({ name }) => name)
 
 /** Why the daemon may not be ended now, as a sentence; `undefined` if it may. */
 export function reasonToStay(uses: Uses, when: Unless): string | undefined {
@@ -42,7 +47,7 @@ function runningReasons({ running, kernels }: Uses): string[] {
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
-export interface Idling {
+interface Idling {
   readonly idleMs: number
   uses(): Uses
   /** Called once, when nothing has used the daemon for `idleMs`. */

@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startOf } from '../wire/process-start.ts'
+
+export { startOf } from '../wire/process-start.ts'
 
 /**
  * One daemon per user, decided by lock files `daemon.lock.N` in the runtime directory.
@@ -19,7 +21,7 @@ export interface Instance {
   readonly version: string
 }
 
-export type Claim =
+type Claim =
   | { readonly type: 'held'; readonly instance: Instance }
   | { readonly type: 'taken'; readonly by: Instance | undefined }
 
@@ -85,23 +87,6 @@ function readLock(dir: string, number: number): Instance | undefined {
     const { pid, started, nonce, version } = JSON.parse(readFileSync(lockPath(dir, number), 'utf8'))
     if (!Number.isSafeInteger(pid) || pid <= 0 || typeof started !== 'string') return undefined
     return { pid, started, nonce: String(nonce), version: String(version) }
-  } catch {
-    return undefined
-  }
-}
-
-/** When a process began; `undefined` if there is none of that number, or it only waits to be collected. */
-export function startOf(pid: number): string | undefined {
-  try {
-    if (process.platform !== 'linux')
-      return (
-        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
-      )
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The command stands in parentheses and may hold anything; the state and the start time follow it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (fields[0] === 'Z' || fields[0] === 'X') return undefined
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
   } catch {
     return undefined
   }

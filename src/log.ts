@@ -12,10 +12,10 @@ export interface Log {
 }
 
 /** Values are short: names, counts, and errors (whose stack is kept). */
-export type Facts = Readonly<Record<string, unknown>>
+type Facts = Readonly<Record<string, unknown>>
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 const KEPT_BYTES = 8 * 1024 * 1024
 

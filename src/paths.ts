@@ -60,6 +60,12 @@ const SOCKET_PATH_BYTES = 103
  * directory is the credential of every client, so it must be a real directory, ours, and closed to others.
  */
 export function preparePaths(paths: Paths): void {
+  prepareRuntimeDir(paths)
+  prepareStateDir(paths)
+}
+
+/** The part of `preparePaths` that is about sockets. */
+export function prepareRuntimeDir(paths: Paths): void {
   const length = Buffer.byteLength(paths.socket)
   if (length > SOCKET_PATH_BYTES)
     throw new Failure(
@@ -67,7 +73,11 @@ export function preparePaths(paths: Paths): void {
     )
   makeDirectory(paths.runtimeDir, 'IMAGO_RUNTIME_DIR')
   checkRuntimeDir(paths.runtimeDir)
-  makeDirectory(paths.stateDir, 'IMAGO_STATE_DIR')
+}
+
+/** The part of `preparePaths` that is about what outlives the daemon. */
+export function prepareStateDir({ stateDir }: Paths): void {
+  makeDirectory(stateDir, 'IMAGO_STATE_DIR')
 }
 
 /** Whoever connects checks this first, so that nobody else's socket is taken for the daemon's. */

@@ -1,3 +1,5 @@
+import { advance, isInside, newScan, opensBlock } from './scan.ts'
+
 /**
  * Puts lines together to what is run at once, by how they look and without knowing the language well: a line that
  * ends inside brackets, inside a triple-quoted text, or with a backslash goes on; so does a line that ends with a
@@ -73,54 +75,3 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
 }
 
 const complete = (texts: (string | undefined)[]) => texts.filter(text => text !== undefined)
-
-const opensBlock = (line: string, { code }: Scan) => code.trimEnd().endsWith(':') || line.startsWith('@')
-
-interface Scan {
-  depth: number
-  /** The quotes that a text over several lines ends with. */
-  quotes: string | undefined
-  continued: boolean
-  /** The last line without its texts and its comment. */
-  code: string
-}
-
-const newScan = (): Scan => ({ depth: 0, quotes: undefined, continued: false, code: '' })
-const isInside = ({ depth, quotes, continued }: Scan) => depth > 0 || quotes !== undefined || continued
-
-/** Reads one line: texts, comments and brackets. Linear in the line. */
-function advance(scan: Scan, line: string): void {
-  scan.code = ''
-  scan.continued = false
-  for (let at = 0; at < line.length; ) {
-    if (scan.quotes !== undefined) at = skipText(scan, line, at)
-    else if (line[at] === '#') return
-    else if (line[at] === '"' || line[at] === "'") {
-      const one = line[at] ?? ''
-      const three = one.repeat(3)
-      scan.quotes = line.startsWith(three, at) ? three : one
-      at += scan.quotes.length
-    } else {
-      scan.code += line[at]
-      if ('([{'.includes(line[at] ?? '')) scan.depth++
-      if (')]}'.includes(line[at] ?? '')) scan.depth = Math.max(0, scan.depth - 1)
-      at++
-    }
-  }
-  if (scan.quotes === undefined) scan.continued = line.endsWith('\\')
-  // An ordinary text ends with its line, unless a backslash carries it over.
-  else if (scan.quotes.length === 1 && !line.endsWith('\\')) scan.quotes = undefined
-}
-
-/** Where the text goes on being one, or has ended. */
-function skipText(scan: Scan, line: string, from: number): number {
-  const quotes = scan.quotes ?? ''
-  for (let at = from; at < line.length; at++) {
-    if (line[at] === '\\') at++
-    else if (line.startsWith(quotes, at)) {
-      scan.quotes = undefined
-      return at + quotes.length
-    }
-  }
-  return line.length
-}

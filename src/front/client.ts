@@ -9,7 +9,7 @@ import { helloEnvironment } from '../environment.ts'
 import { Failure, messageOf } from '../failure.ts'
 import { startOf } from '../instance.ts'
 import { findPaths, type Paths, VERSION } from '../paths.ts'
-import type { Ask, CallEvent, Method, Methods } from './protocol.ts'
+import type { Ask, CallEvent, Method, Methods, WatchEvent } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 
 export interface Connecting {
@@ -34,6 +34,12 @@ export interface ToolCall {
   ask?(question: Question): Promise<string>
 }
 
+export interface Watching {
+  readonly name: string
+  readonly signal: AbortSignal
+  heard(text: string): void
+}
+
 /** A connection to the daemon, with its methods. Faults are `WireError`s; what a tool answers is an envelope. */
 export interface DaemonClient extends AsyncDisposable {
   readonly daemon: { readonly version: string; readonly pid: number; readonly instance: string }
@@ -42,6 +48,8 @@ export interface DaemonClient extends AsyncDisposable {
     method: M,
     params: Methods[M]['params'],
   ): Promise<Methods[M]['result']>
+  /** Tells what a kernel prints while no call runs in it, until `signal` aborts. Never rejects. */
+  watch(watching: Watching): Promise<void>
   readonly closed: Promise<WireError | undefined>
   /** Settles once the daemon has hung up and its process is gone: its place is free. */
   readonly ended: Promise<void>
@@ -95,7 +103,7 @@ async function replace(client: DaemonClient, deadline: number): Promise<void> {
 }
 
 /** Whether the other end answered with this code. */
-export function isRemote(error: unknown, code: string): error is WireError {
+function isRemote(error: unknown, code: string): error is WireError {
   return error instanceof WireError && error.remote?.code === code
 }
 
@@ -146,6 +154,10 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
     },
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
     request: async (method, params) => (await link.call(method, params)) as never,
+    async watch({ name, signal, heard }) {
+      const on = (event: unknown) => heard((event as WatchEvent).text)
+      await link.call('watch', { name }, { signal, on }).catch(() => {})
+    },
     closed: link.closed,
     get ended() {
       return link.closed.then(() => processGone(daemon.pid))

@@ -40,7 +40,7 @@ export interface RunningDaemon {
 
 /** All options of all commands; each has one meaning. */
 export const OPTIONS = {
-  name: { type: 'string', value: 'NAME', summary: 'the name of the new kernel' },
+  name: { type: 'string', value: 'NAME', summary: 'what to call the kernel' },
   script: { type: 'string', value: 'FILE', summary: 'a program to run first; the kernel stays live in it' },
   kernel: {
     type: 'string',
@@ -52,6 +52,11 @@ export const OPTIONS = {
     value: 'SECONDS',
     summary: 'how long to wait before the call goes on as a job',
   },
+  'key-file': {
+    type: 'string',
+    value: 'FILE',
+    summary: 'a file with the key of the program; else it is $IMAGO_KEY, or what the program has announced',
+  },
   profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
   format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
   root: {
@@ -62,6 +67,8 @@ export const OPTIONS = {
   structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
   json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
   force: { type: 'boolean', summary: 'even if something runs' },
+  yes: { type: 'boolean', summary: 'do it without asking' },
+  undo: { type: 'boolean', summary: 'take it back' },
   help: { type: 'boolean', summary: 'this text' },
   version: { type: 'boolean', summary: 'the version' },
 } as const
@@ -106,9 +113,25 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/kernels.ts')).start,
   },
   {
+    name: 'attach',
+    usage: 'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT [--name NAME] [--key-file FILE] [--json]',
+    summary: 'join a program that listens (import imago; imago.listen()), and leave it running ever after',
+    operands: [1, 1],
+    options: ['name', 'key-file', 'json'],
+    load: async () => (await import('./commands/attach.ts')).attach,
+  },
+  {
+    name: 'detach',
+    usage: 'NAME [--json]',
+    summary: 'let go of a program that was attached; it does not notice',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/attach.ts')).detach,
+  },
+  {
     name: 'kernels',
     usage: '[--json]',
-    summary: 'the kernels and what they do',
+    summary: 'the kernels and what they do, and the programs that can be attached to',
     operands: [0, 0],
     options: ['json'],
     load: async () => (await import('./commands/kernels.ts')).kernels,
@@ -147,6 +170,22 @@ export const COMMANDS: readonly Command[] = [
     load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
   },
   {
+    name: 'doctor',
+    usage: '[--json]',
+    summary: 'what is there, what is missing or does not work, and the line that mends it',
+    operands: [0, 0],
+    options: ['json'],
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'install',
+    usage: '[CLIENT] [--undo] [--yes]',
+    summary: 'write the MCP entry into the configuration of a client, which is shown first',
+    operands: [0, 1],
+    options: ['undo', 'yes'],
+    load: async () => (await import('./commands/install.ts')).install,
+  },
+  {
     name: 'runtime',
     usage: 'python',
     summary: 'print the folder of the Python side, which pip installs',
@@ -165,7 +204,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'shutdown',
     usage: '[--force] [--json]',
-    summary: 'end the daemon and the kernels it started',
+    summary: 'end the daemon and the kernels it started; programs that are attached run on',
     operands: [0, 0],
     options: ['force', 'json'],
     load: async () => (await import('./commands/shutdown.ts')).shutdown,

@@ -1,54 +1,67 @@
 import { randomUUID } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { isRunning } from '../../tools/running.ts'
 import { WireError } from '../../wire/errors.ts'
-import { EXIT, type ExitCode } from '../failure.ts'
+import type { Question } from '../../wire/kernel.ts'
 import { findRoot, VERSION } from '../paths.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
-import { exitOf, lostDaemon } from './envelopes.ts'
-import { askPerson, type Lines } from './lines.ts'
-import type { Margin } from './margin.ts'
-import type { CallEvent, KernelRow } from './protocol.ts'
-import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
+import { lostDaemon } from './envelopes.ts'
+import type { CallEvent, KernelRow, Method, Methods } from './protocol.ts'
 
-/** The image behind a prompt. */
+/** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
 export interface Image {
-  /** Makes sure that the kernel is there, and says which one it is. */
-  begin(): Promise<ExitCode>
-  /** Runs one piece of source, and prints what came of it. */
-  run(source: string): Promise<Ran>
-  /** Interrupts what runs; `false` if nothing does. */
-  interrupt(): boolean
+  /** The project. */
+  readonly root: string
+  /** The kernel that was asked for; where none was, the one that answered last. */
+  readonly kernel: string | undefined
+  /** From now on, another one. */
+  use(kernel: string): void
+  /** One call of a tool in that kernel. A daemon that is lost is an answer. */
+  call(call: ImageCall): Promise<Envelope>
+  request<M extends Exclude<Method, 'call'>>(
+    method: M,
+    params: Methods[M]['params'],
+  ): Promise<Methods[M]['result']>
+  /** The row of that kernel, if there is one. */
+  row(): Promise<KernelRow | undefined>
+  close(): Promise<void>
 }
 
-/** `left`: the code asked to leave, as `exit()` does. The image is still there. */
-export interface Ran {
-  readonly exit: ExitCode
-  readonly left: boolean
+export interface ImageCall {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** Aborting interrupts the call, which is answered all the same. */
+  readonly signal?: AbortSignal
+  output?(text: string, stream: 'stdout' | 'stderr'): void
+  /** It cannot begin before other code ends. */
+  waits?(kernel: string): void
+  ask?(question: Question): Promise<string>
 }
 
 export interface Opening {
   readonly kernel: string | undefined
-  readonly lines: Lines
-  readonly printer: Margin
+  /** Told what happened to the connection. */
+  readonly said: (message: string) => void
+  /** Told what the kernel prints while no call runs in it. */
+  readonly printed?: (text: string) => void
 }
 
 /** An evaluation typed by a person is waited for as long as the person does. */
-const WAIT_SECONDS = 1_000_000
+export const WAIT_SECONDS = 1_000_000
 
 const RECONNECTED = 'imago: the connection to the daemon was lost, and made again; the image is the same.\n'
 const NEW_IMAGE = 'imago: the daemon was lost, and with it the image; another one begins here.\n'
 
-export async function openImage({ kernel, lines, printer }: Opening): Promise<Image> {
+export async function openImage({ kernel, said, printed }: Opening): Promise<Image> {
   const root = findRoot(process.cwd())
   const connect = () => connectDaemon({ name: 'imago', start: 'if-needed', root })
-  const chosen = kernel === undefined ? {} : { kernel }
   let client = await connect()
+  let connecting: Promise<void> | undefined
   let lost = false
-  let running: AbortController | undefined
+  let chosen = kernel
   /** The name of the kernel that was spoken to last. */
   let spokenTo = kernel
+  let watched: { readonly by: DaemonClient; readonly name: string; readonly end: AbortController } | undefined
   watch(client)
 
   function watch(current: DaemonClient) {
@@ -58,104 +71,110 @@ export async function openImage({ kernel, lines, printer }: Opening): Promise<Im
     })
   }
 
+  /** Follows the kernel that is spoken to. */
+  function follow() {
+    const name = chosen ?? spokenTo
+    if (printed === undefined || name === undefined) return
+    if (watched?.by === client && watched.name === name) return
+    watched?.end.abort()
+    const end = new AbortController()
+    watched = { by: client, name, end }
+    void client.watch({ name, signal: end.signal, heard: printed })
+  }
+
+  /** Calls that find it lost at the same time share one. */
+  async function reach() {
+    if (lost)
+      connecting ??= reconnect().finally(() => {
+        connecting = undefined
+      })
+    await connecting
+  }
+
   async function reconnect() {
     const { instance } = client.daemon
     client = await connect()
     watch(client)
-    const same = client.daemon.instance === instance
-    printer.err(same ? RECONNECTED : NEW_IMAGE)
+    said(client.daemon.instance === instance ? RECONNECTED : NEW_IMAGE)
   }
 
-  async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope> {
-    if (lost) await reconnect()
-    const cancel = new AbortController()
-    running = cancel
+  async function call({ tool, args, signal, output, waits, ask }: ImageCall): Promise<Envelope> {
+    await reach()
     const name = randomUUID()
-    let dispatched = false
+    let state: 'asked' | 'dispatched' | 'told' | 'over' = 'asked'
     const on = (event: CallEvent) => {
-      if (event.type === 'output') {
-        if (event.stream === 'stderr') printer.err(event.text)
-        else printer.out(event.text)
-      } else if (event.type === 'dispatched') {
-        dispatched = true
+      if (event.type === 'output') output?.(event.text, event.stream)
+      else if (event.type === 'dispatched') {
+        state = 'dispatched'
         spokenTo = event.kernel ?? spokenTo
-      } else if (dispatched) {
+        follow()
+      } else if (state === 'dispatched' && waits !== undefined) {
         // Once is enough: what has begun to run waits no more.
-        dispatched = false
-        void sayIfWaiting(name, () => running === cancel)
+        state = 'told'
+        void row()
+          .then(found => {
+            if (state === 'told' && found?.running && found.running.call !== name) waits(found.name)
+          })
+          .catch(() => {})
       }
     }
     try {
       return await client.call({
         tool,
-        args: { ...args, ...chosen },
+        args: chosen === undefined ? args : { ...args, kernel: chosen },
         call: name,
-        signal: cancel.signal,
-        on,
-        ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),
+        ...(signal !== undefined && { signal }),
+        ...(output !== undefined && { on }),
+        ...(ask !== undefined && { ask }),
       })
     } catch (error) {
       if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
       return { ok: false, error: lostDaemon() }
     } finally {
-      running = undefined
-      printer.toMargin()
+      state = 'over'
     }
   }
 
-  /** Tells a person whose code waits for other code to end. */
-  async function sayIfWaiting(call: string, waits: () => boolean) {
-    if (!lines.terminal) return
-    const row = await findRow().catch(() => undefined)
-    if (!waits() || !row?.running || row.running.call === call) return
-    printer.toMargin()
-    printer.err(`waiting: ${row.name} is busy; Ctrl-C withdraws\n`)
-  }
-
-  async function findRow(): Promise<KernelRow | undefined> {
+  async function row(): Promise<KernelRow | undefined> {
     const { kernels } = await client.request('kernels', {})
-    return kernels.find(row => row.name === spokenTo)
+    return kernels.find(({ name }) => name === spokenTo)
   }
 
   return {
-    async begin() {
-      const envelope = await call('list_globals', { limit: 1 })
-      if (!envelope.ok) {
-        printFailure(printer, envelope)
-        return exitOf(envelope)
-      }
-      const row = await findRow()
-      printer.out(`Imago ${VERSION}${described(row)}. Ctrl-C interrupts, Ctrl-D leaves.\n`)
-      if (row?.script_state === 'failed')
-        printer.err(`${below(row.root, row.script ?? '')} failed: ${row.message ?? 'it did not say why.'}\n`)
-      return EXIT.done
+    root,
+    get kernel() {
+      return chosen ?? spokenTo
     },
-    async run(expr) {
-      const envelope = await call('eval_expr', { expr, patience: WAIT_SECONDS })
-      printNotice(printer, envelope)
-      const asked = exitAskedFor(envelope)
-      if (asked !== undefined) {
-        if (asked.message !== undefined) printer.err(`${asked.message}\n`)
-        return { exit: asked.exit, left: true }
-      }
-      if (!envelope.ok) printFailure(printer, envelope)
-      else if (isRunning(envelope.result)) {
-        const { job, kernel } = envelope.result
-        printer.err(`It was interrupted and still runs (${job}); imago restart ${kernel} ends the image.\n`)
-      } else printValues(printer, envelope.result)
-      return { exit: exitOf(envelope), left: false }
+    use(name) {
+      chosen = spokenTo = name
+      follow()
     },
-    interrupt() {
-      running?.abort()
-      return running !== undefined
+    call,
+    async request(method, params) {
+      await reach()
+      return client.request(method, params)
     },
+    row,
+    close: () => client.close(),
   }
 }
 
-/** Which kernel it is, and the program that it runs or ran, if any. */
-function described(row: KernelRow | undefined): string {
-  if (row === undefined) return ''
-  const { name, language, implementation, script, script_state, root } = row
+/** What a prompt ends with. */
+export const STAYS = 'The image stays. imago kernels lists it, imago stop ends it.'
+
+/** What a prompt begins with: which image it is, and the program that it runs or ran, if any. */
+export function heading(row: KernelRow | undefined): string {
+  const which = row === undefined ? '' : described(row)
+  return `Imago ${VERSION}${which}.`
+}
+
+/** That the script of an image has failed, if it has. */
+export function scriptFailure(row: KernelRow | undefined): string | undefined {
+  if (row?.script_state !== 'failed') return undefined
+  return `${below(row.root, row.script ?? '')} failed: ${row.message ?? 'it did not say why.'}`
+}
+
+function described({ name, language, implementation, script, script_state, root }: KernelRow): string {
   const which = `, ${implementation ?? language} in kernel ${name}`
   if (script === null) return which
   const over = script_state === 'returned' || script_state === 'failed'

@@ -1,7 +1,7 @@
 import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { Lines } from './lines.ts'
-import { escapeControls } from './terminal.ts'
+import { escapeControls, isCapable } from './terminal.ts'
 
 /** Asks the terminal to mark where a paste begins and ends. */
 const MARK_PASTES = '\x1b[?2004h'
@@ -127,6 +127,8 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     reader.write(null, { ctrl: true, name: 'e' })
     hidden = true
     reader.write(null, { ctrl: true, name: 'u' })
+    // A terminal that can only print lines has no such key.
+    Reflect.set(reader, 'line', '')
     hidden = false
     output.write('\n')
   }
@@ -143,8 +145,10 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
       return (await ask({ what: 'answer', prompt, secret }))?.[0]
     },
     async entry(prompt) {
-      if (!marksPastes) output.write(MARK_PASTES)
-      marksPastes = true
+      if (!marksPastes && isCapable(process.env)) {
+        output.write(MARK_PASTES)
+        marksPastes = true
+      }
       return ask({ what: 'code', prompt, secret: false })
     },
     onInterrupt(listener) {

@@ -2,7 +2,7 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { CallEvent } from '../core/call.ts'
 import type { LineTransport } from './mcp-lines.ts'
 
-export interface Progress {
+interface Progress {
   readonly on: (event: CallEvent) => void
   /** Nothing is sent after this. */
   stop(): void

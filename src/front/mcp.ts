@@ -15,7 +15,7 @@ import type { Log } from '../log.ts'
 import { answerOf } from './mcp-answers.ts'
 import { LineTransport } from './mcp-lines.ts'
 import { followProgress } from './mcp-progress.ts'
-import { INSTRUCTIONS, listed } from './mcp-tools.ts'
+import { instructions, listed } from './mcp-tools.ts'
 
 export interface McpOptions {
   /** The bytes after the welcome: newline-delimited MCP, both ways. */
@@ -77,13 +77,14 @@ function shownBy({ profile, structured }: McpSession['options']): Shown {
 
 function makeServer(connection: Connection): Server {
   const { profile, registry, structured, version } = connection
-  const tools = listed({ tools: registry.list(profile), registry, structured })
+  const shown = registry.list(profile)
+  const tools = listed({ tools: shown, registry, structured })
   const unchanging = { ttlMs: 3_600_000, cacheScope: 'private' } as const
   const server = new Server(
     { name: 'imago', title: 'Imago', version },
     {
       capabilities: { tools: {} },
-      instructions: INSTRUCTIONS,
+      instructions: instructions(shown),
       cacheHints: { 'tools/list': unchanging, 'server/discover': unchanging },
     },
   )
@@ -134,6 +135,7 @@ async function callTool({ tool, args, context, connection, server }: ToolCall): 
       args: tool.needs.length > 0 ? { patience: PATIENCE_S, ...args } : args,
       caller: {
         id: `${session.id} ${clientName({ context, server })}`,
+        who: clientName({ context, server }),
         kind: 'mcp',
         root: session.root,
         env: session.env,

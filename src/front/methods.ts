@@ -14,7 +14,9 @@ import {
   type Method,
   type Methods,
   SHUTDOWN_WHEN,
+  type ShutdownResult,
   type ShutdownWhen,
+  type WatchEvent,
 } from './protocol.ts'
 import type { Serve, ServeContext } from './server.ts'
 
@@ -27,8 +29,8 @@ export interface MethodParts {
   /** Throws a `Refusal` for a name or a format that does not exist. */
   listTools(wanted: Methods['tools']['params']): string
   status(): DaemonStatus
-  /** Begins the end of the daemon and names the kernels that end with it, or throws the `Refusal` `in_use`. */
-  shutdown(when: ShutdownWhen): readonly string[]
+  /** Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. */
+  shutdown(when: ShutdownWhen): ShutdownResult
 }
 
 type Handlers = {
@@ -45,14 +47,20 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     call: (params, context) => runCall(calls, params, context),
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
     tools: wanted => ({ text: parts.listTools(wanted) }),
-    kernels: () => ({ kernels: kernels.list() }),
+    kernels: async () => ({ kernels: kernels.list(), ...(await kernels.announced()) }),
     start: (params, { session }) =>
       onKernels(() => kernels.start({ ...params, root: session.root, env: session.env })),
+    trial: ({ language }, { session }) =>
+      onKernels(() => kernels.trial({ language, root: session.root, env: session.env })),
     stop: ({ name }) => onKernels(() => kernels.stop(name)),
     restart: ({ name }) => onKernels(() => kernels.restart(name)),
     interrupt: ({ name }) => onKernels(() => kernels.interrupt(name)),
+    watch: ({ name }, { served }) => watch(kernels, name, served),
+    attach: ({ target, name, key, key_file }, { session }) =>
+      onKernels(() => kernels.attach({ target, name, key, keyFile: key_file, root: session.root })),
+    detach: ({ name }) => onKernels(() => kernels.detach(name)),
     status: () => parts.status(),
-    shutdown: ({ when }) => ({ ended_kernels: parts.shutdown(when) }),
+    shutdown: ({ when }) => parts.shutdown(when),
   }
   return new Map(METHODS.map(name => [name, served(name, handlers[name])]))
 }
@@ -85,10 +93,19 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
     script: z.string().min(1).exactOptional(),
     args: z.array(z.string()).exactOptional(),
   }),
+  trial: z.strictObject({ language: z.string().max(64) }),
   stop: z.strictObject({ name }),
   restart: z.strictObject({ name }),
   interrupt: z.strictObject({ name }),
+  attach: z.strictObject({
+    target: z.string().min(1).max(1_024),
+    name: name.exactOptional(),
+    key: z.string().min(1).max(1_024).exactOptional(),
+    key_file: z.string().startsWith('/').max(4_096).exactOptional(),
+  }),
+  detach: z.strictObject({ name }),
   status: nothing,
+  watch: z.strictObject({ name }),
   shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),
 }
 
@@ -114,6 +131,7 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
   const { tool, args, call, follow = false } = params
   const caller = {
     id: session.id,
+    who: session.name,
     kind: session.name === 'imago test' ? ('test' as const) : ('cli' as const),
     root: session.root,
     env: session.env,
@@ -142,6 +160,22 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
         'The client answered the question with something else than an answer.',
       )
     },
+  })
+}
+
+/** Until the client cancels it or goes away. */
+function watch(kernels: Kernels, name: string, served: ServedCall): Promise<Record<string, never>> {
+  const end = kernels.watch({
+    name,
+    heard: text => void served.event({ type: 'background', text } satisfies WatchEvent),
+  })
+  return new Promise(resolve => {
+    const over = () => {
+      end()
+      resolve({})
+    }
+    if (served.signal.aborted) over()
+    else served.signal.addEventListener('abort', over)
   })
 }
 

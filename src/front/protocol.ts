@@ -4,7 +4,8 @@ import type { Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
 import type { CallEvent } from '../core/call.ts'
-import type { KernelRow } from '../core/kernels.ts'
+import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
+import type { Trial } from '../core/trial.ts'
 
 /** What a client may ask of the daemon. */
 export interface Methods {
@@ -30,7 +31,8 @@ export interface Methods {
     params: { readonly profile?: Profile; readonly format?: string; readonly name?: string }
     result: { readonly text: string }
   }
-  kernels: { params: Empty; result: { readonly kernels: readonly KernelRow[] } }
+  /** The kernels, and the programs that have announced themselves and are none. */
+  kernels: { params: Empty; result: { readonly kernels: readonly KernelRow[] } & Announced }
   start: {
     params: {
       readonly language: string
@@ -40,11 +42,29 @@ export interface Methods {
     }
     result: KernelRow
   }
+  /** Starts a kernel that nobody else sees, only to tell how that went, and ends it. */
+  trial: { params: { readonly language: string }; result: Trial }
   stop: { params: { readonly name: string }; result: KernelRow }
   restart: { params: { readonly name: string }; result: KernelRow }
   interrupt: { params: { readonly name: string }; result: InterruptReport }
+  /** Follows what a kernel prints while no call runs in it, until it is cancelled. Its events are `WatchEvent`s. */
+  watch: { params: { readonly name: string }; result: Empty }
+  /** Makes a kernel of a program that listens; `target` is its name, process number, NAME-PID, or an address. */
+  attach: {
+    params: {
+      readonly target: string
+      readonly name?: string
+      /** The program's secret, where it has not announced one. */
+      readonly key?: string
+      /** The absolute path of the file that holds it, which is read again by the next daemon. */
+      readonly key_file?: string
+    }
+    result: KernelRow
+  }
+  /** Lets go of such a kernel, whose program runs on. Its last row. */
+  detach: { params: { readonly name: string }; result: KernelRow }
   status: { params: Empty; result: DaemonStatus }
-  shutdown: { params: { readonly when: ShutdownWhen }; result: { readonly ended_kernels: readonly string[] } }
+  shutdown: { params: { readonly when: ShutdownWhen }; result: ShutdownResult }
 }
 
 export type Method = keyof Methods
@@ -56,6 +76,12 @@ type Empty = Readonly<Record<string, never>>
  */
 export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
 export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]
+
+/** The names of the kernels that end with the daemon, and of those whose programs run on without it. */
+export interface ShutdownResult {
+  readonly ended_kernels: readonly string[]
+  readonly detached_kernels: readonly string[]
+}
 
 export interface DaemonStatus {
   readonly version: string
@@ -71,13 +97,19 @@ export interface DaemonStatus {
   readonly kernels: number
 }
 
+/** What a kernel has printed by itself. */
+export interface WatchEvent {
+  readonly type: 'background'
+  readonly text: string
+}
+
 /** What the daemon may ask of the client that made a call, under the name `ask`. */
 export interface Ask {
   readonly call: string
   readonly question: Question
 }
 
-export type { CallEvent, KernelRow }
+export type { Announced, AnnouncedRow, CallEvent, KernelRow }
 
 /** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
 export interface FailureData {

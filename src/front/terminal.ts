@@ -43,3 +43,7 @@ export function openPrinter(streams: Pick<NodeJS.Process, 'stdout' | 'stderr'> =
   }
   return { out: printTo(streams.stdout), err: printTo(streams.stderr) }
 }
+
+/** Whether a terminal of this name can do more than print lines. */
+export const isCapable = (env: Readonly<Record<string, string | undefined>>) =>
+  env.TERM !== undefined && env.TERM !== '' && env.TERM !== 'dumb' && env.TERM !== 'unknown'

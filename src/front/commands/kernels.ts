@@ -1,19 +1,19 @@
 import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { duration } from '../../../tools/wording.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
+import { kernelLine, kernelsText, readMore } from '../kernel-table.ts'
 import type { KernelRow, Method, Methods } from '../protocol.ts'
 
-/** `imago kernels`: one line each. */
+/** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
   const result = await request('kernels', {})
-  const none = 'No kernels. Start one with: imago start python'
-  return print(input, { result, text: result.kernels.length === 0 ? none : table(result.kernels) })
+  return print(input, { result, text: kernelsText(result, homedir()) })
 }
 
 /** `imago start LANG`: answers once the kernel can be spoken to, even if its script goes on; fails if that has failed. */
@@ -32,7 +32,7 @@ export async function start(input: CommandInput): Promise<ExitCode> {
 /** `imago stop NAME` */
 export async function stop(input: CommandInput): Promise<ExitCode> {
   const result = await request('stop', named(input))
-  return print(input, { result, text: table([result]) })
+  return print(input, { result, text: kernelLine(result, homedir()) })
 }
 
 /** `imago restart NAME` */
@@ -43,11 +43,15 @@ export async function restart(input: CommandInput): Promise<ExitCode> {
 /** `imago interrupt NAME`: says what was seen, with exit code 5 if the code was asked to stop and goes on. */
 export async function interrupt(input: CommandInput): Promise<ExitCode> {
   const result = await request('interrupt', named(input))
-  print(input, { result, text: `${result.outcome}: ${result.message}` })
+  const offer = result.offer === undefined ? '' : `\n${lastResort(input)}`
+  print(input, { result, text: `${result.outcome}: ${result.message}${offer}` })
   return result.outcome === 'still_running' ? EXIT.stillRunning : EXIT.done
 }
 
-async function request<M extends Exclude<Method, 'call'>>(
+const lastResort = ({ operands: [name = ''] }: CommandInput) =>
+  `imago restart ${name} ends its process by force and begins another: what is in the image is lost then.`
+
+export async function request<M extends Exclude<Method, 'call'>>(
   method: M,
   params: Methods[M]['params'],
 ): Promise<Methods[M]['result']> {
@@ -66,7 +70,7 @@ function fileOf(script: string): string {
 /** A kernel that was started, or why it is not what was wanted. */
 function printBegun(input: CommandInput, row: KernelRow): ExitCode {
   const error = failureOf(row)
-  if (error === undefined) return print(input, { result: row, text: table([row]) })
+  if (error === undefined) return print(input, { result: row, text: kernelLine(row, homedir()) })
   if (input.options.json) printEnvelope(input.printer, { ok: false, error })
   else printError(input.printer, error)
   return exitOf({ ok: false, error })
@@ -95,31 +99,13 @@ function failureOf(row: KernelRow): ToolError | undefined {
 
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
-
 const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 
-function print({ options, printer }: CommandInput, { result, text }: { result: unknown; text: string }) {
+export function print(
+  { options, printer }: CommandInput,
+  { result, text }: { result: unknown; text: string },
+) {
   if (options.json) printEnvelope(printer, { ok: true, result })
   else printer.out(`${text}\n`)
   return EXIT.done
-}
-
-function table(rows: readonly KernelRow[]): string {
-  const cells = rows.map(row => [row.name, state(row), row.implementation ?? row.language, where(row)])
-  const widths = [0, 1, 2].map(column => Math.max(...cells.map(line => line[column]?.length ?? 0)))
-  return cells.map(line => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
-}
-
-function state({ state, running }: KernelRow): string {
-  return running === null ? state : `${state} ${duration(running.elapsed_ms)}`
-}
-
-function where({ root, script, script_state, pid, background, message }: KernelRow): string {
-  const process = pid === null ? [] : [`process ${pid}`]
-  const fate = script_state === null ? '' : ` (${script_state})`
-  const program = script === null ? [] : [`${script}${fate}`]
-  const printed = background === null ? [] : [`background output ${background.handle}`]
-  const facts = [root, ...program, ...process, ...printed]
-  return `${facts.join(', ')}${message === null ? '' : `: ${message}`}`
 }

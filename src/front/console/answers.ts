@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import type { Envelope } from '../../../tools/outcome.ts'
+import { isRunning } from '../../../tools/running.ts'
+import { highlight, highlightTraceback } from './highlight.ts'
+import { looking, plain, prose, type Span } from './style.ts'
+
+/** What the console shows of an answer, and what of it was too long to be shown. */
+export interface Answer {
+  readonly spans: readonly Span[]
+  /** There is no value. */
+  readonly failed: boolean
+  /** A value of which the image holds more. */
+  readonly rest?: Rest
+}
+
+export interface Rest {
+  readonly handle: string
+  readonly begun: string
+  /** Characters of the whole, where that is known. */
+  readonly length: number | null
+}
+
+const TEXT = z.object({
+  text: z.string(),
+  truncated: z.boolean().optional(),
+  original_len: z.number().nullable().optional(),
+  handle: z.string().optional(),
+})
+const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: z.string().nullable() }) })
+const EVALUATION = z.object({ values: z.array(SHOWN) })
+const NOTICE = z.object({ notice: z.string() })
+const RAISED = z.object({ exception: z.object({ traceback: z.string().min(1) }) })
+
+/** What came of an evaluation. */
+export function evaluated(envelope: Envelope): Answer {
+  const notice = NOTICE.safeParse(envelope.ok ? envelope.result : envelope.error.details)
+  const first = notice.success ? [prose('hint', `${notice.data.notice}\n`)] : []
+  if (!envelope.ok) return { spans: [...first, ...failureSpans(envelope)], failed: true }
+  if (isRunning(envelope.result)) {
+    const { job, kernel } = envelope.result
+    return { spans: [...first, prose('error', stillRuns(job, kernel))], failed: true }
+  }
+  const read = EVALUATION.safeParse(envelope.result)
+  const values = read.success ? read.data.values.filter(value => !isNothing(value)) : []
+  const cut = values.find(({ repr }) => repr.truncated && repr.handle !== undefined)?.repr
+  return {
+    failed: false,
+    spans: [...first, ...values.flatMap(({ repr }) => [...highlight(repr.text), plain('\n')])],
+    ...(cut?.handle !== undefined && {
+      rest: { handle: cut.handle, begun: cut.text, length: cut.original_len ?? null },
+    }),
+  }
+}
+
+const stillRuns = (job: string, kernel: string) =>
+  `It was interrupted and still runs (${job}). ` +
+  `:job ${job} action=wait waits for it, :restart ${kernel} ends the image and all that is in it.\n`
+
+/** Python's `None` says nothing. */
+const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType' && type.module === 'builtins'
+
+/** The language's own report, where there is one; it says more than our sentence does. */
+export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[] {
+  const raised = RAISED.safeParse(error.details)
+  const report = raised.success ? highlightTraceback(raised.data.exception.traceback.trimEnd()) : []
+  if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
+  return [
+    ...report,
+    ...(report.length > 0 ? [plain('\n')] : []),
+    ...(error.code === 'interrupted'
+      ? [prose('hint', `${error.message}\n`)]
+      : [looking('failure', error.code), prose(undefined, `: ${error.message}\n`)]),
+    ...(error.next === null ? [] : [prose('hint', `${error.next}\n`)]),
+  ]
+}

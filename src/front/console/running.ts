@@ -1,0 +1,123 @@
+import type { Envelope } from '../../../tools/outcome.ts'
+import { isRunning } from '../../../tools/running.ts'
+import type { Question } from '../../../wire/kernel.ts'
+import type { ExitCode } from '../../failure.ts'
+import { type Image, WAIT_SECONDS } from '../image.ts'
+import { exitAskedFor } from '../results.ts'
+import { evaluated } from './answers.ts'
+import { Show } from './show.ts'
+import type { Showing } from './showing.ts'
+import type { Stage } from './stage.ts'
+import { prose } from './style.ts'
+
+export interface RunningParts {
+  readonly image: Image
+  readonly stage: Stage
+  readonly showing: Showing
+}
+
+/** Runs what was entered, and shows what happens meanwhile. */
+export interface Running {
+  /** Runs code. Answers once it has ended, or was left to itself. Not undefined: the code wants the console to end. */
+  run(source: string): Promise<Leaving | undefined>
+  /** Calls a tool, which can be interrupted, too. Undefined: it was left to itself. */
+  call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined>
+  /** Waits for the daemon, which is not to be interrupted in this. */
+  during<Result>(work: Promise<Result>): Promise<Result>
+  /** How long the last code took, in milliseconds: in the image where that is known, and until it was shown. */
+  readonly took: { readonly there: number | undefined; readonly here: number } | undefined
+  /** Answers to a question of the console itself. */
+  ask(question: Question): Promise<string>
+}
+
+export interface Leaving {
+  readonly exit: ExitCode
+  readonly message?: string
+}
+
+export function openRunning({ image, stage, showing }: RunningParts): Running {
+  let took: Running['took']
+
+  async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined> {
+    const cancel = new AbortController()
+    const show = new Show(stage)
+    let pressed = 0
+    let leave = () => {}
+    const left = new Promise<undefined>(resolve => {
+      leave = () => resolve(undefined)
+    })
+    const interrupt = () => {
+      pressed++
+      stage.forgetAhead()
+      if (pressed === 1) {
+        show.interrupting()
+        cancel.abort()
+      } else if (pressed === 2) show.say(CHOICES(image.kernel ?? 'NAME'))
+      else leave()
+    }
+    show.begin({ note: 'Ctrl-C interrupts', interrupt })
+    const answered = image.call({
+      tool,
+      args,
+      signal: cancel.signal,
+      output: text => show.output(text),
+      waits: kernel => show.waits(kernel),
+      ask: question => show.ask(question, interrupt),
+    })
+    try {
+      const envelope = await Promise.race([answered, left])
+      if (pressed > 0 && envelope?.ok && isRunning(envelope.result)) void report(envelope.result.job)
+      return envelope
+    } finally {
+      answered.catch(() => {})
+      show.end()
+    }
+  }
+
+  /** Asks once more, and says what was seen of that, above whatever the person does by then. */
+  async function report(job: string): Promise<void> {
+    const envelope = await image
+      .call({ tool: 'job', args: { job, action: 'interrupt' } })
+      .catch(() => undefined)
+    const message = envelope?.ok ? Reflect.get(Object(envelope.result), 'message') : undefined
+    if (typeof message === 'string') stage.print([prose('hint', `${job}: ${message}\n`)])
+  }
+
+  return {
+    async run(source) {
+      const began = performance.now()
+      const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS })
+      took = { there: elapsedOf(envelope), here: performance.now() - began }
+      const asked = envelope && exitAskedFor(envelope)
+      if (envelope === undefined)
+        stage.print([prose('hint', 'It was left to itself; :kernels says whether it still runs.\n')])
+      else if (asked === undefined) showing.answer(evaluated(envelope))
+      return asked
+    },
+    call,
+    async during(work) {
+      const show = new Show(stage)
+      show.begin({ note: 'the daemon is at it', interrupt() {} })
+      try {
+        return await work
+      } finally {
+        show.end()
+      }
+    },
+    get took() {
+      return took
+    },
+    ask: question => new Show(stage).ask(question, () => {}),
+  }
+}
+
+const CHOICES = (kernel: string) =>
+  'It was asked to stop, and has not yet. Once more gives the prompt back, and leaves it running; ' +
+  `then :restart ${kernel} ends the image, with all that is in it.\n`
+
+function elapsedOf(envelope: Envelope | undefined): number | undefined {
+  if (envelope === undefined) return undefined
+  const known: unknown = envelope.ok ? envelope.result : envelope.error.details
+  const elapsed: unknown = Reflect.get(Object(known), 'elapsed_ms')
+  return typeof elapsed === 'number' ? elapsed : undefined
+}

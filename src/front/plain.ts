@@ -1,0 +1,140 @@
+import { isRunning } from '../../tools/running.ts'
+import { EXIT, type ExitCode } from '../failure.ts'
+import { openBlocks } from './blocks.ts'
+import { exitOf } from './envelopes.ts'
+import { heading, type Image, openImage, STAYS, scriptFailure, WAIT_SECONDS } from './image.ts'
+import { askPerson, type Lines } from './lines.ts'
+import type { Margin } from './margin.ts'
+import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
+import type { Printer } from './terminal.ts'
+
+/** The prompt where there is no terminal, or one that can only print lines: nothing is coloured or redrawn. */
+export interface Plain {
+  readonly kernel: string | undefined
+  readonly lines: Lines
+  readonly printer: Margin
+}
+
+/** For a person: goes on after errors. */
+export async function converse({ kernel, lines, printer }: Plain): Promise<ExitCode> {
+  const image = await openImage({ kernel, said: printer.err })
+  const ready = await begin(image, printer)
+  if (ready !== EXIT.done) return ready
+  const runner = openRunner(image, { lines, printer })
+  const blocks = openBlocks({ emptyLineEnds: true })
+  lines.onInterrupt(() => {
+    if (runner.interrupt()) return
+    blocks.rest()
+    lines.again('KeyboardInterrupt', '>>> ')
+  })
+  for (;;) {
+    const entered = await lines.entry(blocks.open ? '... ' : '>>> ')
+    if (entered === undefined) break
+    const [line = '', ...others] = entered
+    const sources = others.length === 0 ? blocks.push(line) : blocks.paste(entered)
+    for (const source of sources) {
+      const { exit, left } = await runner.run(source)
+      if (left) return say(exit)
+    }
+  }
+  return say(EXIT.done)
+
+  function say(exit: ExitCode) {
+    printer.out(`${STAYS}\n`)
+    return exit
+  }
+}
+
+/** For a program: the first failure ends it. */
+export async function runInput({ kernel, lines, printer }: Plain): Promise<ExitCode> {
+  const image = await openImage({ kernel, said: printer.err })
+  const runner = openRunner(image, { lines, printer })
+  const blocks = openBlocks({ emptyLineEnds: false })
+  process.on('SIGINT', () => {
+    if (!runner.interrupt()) process.exit(EXIT.failed)
+  })
+  for (;;) {
+    const line = await lines.next('')
+    const last = line === undefined ? blocks.rest() : undefined
+    for (const source of line === undefined ? (last ? [last] : []) : blocks.push(line)) {
+      const { exit, left } = await runner.run(source)
+      if (left || exit !== EXIT.done) return exit
+    }
+    if (line === undefined) return EXIT.done
+  }
+}
+
+/** Makes sure that the kernel is there, and says which one it is. */
+async function begin(image: Image, printer: Printer): Promise<ExitCode> {
+  const envelope = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
+  if (!envelope.ok) {
+    printFailure(printer, envelope)
+    return exitOf(envelope)
+  }
+  const row = await image.row()
+  printer.out(`${heading(row)} Ctrl-C interrupts, Ctrl-D leaves.\n`)
+  const failure = scriptFailure(row)
+  if (failure !== undefined) printer.err(`${failure}\n`)
+  return EXIT.done
+}
+
+/** `left`: the code asked to leave, as `exit()` does. The image is still there. */
+interface Ran {
+  readonly exit: ExitCode
+  readonly left: boolean
+}
+
+interface Runner {
+  /** Runs one piece of source, and prints what came of it. */
+  run(source: string): Promise<Ran>
+  /** Interrupts what runs; `false` if nothing does. */
+  interrupt(): boolean
+}
+
+function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: Margin }): Runner {
+  let running: AbortController | undefined
+
+  async function evaluate(expr: string) {
+    running = new AbortController()
+    try {
+      return await image.call({
+        tool: 'eval_expr',
+        args: { expr, patience: WAIT_SECONDS },
+        signal: running.signal,
+        output: (text, stream) => (stream === 'stderr' ? printer.err(text) : printer.out(text)),
+        ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),
+        ...(lines.terminal && {
+          waits: kernel => {
+            printer.toMargin()
+            printer.err(`waiting: ${kernel} is busy; Ctrl-C withdraws\n`)
+          },
+        }),
+      })
+    } finally {
+      running = undefined
+      printer.toMargin()
+    }
+  }
+
+  return {
+    async run(expr) {
+      const envelope = await evaluate(expr)
+      printNotice(printer, envelope)
+      const asked = exitAskedFor(envelope)
+      if (asked !== undefined) {
+        if (asked.message !== undefined) printer.err(`${asked.message}\n`)
+        return { exit: asked.exit, left: true }
+      }
+      if (!envelope.ok) printFailure(printer, envelope)
+      else if (isRunning(envelope.result)) {
+        const { job, kernel } = envelope.result
+        printer.err(`It was interrupted and still runs (${job}); imago restart ${kernel} ends the image.\n`)
+      } else printValues(printer, envelope.result)
+      return { exit: exitOf(envelope), left: false }
+    },
+    interrupt() {
+      running?.abort()
+      return running !== undefined
+    },
+  }
+}
