@@ -1,4 +1,4 @@
-import { testPeerInMsgpack } from '../support/python-peer.ts'
+import { testPeerWithPackages } from '../support/python-peer.ts'
 import { venvPython } from '../support/runtimes.ts'
 
-testPeerInMsgpack(venvPython)
+testPeerWithPackages(venvPython, ['test_msgpack'])

@@ -122,6 +122,7 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
     root,
     env: {},
     readOnlyPromised: false,
+    who: 'test',
     profile: 'full',
   }
 

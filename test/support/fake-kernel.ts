@@ -19,10 +19,13 @@ import {
   type KernelStatus,
   type Look,
   type Looked,
+  type LookName,
+  type Looks,
   type MoreQuery,
   type Piece,
   type Shown,
   type Watcher,
+  type Work,
 } from '../../wire/kernel.ts'
 
 /** What a fake kernel answers. Whatever is not in its table is answered as a real one would answer the unknown. */
@@ -30,13 +33,15 @@ export interface Script {
   readonly language?: string
   readonly epoch?: string
   readonly abilities?: readonly Ability[]
-  /** By source text. A source that is not here is done at once, without a value. */
+  /** By source text, or by `load FILE` and `reload MODULE`. What is not here is done at once, without a value. */
   readonly evaluate?: Readonly<Record<string, Scene>>
   /** By expression; a function is given the query. */
   readonly inspect?: Readonly<Record<string, Reply<Inspected, InspectQuery>>>
   readonly globals?: Reply<GlobalsPage, GlobalsQuery>
   /** By handle. */
   readonly more?: Readonly<Record<string, Reply<Piece, MoreQuery>>>
+  /** Every other look, by its name. */
+  readonly looks?: { readonly [Name in LookName]?: Reply<Looks[Name]['found'], Looks[Name]['query']> }
 }
 
 /** One evaluation: what happens in it, one after the other, and how it ends. */
@@ -47,14 +52,20 @@ export interface Scene {
   readonly ends?: Evaluated | WireError | Promise<Evaluated> | 'never' | 'deaf'
 }
 
+const NO_GLOBALS: Looked<GlobalsPage> = { type: 'found', value: { globals: [], total: 0 } }
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function sourceOf(work: Work): string {
+  if (work.type === 'source') return work.source
+  return work.type === 'load' ? `load ${work.file}` : `reload ${work.module}`
+}
+
 type Reply<Found, Query> = Looked<Found> | WireError | 'never' | ((query: Query) => Looked<Found>)
 
 /** One thing that was asked of the kernel, in order. */
 export type AskedOfKernel =
   | { readonly method: 'evaluate'; readonly call: CallId; readonly source: string; readonly place?: unknown }
-  | { readonly method: 'inspect'; readonly query: InspectQuery; readonly deadlineMs: number }
-  | { readonly method: 'globals'; readonly query: GlobalsQuery; readonly deadlineMs: number }
-  | { readonly method: 'more'; readonly query: MoreQuery; readonly deadlineMs: number }
+  | { readonly method: LookName; readonly query: object; readonly deadlineMs: number }
   | { readonly method: 'interrupt'; readonly call: CallId }
 
 /** A value as a kernel shows it. */
@@ -125,12 +136,14 @@ export class FakeKernel implements Kernel {
   }
 
   evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
-    const { call, source, place } = evaluation
+    const { call, work } = evaluation
     if (this.health === 'ended') return Promise.reject(this.#closed('It has ended.'))
     const known = this.#calls.get(call)
     if (known !== undefined) return known
     const begun = this.#turn.then(() => {
       if (watcher.signal?.aborted) return { type: 'withdrawn' } as const
+      const source = sourceOf(work)
+      const place = work.type === 'source' ? work.place : undefined
       this.asked.push({ method: 'evaluate', call, source, ...(place !== undefined && { place }) })
       return this.#play(call, this.#script.evaluate?.[source] ?? {}, watcher)
     })
@@ -184,22 +197,28 @@ export class FakeKernel implements Kernel {
     return { outcome: 'stopped', message: 'It was seen to stop.' }
   }
 
-  async inspect(query: InspectQuery, look: Look): Promise<Looked<Inspected>> {
-    this.asked.push({ method: 'inspect', query, deadlineMs: look.deadlineMs })
-    return this.#look({ reply: this.#script.inspect?.[query.expr], query, what: query.expr, look })
+  look<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Looked<Looks[Name]['found']>> {
+    this.asked.push({ method: name, query, deadlineMs: look.deadlineMs })
+    const { reply, what } = this.#replyTo(name, query)
+    return this.#look({
+      reply: reply as Reply<Looks[Name]['found'], Looks[Name]['query']>,
+      query,
+      what,
+      look,
+    })
   }
 
-  async globals(query: GlobalsQuery, look: Look): Promise<Looked<GlobalsPage>> {
-    this.asked.push({ method: 'globals', query, deadlineMs: look.deadlineMs })
-    const empty: Looked<GlobalsPage> = { type: 'found', value: { globals: [], total: 0 } }
-    return this.#look({ reply: this.#script.globals ?? empty, query, what: '', look })
-  }
-
-  async more(query: MoreQuery, look: Look): Promise<Looked<Piece>> {
-    this.asked.push({ method: 'more', query, deadlineMs: look.deadlineMs })
-    const { handle } = query
-    const stale: Looked<Piece> = { type: 'stale_handle', handle, because: 'this kernel knows no such handle' }
-    return this.#look({ reply: this.#script.more?.[handle] ?? stale, query, what: handle, look })
+  #replyTo(name: LookName, query: object): { reply: unknown; what: string } {
+    const { expr = '', handle = '' } = query as Partial<InspectQuery & MoreQuery>
+    const stale = { type: 'stale_handle', handle, because: 'this kernel knows no such handle' }
+    if (name === 'inspect') return { reply: this.#script.inspect?.[expr], what: expr }
+    if (name === 'more') return { reply: this.#script.more?.[handle] ?? stale, what: handle }
+    if (name === 'globals') return { reply: this.#script.globals ?? NO_GLOBALS, what: '' }
+    return { reply: this.#script.looks?.[name], what: Object.values(query).find(isText) ?? '' }
   }
 
   #look<Found, Query>(o: {

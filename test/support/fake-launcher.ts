@@ -105,9 +105,7 @@ export class IdleKernel implements Kernel {
   }
 
   watchHealth = () => () => {}
-  globals = () => unforeseen()
-  inspect = () => unforeseen()
-  more = () => unforeseen()
+  look = () => unforeseen()
 }
 
 function unforeseen(): Promise<never> {

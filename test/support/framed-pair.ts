@@ -49,7 +49,7 @@ export async function comeBack(
   options: { secret?: string; hello?: object; script?: Script } = {},
 ) {
   const [near, far] = await wires()
-  const rejoining = kernel.rejoin(near)
+  const rejoining = kernel.rejoin({ transport: near })
   rejoining.catch(() => {})
   const peer = await fakeKernelPeer(far, {
     secret: options.secret ?? SECRET,

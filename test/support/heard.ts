@@ -19,7 +19,7 @@ export function evaluate(kernel: Kernel, source: string, watcher: Watcher & { ca
     events.push(event)
     watcher.on?.(event)
   }
-  const result = kernel.evaluate({ call, source }, { ...watcher, on })
+  const result = kernel.evaluate({ call, who: 'test', work: { type: 'source', source } }, { ...watcher, on })
   result.catch(() => {})
   const text = (stream?: string) =>
     events

@@ -10,8 +10,16 @@ const LANES = 2
 /** An interpreter, or why there is none to be had. */
 export type Found = { readonly path: string; readonly version: string } | { readonly missing: string }
 
+/** Tests that mostly wait for limits of time to pass, which no version of Python makes pass otherwise. */
+const PACED: readonly string[] = ['test_handshake', 'test_link', 'test_listening_trust']
+/** Tests of whole processes: held where Python is oldest, newest, and as it is plainly found. */
+const OF_PROCESSES = /^test_(guest|listening|process|ladder|output|service)/
+
+/** How much of the peer's tests an interpreter is given. */
+export type Extent = 'all' | 'but_paced' | 'but_processes'
+
 /** Runs the Python peer's own tests under one interpreter, as one test; a skip that says why where there is none. */
-export function testPeerUnder(name: string, found: Found): void {
+export function testPeerUnder(name: string, found: Found, extent: Extent = 'all'): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
   const fact = `its tests pass under ${name}`
   if ('missing' in found) {
@@ -19,7 +27,7 @@ export function testPeerUnder(name: string, found: Found): void {
     return
   }
   test(fact, async () => {
-    const failures = await runModules(found.path, modules())
+    const failures = await runModules(found.path, modules(extent))
     for (const { module, text } of failures) console.error(`${module} under ${found.version}\n${text}`)
     assert.equal(
       failures.map(failure => failure.module),
@@ -28,15 +36,27 @@ export function testPeerUnder(name: string, found: Found): void {
   })
 }
 
-/** Runs some of its tests under an interpreter that has the msgpack package; none of them may be skipped. */
-export function testPeerInMsgpack(path: string): void {
+/** Its tests that need a package which plain interpreters do not have, and what they show. */
+const PACKAGED = {
+  test_msgpack: 'it speaks msgpack where the package is installed',
+  test_adapters_numpy: 'it shows values of numpy, and runs no code of the program for it',
+  test_adapters_pandas: 'it shows values of pandas, and runs no code of the program for it',
+  test_adapters_polars: 'it shows values of polars, and runs no code of the program for it',
+  test_guest_green: 'it serves programs on gevent, eventlet and uvloop',
+  test_adapters_models: 'it shows values of pydantic and attrs, and runs no code of the program for it',
+}
+
+/** Runs tests that need a package under an interpreter that has it; none of them may be skipped. */
+export function testPeerWithPackages(path: string, modules: readonly (keyof typeof PACKAGED)[]): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
-  test('it speaks msgpack where the package is installed', async () => {
-    const { code, text } = await runTests(path, 'tests.test_msgpack')
-    if (code !== 0) console.error(text)
-    assert.is(code, 0)
-    assert.not.match(text, /skipped/)
-  })
+  for (const module of modules) {
+    test(PACKAGED[module], async () => {
+      const { code, text } = await runTests(path, `tests.${module}`)
+      if (code !== 0) console.error(text)
+      assert.is(code, 0)
+      assert.not.match(text, /skipped/)
+    })
+  }
 }
 
 /** `python3` as the tests' user has it. */
@@ -79,11 +99,15 @@ function probe(command: string): { readonly path: string; readonly version: stri
   return status === 0 && path && version ? { path, version } : undefined
 }
 
-/** All of its tests but those in msgpack, whose package plain interpreters do not have. */
-function modules(): string[] {
+/** Its tests but those that need a package, as far as the extent goes. */
+function modules(extent: Extent): string[] {
   return readdirSync(join(peer, 'tests'))
-    .filter(name => name.startsWith('test_') && name.endsWith('.py') && name !== 'test_msgpack.py')
-    .map(name => `tests.${name.slice(0, -3)}`)
+    .filter(name => name.startsWith('test_') && name.endsWith('.py'))
+    .map(name => name.slice(0, -3))
+    .filter(name => !(name in PACKAGED))
+    .filter(name => extent === 'all' || !PACED.includes(name))
+    .filter(name => extent !== 'but_processes' || !OF_PROCESSES.test(name))
+    .map(name => `tests.${name}`)
 }
 
 /** Several at a time, since they mostly wait for what must not happen too soon. Returns those that failed. */
@@ -92,7 +116,7 @@ async function runModules(python: string, waiting: string[]) {
   const lane = async () => {
     for (let module = waiting.shift(); module !== undefined; module = waiting.shift()) {
       const { code, text } = await runTests(python, module)
-      const ran = /^Ran [1-9]\d* tests/m.test(text)
+      const ran = /^Ran [1-9]\d* tests?/m.test(text)
       if (code !== 0 || !ran) failures.push({ module, text })
     }
   }

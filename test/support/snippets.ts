@@ -1,6 +1,10 @@
+import type { Ability } from '../../wire/kernel.ts'
+
 /** A language, as `test/wire/kernel-suite.ts` needs it: the same few programs in each. */
 export interface Snippets {
   readonly language: string
+  /** What a kernel of this language cannot do, and says so by not declaring it. */
+  readonly cannot: readonly Ability[]
   /** An expression, how its value is written, and the name of its type. */
   readonly expression: { readonly source: string; readonly repr: string; readonly type: string }
   /** A statement that gives a name the value of an expression. */
@@ -28,10 +32,59 @@ export interface Snippets {
   readonly call: { readonly source: string; readonly repr: string }
   /** An expression for a value with items, which is worth a handle. */
   readonly container: { readonly source: string; readonly kind: string; readonly length: number }
+  readonly world: World
+  readonly module: LoadedModule
+  /** Leaves a thread behind that waits in a function. */
+  readonly waiter: { readonly source: string; readonly thread: string; readonly function: string }
+}
+
+/** What looks at names are tried on: all of it at the top level, and typed in. */
+export interface World {
+  readonly source: string
+  readonly function: {
+    readonly name: string
+    readonly parameters: readonly string[]
+    /** The first line of its documentation, and a piece of its text. */
+    readonly doc: string
+    readonly text: string
+  }
+  /** A function that uses the other, and a variable that holds it. */
+  readonly user: string
+  readonly holder: string
+  readonly class: {
+    readonly name: string
+    readonly slot: string
+    readonly method: string
+    readonly below: string
+  }
+}
+
+/** A module in a file, before and after it was edited. */
+export interface LoadedModule {
+  readonly name: string
+  readonly file: string
+  readonly before: string
+  readonly after: string
+  /** What no longer can be read as code, and what raises after it has defined something. */
+  readonly broken: string
+  readonly raising: string
+  /** Code that loads it for the first time, from this folder. */
+  load(folder: string): string
+  /** A function that it offers, one that it keeps to itself, and one that only comes with the edit. */
+  readonly offers: string
+  readonly internal: string
+  readonly comes: string
+  /** A class of which something lives, and an expression that makes it so. */
+  readonly class: string
+  readonly lives: string
+  /** An expression that calls what it offers, and what that comes to before and after. */
+  readonly call: string
+  readonly reprs: readonly [before: string, after: string]
 }
 
 export const PYTHON: Snippets = {
   language: 'python',
+  cannot: [],
   expression: { source: '1 + 2', repr: '3', type: 'int' },
   assign: (name, expression) => `${name} = ${expression}`,
   print: (stream, text) => `__import__('sys').${stream}.write(${JSON.stringify(`${text}\n`)}) and None`,
@@ -49,4 +102,63 @@ export const PYTHON: Snippets = {
   longText: { source: length => `'x' * ${length}`, reprLength: length => length + 2 },
   call: { source: 'sorted([3, 1, 2])', repr: '[1, 2, 3]' },
   container: { source: 'list(range(1000))', kind: 'sequence', length: 1000 },
+  world: {
+    source: `
+def suite_total(orders, *, rate=19):
+    '''Adds up what orders cost.'''
+    return sum(orders) * (100 + rate) // 100
+
+def suite_report(orders):
+    return suite_total(orders, rate=7)
+
+suite_handlers = {'total': suite_total}
+
+class SuiteOrder:
+    '''What one customer wants.'''
+    __slots__ = ('lines',)
+
+    def price(self):
+        return suite_total(self.lines)
+
+class SuiteGift(SuiteOrder):
+    pass
+`,
+    function: {
+      name: 'suite_total',
+      parameters: ['orders', 'rate'],
+      doc: 'Adds up what orders cost.',
+      text: 'return sum(orders) * (100 + rate) // 100',
+    },
+    user: 'suite_report',
+    holder: 'suite_handlers',
+    class: { name: 'SuiteOrder', slot: 'lines', method: 'SuiteOrder.price', below: 'SuiteGift' },
+  },
+  module: {
+    name: 'suite_shop',
+    file: 'suite_shop.py',
+    before:
+      "import os\n\ndef fee():\n    '''What it costs.'''\n    return 1\n\ndef _hidden():\n    return 0\n\nclass Parcel:\n    pass\n",
+    after:
+      'import os\n\ndef fee():\n    return 2 + 0\n\ndef extra():\n    return 3\n\nclass Parcel:\n    size = 4\n',
+    broken: 'def fee(:\n',
+    raising: "def fee():\n    return 99 + 0\n\nraise ValueError('not today')\n",
+    load: folder => `import sys\nsys.path.insert(0, ${JSON.stringify(folder)})\nimport suite_shop`,
+    offers: 'fee',
+    internal: '_hidden',
+    comes: 'extra',
+    class: 'Parcel',
+    lives: 'suite_parcel = suite_shop.Parcel()',
+    call: 'suite_shop.fee()',
+    reprs: ['1', '2'],
+  },
+  waiter: {
+    source: `
+import threading
+def suite_waits(gate):
+    gate.wait()
+threading.Thread(target=suite_waits, args=(threading.Event(),), name='suite-waiter', daemon=True).start()
+`,
+    thread: 'suite-waiter',
+    function: 'suite_waits',
+  },
 }

@@ -19,7 +19,10 @@ export interface Seen {
   readonly text: string
 }
 
-/** Runs `imago` with the arguments at a terminal of its own in the project, and types the steps there. */
+/**
+ * Runs `imago` with the arguments at a terminal of its own in the project, and types the steps there. The terminal can
+ * only print lines; test/support/screen.ts has one with a screen.
+ */
 export function openTerminal(rig: Rig): (args: readonly string[], steps: Steps) => Promise<Seen> {
   const script = join(PACKAGE_ROOT, 'test/support/terminal.py')
   const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
@@ -30,7 +33,7 @@ export function openTerminal(rig: Rig): (args: readonly string[], steps: Steps) 
 export async function ranIn(rig: Rig, [program = '', ...args]: readonly string[]): Promise<Seen> {
   const child = spawn(program, args, {
     cwd: rig.project,
-    env: { ...rig.env, TERM: 'xterm' },
+    env: { TERM: 'dumb', ...rig.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

@@ -8,7 +8,7 @@ test.after.each(closePairs)
 test('a peer that dies settles everything with LINK_CLOSED', async () => {
   const { kernel, peer } = await pair()
   const heard = [evaluate(kernel, '1'), evaluate(kernel, '2')]
-  const look = codeOf(kernel.globals({ modules: false, limit: 1 }, { deadlineMs: 5_000 }))
+  const look = codeOf(kernel.look('globals', { modules: false, limit: 1 }, { deadlineMs: 5_000 }))
   await peer.next('call')
   peer.die()
   for (const { result } of heard) assert.is(await codeOf(result), 'LINK_CLOSED')

@@ -46,11 +46,14 @@ test('looks with an answer of the wrong form are MESSAGE_INVALID, and what a new
     interrupt: ({ id }, peer) => peer.answer(id, { outcome: 'probably' }),
   }
   const { kernel } = await pair({ script })
-  assert.is(await codeOf(kernel.globals({ modules: false, limit: 1 }, LOOK)), 'MESSAGE_INVALID')
-  assert.is(await codeOf(kernel.more({ handle: '@0badc.1', from: 0, count: 1 }, LOOK)), 'MESSAGE_INVALID')
+  assert.is(await codeOf(kernel.look('globals', { modules: false, limit: 1 }, LOOK)), 'MESSAGE_INVALID')
+  assert.is(
+    await codeOf(kernel.look('more', { handle: '@0badc.1', from: 0, count: 1 }, LOOK)),
+    'MESSAGE_INVALID',
+  )
   assert.is(await codeOf(kernel.status(LOOK)), 'MESSAGE_INVALID')
   assert.is(await codeOf(kernel.interrupt(newCall())), 'MESSAGE_INVALID')
-  assert.equal(await kernel.inspect({ expr: 'x', evaluate: false }, LOOK), {
+  assert.equal(await kernel.look('inspect', { expr: 'x', evaluate: false }, LOOK), {
     type: 'found',
     value: { type: TYPE, kind: 'number', read: 'static', limits: {} },
   })
@@ -104,7 +107,7 @@ test('a peer that freezes with something pending becomes unresponsive, and respo
   peer.freeze()
   await until(() => kernel.health === 'unresponsive')
   assert.is(await codeOf(evaluate(kernel, '2').result), 'UNRESPONSIVE')
-  assert.is(await codeOf(kernel.globals({ modules: false, limit: 1 }, LOOK)), 'UNRESPONSIVE')
+  assert.is(await codeOf(kernel.look('globals', { modules: false, limit: 1 }, LOOK)), 'UNRESPONSIVE')
   peer.thaw()
   await until(() => kernel.health === 'responsive')
   peer.answer(id, DONE)
@@ -140,20 +143,20 @@ test('nothing is sent to a peer while nothing is pending', async () => {
 
 test('a look ends at its deadline, and the peer is told a shorter one', async () => {
   const { kernel, peer } = await pair()
-  const look = kernel.inspect({ expr: 'x', evaluate: false }, { deadlineMs: 50 })
+  const look = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 50 })
   const call = await peer.next('call')
   assert.equal(call.params, { expr: 'x', evaluate: false, deadline_ms: 40 })
   assert.is(await codeOf(look), 'UNRESPONSIVE')
   assert.is((await peer.next('cancel')).id, call.id)
   peer.answer(call.id, { type: 'timed_out', deadline_ms: 40 })
-  const again = kernel.inspect({ expr: 'x', evaluate: false }, { deadlineMs: 5_000 })
+  const again = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 5_000 })
   peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 4_900 })
   assert.equal(await again, { type: 'timed_out', deadline_ms: 5_000 })
 })
 
 test('a look whose code was stopped at a deadline of the peer says that one', async () => {
   const { kernel, peer } = await pair()
-  const look = kernel.inspect({ expr: 'slow()', evaluate: true }, { deadlineMs: 5_000 })
+  const look = kernel.look('inspect', { expr: 'slow()', evaluate: true }, { deadlineMs: 5_000 })
   peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 1_000 })
   assert.equal(await look, { type: 'timed_out', deadline_ms: 1_000 })
 })

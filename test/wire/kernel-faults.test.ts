@@ -51,7 +51,7 @@ test('fault 1: the next call after a death finds a new epoch, in which nothing w
   const next = await kernels.resolve(wanted)
   assert.is(next.name, name)
   assert.is.not(next.kernel.identity.epoch, kernel.identity.epoch)
-  const known = await next.kernel.inspect({ expr: 'time', evaluate: false }, { deadlineMs: 5_000 })
+  const known = await next.kernel.look('inspect', { expr: 'time', evaluate: false }, { deadlineMs: 5_000 })
   assert.is(known.type, 'not_found')
   assert.is(readFileSync(join(ground.folder, 'ran'), 'utf8'), 'x')
   await kernels.close()
@@ -233,7 +233,10 @@ for (const [what, source] of FLOODS) {
     }
     const before = process.memoryUsage().rss
     const call = `flood-${what}` as never
-    const result = kernel.evaluate({ call, source: `${source}\nNone` }, { on })
+    const result = kernel.evaluate(
+      { call, who: 'test', work: { type: 'source', source: `${source}\nNone` } },
+      { on },
+    )
     let most = 0
     const timer = setInterval(() => {
       most = Math.max(most, process.memoryUsage().rss)

@@ -1,13 +1,16 @@
-import type { Kernel, Watcher } from '../../wire/kernel.ts'
+import { ABILITIES, type Kernel, type Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall, printed } from '../support/heard.ts'
 import type { Snippets } from '../support/snippets.ts'
+import { lookFacts } from './kernel-looks.ts'
 
 export interface SuiteOptions {
   readonly title: string
   readonly snippets: Snippets
   /** A kernel of its own each time; the suite closes it. */
   open(): Promise<Kernel>
+  /** Whose the descriptors of the process are: read by us, unless it is a program that had them before. */
+  readonly descriptors?: 'ours' | "the program's"
 }
 
 const LOOK = { deadlineMs: 5_000 }
@@ -15,7 +18,7 @@ const LOOK = { deadlineMs: 5_000 }
 /**
  * What every kernel must satisfy, whatever its language; proved on the real runtime. Adds the facts to the test run, on one kernel, and on fresh ones where a fact ends its kernel.
  */
-export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
+export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: SuiteOptions): void {
   const test = suite(title, { limitMs: 40_000 })
   let kernel: Kernel
 
@@ -32,10 +35,13 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     return evaluated.type === 'done' ? evaluated.values.map(value => value.repr.text) : [evaluated.type]
   }
 
-  test('it says who it is', () => {
+  test('it says who it is, and what it can do', () => {
     assert.is(kernel.identity.language, snippets.language)
     assert.match(kernel.identity.epoch, /^[0-9a-f]{8}$/)
-    assert.is(kernel.identity.abilities.has('evaluate'), true)
+    assert.equal(
+      ABILITIES.filter(ability => !kernel.identity.abilities.has(ability)),
+      snippets.cannot,
+    )
     assert.is(kernel.health, 'responsive')
   })
 
@@ -70,13 +76,18 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     assert.is(heard.events.length, before)
   })
 
-  test('what children print belongs to the evaluation, and comes before its result', async () => {
-    for (const word of ['below', 'again', 'once more']) {
-      const heard = evaluate(kernel, snippets.printBelow(word))
-      await heard.result
-      assert.is(heard.text().trim(), word)
-    }
-  })
+  test(
+    descriptors === 'ours'
+      ? 'what children print belongs to the evaluation, and comes before its result'
+      : 'what children print goes where the program’s own output goes, and nowhere else',
+    async () => {
+      for (const word of ['below', 'again', 'once more']) {
+        const heard = evaluate(kernel, snippets.printBelow(word))
+        await heard.result
+        assert.is(heard.text().trim(), descriptors === 'ours' ? word : '')
+      }
+    },
+  )
 
   test('an exception keeps its message, its frames and the output before it', async () => {
     const { raises, print, inOrder } = snippets
@@ -95,7 +106,10 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
   test('an exception in code with a place points to the lines of that file', async () => {
     const source = snippets.raises.source('placed')
     const place = { file: '/nowhere/app.file', line: 40 }
-    const evaluated = await kernel.evaluate({ call: newCall(), source, place }, {})
+    const evaluated = await kernel.evaluate(
+      { call: newCall(), who: 'test', work: { type: 'source', source, place } },
+      {},
+    )
     if (evaluated.type !== 'raised') throw new Error(evaluated.type)
     for (const frame of evaluated.exception.frames) {
       assert.is(frame.file, place.file)
@@ -116,11 +130,11 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     assert.is(repr.truncated, true)
     const total = snippets.longText.reprLength(20_000)
     assert.is(repr.original_len, total)
-    const piece = await kernel.more({ handle: repr.handle, from: repr.text.length, count: 100 }, LOOK)
+    const piece = await kernel.look('more', { handle: repr.handle, from: repr.text.length, count: 100 }, LOOK)
     if (piece.type !== 'found' || piece.value.type !== 'text') throw new Error(piece.type)
     assert.is(piece.value.text, 'x'.repeat(100))
     assert.is(piece.value.total, total)
-    const last = await kernel.more({ handle: repr.handle, from: total - 10, count: 100 }, LOOK)
+    const last = await kernel.look('more', { handle: repr.handle, from: total - 10, count: 100 }, LOOK)
     if (last.type !== 'found' || last.value.type !== 'text') throw new Error(last.type)
     assert.is(last.value.text.length, 10)
     assert.is(last.value.next, null)
@@ -131,7 +145,7 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     const evaluated = await run(source)
     const handle = evaluated.type === 'done' ? evaluated.values[0]?.handle : undefined
     if (!handle) throw new Error('it has no handle')
-    const found = await kernel.inspect({ expr: handle, evaluate: false }, LOOK)
+    const found = await kernel.look('inspect', { expr: handle, evaluate: false }, LOOK)
     if (found.type !== 'found') throw new Error(found.type)
     assert.is(found.value.kind, kind)
     assert.is(found.value.read, 'static')
@@ -141,8 +155,8 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
 
   test('a handle of another life is stale, and says so', async () => {
     for (const handle of ['@ffff.1', '@ffff.99999']) {
-      assert.is((await kernel.inspect({ expr: handle, evaluate: false }, LOOK)).type, 'stale_handle')
-      assert.is((await kernel.more({ handle, from: 0, count: 10 }, LOOK)).type, 'stale_handle')
+      assert.is((await kernel.look('inspect', { expr: handle, evaluate: false }, LOOK)).type, 'stale_handle')
+      assert.is((await kernel.look('more', { handle, from: 0, count: 10 }, LOOK)).type, 'stale_handle')
     }
   })
 
@@ -151,28 +165,28 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     const names = ['zz_page_1', 'zz_page_2', 'zz_page_3']
     await run(inOrder(...names.map(name => assign(name, expression.source))))
     const query = { filter: 'ZZ_page', modules: false, limit: 2 }
-    const first = await kernel.globals(query, LOOK)
+    const first = await kernel.look('globals', query, LOOK)
     if (first.type !== 'found') throw new Error(first.type)
     assert.equal(
       first.value.globals,
       names.slice(0, 2).map(name => ({ name, type_name: expression.type })),
     )
     assert.is(first.value.total, 3)
-    const rest = await kernel.globals({ ...query, after: first.value.next ?? '' }, LOOK)
+    const rest = await kernel.look('globals', { ...query, after: first.value.next ?? '' }, LOOK)
     if (rest.type !== 'found') throw new Error(rest.type)
     assert.equal(
       rest.value.globals.map(({ name }) => name),
       names.slice(2),
     )
     assert.is(rest.value.next, undefined)
-    const ours = await kernel.globals({ filter: 'imago', modules: true, limit: 10 }, LOOK)
+    const ours = await kernel.look('globals', { filter: 'imago', modules: true, limit: 10 }, LOOK)
     assert.is(ours.type === 'found' && ours.value.total, 0)
   })
 
   test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
     const { call, expression, assign } = snippets
     await run(assign('seen_value', expression.source))
-    const inspect = (expr: string, evaluate = false) => kernel.inspect({ expr, evaluate }, LOOK)
+    const inspect = (expr: string, evaluate = false) => kernel.look('inspect', { expr, evaluate }, LOOK)
 
     const stored = await inspect('seen_value')
     if (stored.type !== 'found') throw new Error(stored.type)
@@ -197,9 +211,9 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     const { print, forever, inOrder, call } = snippets
     const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
     await printed(heard, 'started')
-    assert.is((await kernel.globals({ modules: false, limit: 5 }, LOOK)).type, 'found')
-    assert.is((await kernel.inspect({ expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
-    const busy = await kernel.inspect({ expr: call.source, evaluate: true }, LOOK)
+    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
+    assert.is((await kernel.look('inspect', { expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
+    const busy = await kernel.look('inspect', { expr: call.source, evaluate: true }, LOOK)
     assert.is(busy.type, 'busy')
     assert.is(busy.type === 'busy' && busy.call, heard.call)
     const status = await kernel.status(LOOK)
@@ -302,6 +316,8 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     assert.equal(await valuesOf('turn'), ['63'])
   })
 
+  lookFacts(test, { snippets, kernel: () => kernel })
+
   test('close settles what is pending with LINK_CLOSED, and everything afterwards', async () => {
     const other = await open()
     const health: string[] = []
@@ -316,7 +332,7 @@ export function kernelSuite({ title, snippets, open }: SuiteOptions): void {
     assert.equal(health, ['ended'])
     assert.is(other.health, 'ended')
     assert.is(await codeOf(evaluate(other, snippets.expression.source).result), 'LINK_CLOSED')
-    assert.is(await codeOf(other.globals({ modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
+    assert.is(await codeOf(other.look('globals', { modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
     assert.is(await codeOf(other.interrupt(first.call)), 'LINK_CLOSED')
     await other.close()
   })

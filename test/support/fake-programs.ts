@@ -1,0 +1,83 @@
+import type { Joining, Program, Programs } from '../../src/core/programs.ts'
+import type { WireError } from '../../wire/errors.ts'
+import type { Kernel } from '../../wire/kernel.ts'
+import { IdleKernel } from './fake-launcher.ts'
+
+/** Programs without processes: what is announced, who answers and what joining comes to is as a test says. */
+export class FakePrograms implements Programs {
+  announced: Program[] = []
+  readonly skipped: { file: string; reason: string }[] = []
+  /** Addresses where nobody listens. */
+  readonly silent = new Set<string>()
+  /** Addresses that were knocked at only to see whether somebody is there. */
+  readonly asked: string[] = []
+  /** Thrown by the next attempts, in this order; after them, attempts succeed. */
+  readonly failures: WireError[] = []
+  /** Every attempt, and every image that is to be joined again. */
+  readonly joinings: (Joining & { epoch?: string; signal?: AbortSignal })[] = []
+  readonly kernels: IdleKernel[] = []
+  /** What joining again comes to; left out, it goes on for good. */
+  readonly rejoined: (string | 'joined')[] = []
+
+  /** Announces one; `pid` is new unless given. */
+  announce(more: Partial<Program> = {}): Program {
+    const pid = more.pid ?? 500 + this.announced.length
+    const program: Program = {
+      name: 'web',
+      language: 'python',
+      implementation: 'CPython 3.11.7',
+      pid,
+      started: `boot:${pid}`,
+      address: `unix:/run/programs/${pid}.sock`,
+      epoch: `000000${pid}`.slice(-8),
+      cwd: '/srv/shop',
+      program: '/srv/shop/server.py',
+      announced_at: '2026-01-01T00:00:00Z',
+      keyed: false,
+      process: 'lives',
+      file: `/run/programs/${pid}.json`,
+      ...more,
+    }
+    this.announced.push(program)
+    return program
+  }
+
+  /** The one that was joined last, as it is spoken to. */
+  get latest(): IdleKernel {
+    const kernel = this.kernels.at(-1)
+    if (!kernel) throw new Error('nothing was joined')
+    return kernel
+  }
+
+  read() {
+    return { programs: this.announced, skipped: this.skipped }
+  }
+
+  async isReachable({ address }: Program): Promise<boolean> {
+    this.asked.push(address)
+    return !this.silent.has(address)
+  }
+
+  async attach(joining: Joining): Promise<Kernel> {
+    this.joinings.push(joining)
+    const failure = this.failures.shift()
+    if (failure) throw failure
+    return this.#joined()
+  }
+
+  async rejoin(joining: Joining & { epoch: string; signal: AbortSignal }): Promise<Kernel | string> {
+    this.joinings.push(joining)
+    const comes = this.rejoined.shift()
+    if (comes === 'joined') return this.#joined()
+    if (comes !== undefined) return comes
+    return new Promise(resolve =>
+      joining.signal.addEventListener('abort', () => resolve('It was let go of.')),
+    )
+  }
+
+  #joined(): IdleKernel {
+    const kernel = new IdleKernel(this.kernels.length + 1)
+    this.kernels.push(kernel)
+    return kernel
+  }
+}
