@@ -102,6 +102,8 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['aliases', 'an alias equal to the name', { aliases: ['read_sensor'] }],
   ['aliases', 'an alias given twice', { aliases: ['sensor', 'sensor'] }],
   ['aliases', 'aliases that are no list', { aliases: 'sensor' }],
+  ['aliases', 'another name for a parameter that is not there', { parameterAliases: { port: 'nowhere' } }],
+  ['aliases', 'another name that is a parameter itself', { parameterAliases: { channel: 'channel' } }],
   ['description', 'no description', { description: undefined }],
   ['description', 'a description of blanks', { description: ' \n ' }],
   ['description', 'a description made anew each time', { description: () => 'Read a sensor.' }],

@@ -33,3 +33,16 @@ for (const [name, shown] of Object.entries(SHOWN))
     assert.is(code, 0, stderr)
     for (const expected of shown) assert.match(stdout, expected)
   })
+
+test('npm run demo -- attach finds the stuck task of a server under load, mends it, and loses a daemon on the way', async () => {
+  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
+  const { code, stdout, stderr } = await rig.imago(['attach'], demo)
+  assert.is(code, 0, stdout + stderr)
+  assert.match(stdout, 'Everything was as expected.')
+})
+
+test('a demo that does not exist is told those that do', async () => {
+  const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
+  assert.is(code, 2)
+  assert.match(stdout, 'program, attach')
+})

@@ -15,26 +15,37 @@ interface Row {
 }
 
 const SOCKETS = ['node:net', 'node:tls', 'node:http', 'node:https', 'node:dgram', 'node:child_process']
-const WIRE = ['wire/codec', 'wire/link', 'wire/kernels', 'wire/kernel.ts', 'wire/errors.ts', 'wire/signal.ts']
+const WIRE = [
+  'wire/codec',
+  'wire/link',
+  'wire/kernels',
+  'wire/kernel.ts',
+  'wire/contract',
+  'wire/errors.ts',
+  'wire/signal.ts',
+  'wire/process-start.ts',
+]
 
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
-  { layer: 'wire/kernel.ts', may: ['wire/signal.ts'], packages: [] },
+  { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
+  { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
+  { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
   { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod'] },
   {
     layer: 'src/core',
-    may: ['tools', 'wire/kernel.ts', 'wire/errors.ts', 'wire/signal.ts'],
+    may: ['tools', 'wire/kernel.ts', 'wire/contract', 'wire/errors.ts', 'wire/signal.ts'],
     packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
   },
   // What a process needs before it is a client or the daemon: paths, configuration, the log.
   {
     layer: 'src',
-    may: ['src/core', 'tools', 'wire/errors.ts'],
+    may: ['src/core', 'tools', 'wire/errors.ts', 'wire/process-start.ts'],
     packages: ['zod', 'smol-toml', 'pino', 'node:'],
   },
   {
@@ -49,7 +60,22 @@ const TABLE: readonly Row[] = [
       'wire/errors.ts',
       'wire/signal.ts',
     ],
-    packages: ['zod', 'p-timeout', '@modelcontextprotocol/server', 'node:'],
+    packages: [
+      'zod',
+      'p-timeout',
+      '@modelcontextprotocol/server',
+      'diff',
+      'jsonc-parser',
+      'smol-toml',
+      'node:',
+    ],
+    lazily: ['src/front/console'],
+  },
+  // The prompt at a terminal: loaded by nothing but a person's terminal.
+  {
+    layer: 'src/front/console',
+    may: ['src', 'src/core', 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: ['@lezer/common', '@lezer/highlight', '@lezer/python', 'get-east-asian-width', 'zod', 'node:'],
   },
   {
     layer: 'src/daemon',

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { assert, suite } from './support/harness.ts'
 
 interface Locked {
@@ -35,4 +37,31 @@ test('dependencies are pinned', () => {
     /[^\d.]/.test(range),
   )
   assert.equal(loose, [])
+})
+
+test('what is published has the Python side, without what Python compiled and without its tests', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'imago-packed-'))
+  try {
+    const python = 'wire/peers/python'
+    const shipped = ['dist/src/main.js', 'docs/index.md', 'package.json', `${python}/imago/looking/fields.py`]
+    const left = [
+      `${python}/imago/looking/__pycache__/fields.cpython-311.pyc`,
+      `${python}/imago/stray.pyc`,
+      `${python}/tests/test_calls.py`,
+    ]
+    for (const name of [...shipped, ...left]) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), '')
+    }
+    cpSync(join(root, 'package.json'), join(folder, 'package.json'))
+    const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [packed] = JSON.parse(said) as { files: { path: string }[] }[]
+    assert.equal(packed?.files.map(({ path }) => path).sort(), shipped)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

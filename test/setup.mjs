@@ -8,12 +8,23 @@ import { join } from 'node:path'
  * test/support/runtimes.ts knows where things are. Run by `npm test`; by hand: node test/setup.mjs
  */
 const PYTHON_PACKAGES = [
+  'attrs==26.1.0',
+  'eventlet==0.41.3',
+  'gevent==26.9.0',
   'ipykernel==7.4.0',
   'jupyter_client==8.10.0',
   'mcp==2.3.0',
   'msgpack==1.2.4',
   'numpy==2.4.6; python_version >= "3.11"',
   'numpy==2.2.6; python_version < "3.11"',
+  'pandas==3.1.1; python_version >= "3.11"',
+  'pandas==2.3.3; python_version < "3.11"',
+  'polars==2.1.0; python_version >= "3.11"',
+  'polars==2.0.0; python_version < "3.11"',
+  'pyarrow==26.0.1; python_version >= "3.11"',
+  'pyarrow==25.0.1; python_version < "3.11"',
+  'pydantic==2.14.3',
+  'uvloop==0.23.0',
 ]
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
 const PYTHON_VERSION = [3, 10]

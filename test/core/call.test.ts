@@ -270,3 +270,11 @@ test('a question of the code goes to the caller, and is refused where nobody can
   assert.is(resultOf(await run('eval_expr', { expr: 'input()' })).stdout, 'refused')
   assert.equal(asked, ['name? '])
 })
+
+test('what somebody is just typing is not in the journal, only how long it is', async () => {
+  const completions = { from: 0, to: 2, completions: [], total: 0, call: null, because: null }
+  const { run, journal } = rig({ script: { looks: { complete: { type: 'found', value: completions } } } })
+  assert.ok((await run('complete', { text: 'password = "hunter2"', cursor: 3 })).ok)
+  const [line] = await journal()
+  assert.equal(line?.args, { text: '(20 characters)', cursor: 3, limit: 50 })
+})

@@ -32,6 +32,13 @@ for (const [code, looking, running] of THROWN)
     assert.is(told(errorOf(await run('eval_expr', { expr: 'x' }))), running)
   })
 
+test('that a kernel does not answer is said once, whoever says it', async () => {
+  for (const message of ['main does not answer: it is frozen.', 'it is frozen.']) {
+    const { run } = rig({ script: { evaluate: { x: { ends: new WireError('UNRESPONSIVE', message) } } } })
+    assert.is(errorOf(await run('eval_expr', { expr: 'x' })).message, 'main does not answer: it is frozen.')
+  }
+})
+
 const REMOTE: readonly (readonly [string, string])[] = [
   ['busy', 'busy'],
   ['cancelled', 'withdrawn'],

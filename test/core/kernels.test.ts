@@ -62,6 +62,7 @@ test('the default kernel of a root starts at first use, and bears the name of th
       pid: 1001,
       epoch: '00000001',
       owned: true,
+      attached: null,
       root: join(folder, 'shop'),
       script: null,
       script_state: null,
@@ -230,7 +231,8 @@ test('stop ends a kernel and is no death; restart gives a new epoch under the sa
 
 test('the rows say what runs, from when it runs, and what is unresponsive', async () => {
   const { kernel } = await kernels.resolve(at('shop'))
-  const run = (call: string) => kernel.evaluate({ call: call as CallId, source: '1' }, {})
+  const run = (call: string) =>
+    kernel.evaluate({ call: call as CallId, who: 'test', work: { type: 'source', source: '1' } }, {})
   const first = run('c1')
   const second = run('c2')
   clock = 40
@@ -249,7 +251,10 @@ test('the rows say what runs, from when it runs, and what is unresponsive', asyn
 test('interrupt by name hits what runs, and says so where nothing does', async () => {
   const { kernel } = await kernels.resolve(at('shop'))
   assert.is((await kernels.interrupt('shop')).outcome, 'not_running')
-  const running = kernel.evaluate({ call: 'c1' as CallId, source: '1' }, {})
+  const running = kernel.evaluate(
+    { call: 'c1' as CallId, who: 'test', work: { type: 'source', source: '1' } },
+    {},
+  )
   assert.is((await kernels.interrupt('shop')).outcome, 'stopped')
   assert.equal(launcher.latest.interrupted, ['c1'])
   launcher.latest.finish('c1' as CallId)

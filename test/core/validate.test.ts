@@ -32,6 +32,7 @@ const tool = defineTool({
       .optional()
       .describe('A word.'),
   },
+  parameterAliases: { lineNumber: 'line' },
   level: 'safe',
   profile: 'core',
   categories: ['tests'],
@@ -64,10 +65,9 @@ const REFUSED: readonly (readonly [unknown, string])[] = [
   [{ expr: 'x', size: 3n }, '"size" must be a number ≥ 0 and ≤ 9, got a bigint'],
   [{ expr: 'x', colour: 'green' }, '"colour" must be one of "red", "blue", got "green"'],
   [{ expr: 'x', filled: 'yes' }, '"filled" must be true or false, got "yes"'],
-  [
-    { expr: 'x', points: [1] },
-    '"points" must be a list of a whole number, at least 2 and at most 3, got a list',
-  ],
+  [{ expr: 'x', points: [1] }, '"points" has 1 item; it needs at least 2'],
+  [{ expr: 'x', points: new Array(2000).fill(1) }, '"points" has 2,000 items; the limit is 3'],
+  [{ expr: 'x', points: 'ab' }, '"points" must be a list of 2 to 3 items, each a whole number, got "ab"'],
   [{ expr: 'x', points: [1, 'b'] }, '"points.1" must be a whole number, got "b"'],
   [{ expr: 'x', frame: { width: 5 } }, '"frame.width" must be a whole number ≤ 4, got 5'],
   [{ expr: 'x', frame: { width: 1, widht: 2 } }, '"widht" is not a field of "frame"; did you mean "width"?'],
@@ -129,6 +129,18 @@ test('what fits is given on with its defaults, and the reserved arguments apart'
     kernel: undefined,
     patience: undefined,
   })
+})
+
+test('another name of a parameter is accepted for it, judged as it, and listed nowhere', () => {
+  const checked = validate(tool, { expr: 'x', lineNumber: 3 }, registry)
+  assert.equal(checked.type === 'valid' && checked.args, { expr: 'x', line: 3, size: 1 })
+  assert.equal(tool.journalled({ expr: 'x', lineNumber: 3 }), { expr: 'x', line: 3 })
+  assert.is(issuesOf({ expr: 'x', lineNumber: 0 })[0]?.problem, '"line" must be a whole number ≥ 1, got 0')
+  assert.match(
+    issuesOf({ expr: 'x', line: 1, lineNumber: 2 })[0]?.problem ?? '',
+    '"lineNumber" is not an argument',
+  )
+  assert.not.match(JSON.stringify(registry.schema(tool)), 'lineNumber')
 })
 
 test('a tool that works without a kernel takes no reserved argument', () => {

@@ -30,6 +30,33 @@ test('a kernel is started with a script and its arguments, listed, interrupted, 
   assert.is((await rig.imago(['stop', 'nobody'])).code, 4)
 })
 
+test('fault 3: code in C that nothing can stop is told of, with the command that ends the image, which is usable then', async () => {
+  await rig.imago(['start', 'python', '--name', 'held'])
+  const endless = '{"expr":"print(\'on\', flush=True)\\nsum(range(10**12))"}'
+  const call = rig.begin(['call', 'eval_expr', endless, '--kernel', 'held'])
+  await call.says(/on/)
+  const interrupted = await rig.imago(['interrupt', 'held'])
+  assert.is(interrupted.code, 5)
+  assert.match(
+    interrupted.stdout,
+    /^still_running: .*held by code in C.*\nimago restart held ends its process/,
+  )
+  assert.is((await rig.imago(['restart', 'held'])).code, 0)
+  assert.is((await call.ended).code, 1)
+  const after = await rig.imago(['call', 'eval_expr', '{"expr":"6 * 7"}', '--kernel', 'held'])
+  assert.match(after.stdout, '42')
+})
+
+test('a script that ran when its kernel was stopped is not listed as returned', async () => {
+  writeFileSync(join(rig.project, 'runs.py'), 'import time\nwhile True: time.sleep(0.01)\n')
+  const started = rowOf(
+    await rig.imago(['start', 'python', '--name', 'runs', '--script', 'runs.py', '--json']),
+  )
+  assert.is(started.script_state, 'running')
+  const stopped = rowOf(await rig.imago(['stop', 'runs', '--json']))
+  assert.equal([stopped.state, stopped.script_state], ['ended', null])
+})
+
 test('a script that fails is told with its message and the way to its output, and its kernel lives', async () => {
   writeFileSync(join(rig.project, 'bad.py'), 'kept = 1\nprint("so far")\n1 / 0\n')
   const started = await rig.imago(['start', 'python', '--name', 'bad', '--script', 'bad.py'])
@@ -46,7 +73,7 @@ test('a script that fails is told with its message and the way to its output, an
   const listed = (await rig.imago(['kernels'])).stdout
   assert.match(
     listed,
-    /^bad +ready .*bad\.py \(failed\), process \d+, background output @out\.\d+: .*ZeroDivisionError/m,
+    /^bad +ready .*bad\.py \(failed\)\n {4}.*ZeroDivisionError.*\n {4}What it printed by itself: imago call read_more '\{"handle":"@out\.\d+"\}'$/m,
   )
 
   const again = onlyEnvelope(await rig.imago(['restart', 'bad', '--json']))

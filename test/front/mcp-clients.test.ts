@@ -10,7 +10,18 @@ const test = suite('mcp clients', { limitMs: 120_000 })
 const place = makePlace()
 test.after(() => place.clear())
 
-const LIVE = ['list_globals', 'inspect', 'eval_expr', 'read_more', 'job']
+const LIVE = [
+  'list_globals',
+  'inspect',
+  'symbol_definition',
+  'threads',
+  'get_last_error',
+  'eval_expr',
+  'load_file',
+  'reload',
+  'read_more',
+  'job',
+]
 const SLOW = `import time
 for step in range(40):
     print('step', step, flush=True)

@@ -31,6 +31,19 @@ for (const revision of LEGACY)
     assert.match(String(instructions), /inspect/)
   })
 
+test('guidance speaks only of tools that the client is shown', async () => {
+  for (const profile of ['core', 'live', 'full'] as const) {
+    const { peer } = connect({ options: { profile } })
+    const guidance = String(resultOf(await open(peer, '2025-11-25')).instructions)
+    const shown = registry.list(profile).map(tool => tool.name)
+    const hidden = registry.list('full').filter(tool => !shown.includes(tool.name))
+    assert.match(guidance, 'eval_expr')
+    assert.is(guidance.includes('threads'), profile !== 'core')
+    const spoken = hidden.filter(tool => new RegExp(`\\b${tool.name}\\b`).test(guidance))
+    assert.equal(spoken, [])
+  }
+})
+
 test(`a client of ${MODERN} discovers, and may also call at once`, async () => {
   const { peer } = connect()
   const found = resultOf(await open(peer, MODERN))

@@ -93,7 +93,7 @@ test('output without a line end stays: before the prompt, a value, and in front 
       ['>>> ', 'print("begun", end=" "); 6 * 7\r'],
       ['begun \r\n42', ''],
       ['>>> ', 'import sys; print("Na" + "me:", end=" "); who = input("who? ")\r'],
-      ['0JName: who? ', 'Ada\r'],
+      ['Name: who? ', 'Ada\r'],
       ['>>> ', 'who * 2\r'],
       ["'AdaAda'", ''],
       ['>>> ', CTRL_D],
@@ -253,7 +253,7 @@ test('npm run demo finds the mistake, and fails on a program without one', async
   assert.match(good.text, 'Everything was as expected.')
   const right = join(rig.folder, 'right.py')
   writeFileSync(right, 'scores = {}\n\n\ndef next(x):\n    return x + 1\n')
-  const bad = await demo([right])
+  const bad = await demo(['program', right])
   assert.is(bad.code, 1)
   assert.match(bad.text, 'This differs')
 })

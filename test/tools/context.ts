@@ -1,10 +1,21 @@
 import type { Job, Jobs, KernelContext, OutputLog, OutputSoFar, Texts, Tool } from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
-import type { CallId, Epoch, Kernel, Raised, Shown } from '../../wire/kernel.ts'
+import {
+  ABILITIES,
+  type CallId,
+  type Epoch,
+  type Kernel,
+  type Look,
+  type Looked,
+  type LookName,
+  type Looks,
+  type Raised,
+  type Shown,
+} from '../../wire/kernel.ts'
 
 /** What a handler is given, with a kernel that answers as a test says and fails for what the test did not expect. */
 export interface Scripted {
-  readonly kernel?: Partial<Kernel>
+  readonly kernel?: Answers
   readonly level?: KernelContext['level']
   readonly jobs?: readonly Job[]
   readonly texts?: Texts
@@ -15,6 +26,7 @@ export interface Scripted {
 export function context(script: Scripted = {}): KernelContext {
   return {
     call: callId('call-1'),
+    who: 'test',
     level: script.level ?? 'safe',
     signal: script.signal ?? new AbortController().signal,
     lookMs: 5_000,
@@ -24,28 +36,39 @@ export function context(script: Scripted = {}): KernelContext {
     kernelName: 'demo',
     output: script.output ?? outputLog(),
     ask: async () => 'an answer',
+    pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
   }
 }
 
-export function kernel(answers: Partial<Kernel> = {}): Kernel {
+type Answer<Name extends LookName> = (
+  query: Looks[Name]['query'],
+  look: Look,
+) => Promise<Looked<Looks[Name]['found']>>
+
+/** Methods of a kernel, and answers to its looks by their names. */
+export type Answers = Partial<Omit<Kernel, 'look'>> & {
+  readonly [Name in LookName]?: Answer<Name>
+}
+
+export function kernel(answers: Answers = {}): Kernel {
   const unexpected = async () => {
     throw new Error('the test did not expect this question to the kernel')
   }
+  const answerTo = <Name extends LookName>(name: Name) =>
+    (answers[name] as Answer<Name> | undefined) ?? unexpected
   return {
     identity: {
       language: 'python',
       implementation: 'CPython 3.11.7',
       pid: 4711,
       epoch: 'ab12cd34' as Epoch,
-      abilities: new Set(['evaluate', 'globals', 'inspect', 'more', 'interrupt', 'ask'] as const),
+      abilities: new Set(ABILITIES),
     },
     health: 'responsive',
     watchHealth: () => () => undefined,
     ended: new Promise(() => undefined),
     evaluate: unexpected,
-    globals: unexpected,
-    inspect: unexpected,
-    more: unexpected,
+    look: (name, query, look) => answerTo(name)(query, look),
     interrupt: unexpected,
     status: unexpected,
     close: async () => undefined,

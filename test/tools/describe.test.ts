@@ -61,15 +61,26 @@ test('seed 2, case 12: the core profile lists exactly list_globals, inspect and 
   )
 })
 
-test('the live profile adds what the answers of core point to', () => {
-  const live = ['list_globals', 'inspect', 'eval_expr', 'read_more', 'job']
+test('the live profile adds what the answers of core point to, what a hanging program needs, and changing its code', () => {
+  const live = [
+    'list_globals',
+    'inspect',
+    'symbol_definition',
+    'threads',
+    'get_last_error',
+    'eval_expr',
+    'load_file',
+    'reload',
+    'read_more',
+    'job',
+  ]
   assert.equal(
     listed('live', 'mcp').map(one => one.name),
     live,
   )
   assert.equal(
     listed('full', 'mcp').map(one => one.name),
-    live,
+    TOOLS.map(tool => tool.name),
   )
 })
 
@@ -111,7 +122,7 @@ test('every form has the same parameters, closed and described, the reserved one
 })
 
 test('a tool that works without a kernel takes neither kernel nor patience', () => {
-  assert.equal(Object.keys(listed('live', 'mcp')[4]?.inputSchema?.properties ?? {}), [
+  assert.equal(Object.keys(listed('live', 'mcp').at(-1)?.inputSchema?.properties ?? {}), [
     'job',
     'action',
     'seconds',
@@ -126,7 +137,7 @@ test('MCP is always told all four hints, and that running code can destroy whate
   assert.equal(annotations('dangerous'), running)
   assert.equal(
     listed('live', 'mcp').map(one => one.annotations),
-    [safe, safe, running, safe, running],
+    [safe, safe, safe, safe, safe, running, running, running, safe, running],
   )
 })
 
@@ -174,6 +185,11 @@ test('usage for people says how to call a tool, with examples for a shell', () =
   assert.match(usage, '  line: integer, 1 to 10000000, optional')
   assert.match(usage, `imago call eval_expr '{"expr":"1 + 2"}'`)
   for (const line of usage.split('\n')) assert.ok(line.length <= 110 || line.includes('imago call'), line)
+})
+
+test('usage says of a list what is in it, and how many', () => {
+  assert.match(text('full', 'text', 'symbol_definition'), '  symbols: list of strings, 1 to 20\n')
+  assert.match(text('full', 'text', 'load_file'), '  names: list of strings, 1 to 100, optional\n')
 })
 
 test('an example with a quote in it is still one word for a shell', () => {

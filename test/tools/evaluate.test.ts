@@ -127,13 +127,17 @@ test('the kernel is given the call, the source unchanged, the place, the signal 
   const { signal } = new AbortController()
   const expr = 'def f():\r\n\treturn "ü\u0000"\n'
   await run(evalExpr, { expr, file: 'app.py', line: 12 }, { kernel, signal })
-  assert.equal(seen.evaluation, { call: context().call, source: expr, place: { file: 'app.py', line: 12 } })
+  assert.equal(seen.evaluation, {
+    call: context().call,
+    who: 'test',
+    work: { type: 'source', source: expr, place: { file: 'app.py', line: 12 } },
+  })
   assert.is(seen.watcher?.signal, signal)
   assert.is(await seen.watcher?.ask?.({ type: 'stdin', prompt: '? ', secret: false }), 'an answer')
   await run(evalExpr, { expr, file: 'app.py' }, { kernel })
-  assert.equal(seen.evaluation?.place, { file: 'app.py', line: 1 })
+  assert.equal(seen.evaluation?.work, { type: 'source', source: expr, place: { file: 'app.py', line: 1 } })
   await run(evalExpr, { expr }, { kernel })
-  assert.not.ok('place' in (seen.evaluation ?? {}))
+  assert.equal(seen.evaluation?.work, { type: 'source', source: expr })
 })
 
 test('a line without a file is refused, and nothing runs', async () => {

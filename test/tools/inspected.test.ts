@@ -31,7 +31,7 @@ test('a container is its size, repr and first items', () => {
   assert.is(
     inspect.show(value),
     [
-      'list · sequence · len 10000000 · shape (10000000) · @ab12.3',
+      'list · sequence · len 10000000 · shape (10000000,) · @ab12.3',
       'repr (cut at 9 characters): [0, 1, …]',
       'sample (first 2 of 10000000; more: read_more @ab12.4):',
       '  0',

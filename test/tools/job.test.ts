@@ -121,8 +121,16 @@ const reports: readonly (readonly [InterruptReport['outcome'], RegExp])[] = [
   ['stopped', /^$/],
   ['withdrawn', /^$/],
   ['not_running', /gives its result/],
-  ['still_running', /Interrupt it again.*imago stop demo/],
+  ['still_running', /Interrupt it again, or wait for it/],
 ]
+
+test('a person is offered to end the image only where the kernel offers it', async () => {
+  const { kernel } = interruptible({ outcome: 'still_running', message: 'As seen.', offer: 'restart' })
+  const result = resultOf(
+    await run(jobTool, { job: 'job-1', action: 'interrupt' }, { jobs: [job({ kernel })] }),
+  )
+  assert.match(String(result.next), /Interrupt it again.*imago restart demo/)
+})
 
 for (const [outcome, next] of reports)
   test(`an interrupt that came to "${outcome}" is reported as that`, async () => {

@@ -1,0 +1,242 @@
+import { type Definitions, fairShare, symbolDefinition } from '../../tools/definition.ts'
+import type { Definition, DefinitionQuery, Looked } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { errorOf, resultOf, run } from './context.ts'
+
+const test = suite('symbol_definition')
+
+const TOTAL: Definition = {
+  name: 'shop.Order.total',
+  qualified: 'shop.orders.Order.total',
+  kind: 'method',
+  language: 'python',
+  file: '/srv/shop/orders.py',
+  line: 12,
+  end_line: 14,
+  source: {
+    text: '@traced\ndef total(self):\n    return sum(self.lines)\n',
+    truncated: false,
+    original_len: 53,
+  },
+  because: null,
+  origin: 'file',
+  current: true,
+  wrappers: [{ name: 'shop.tracing.traced', file: '/srv/shop/tracing.py', line: 4 }],
+  notes: [],
+}
+
+/** A kernel with these definitions, that cuts each where it is told to, and what it was asked. */
+function having(definitions: Readonly<Record<string, Partial<Definition> | Looked<never>>>) {
+  const queries: DefinitionQuery[] = []
+  const definition = async (query: DefinitionQuery): Promise<Looked<Definition>> => {
+    queries.push(query)
+    const known = definitions[query.name]
+    if (known === undefined) return { type: 'not_found', what: query.name, nearest: ['shop.Order.total'] }
+    if ('type' in known) return known as Looked<never>
+    const value = { ...TOTAL, name: query.name, ...known }
+    return { type: 'found', value: { ...value, source: cut(value.source, query) } }
+  }
+  return { kernel: { definition }, queries }
+}
+
+function cut(source: Definition['source'], { name, max_length }: DefinitionQuery): Definition['source'] {
+  if (source === null || source.text.length <= max_length) return source
+  const { text } = source
+  return {
+    text: text.slice(0, max_length),
+    truncated: true,
+    original_len: text.length,
+    handle: `@ab12.${name}`,
+  }
+}
+
+const longSource = (length: number) => ({
+  source: { text: 'x'.repeat(length), truncated: false, original_len: length },
+})
+
+const markdownOf = async (definition: Partial<Definition>) => {
+  const { kernel } = having({ f: definition })
+  return String(resultOf(await run(symbolDefinition, { symbols: ['f'] }, { kernel })).markdown)
+}
+
+test('one symbol is a heading, what is known of it, and its source in a fence', async () => {
+  const { kernel, queries } = having({ 'shop.Order.total': {} })
+  const result = resultOf(await run(symbolDefinition, { symbols: ['shop.Order.total'] }, { kernel }))
+  const { source: _, ...facts } = TOTAL
+  assert.equal(result.symbols, [{ ok: true, ...facts, truncated: false, original_len: 53 }])
+  assert.is(result.truncated, false)
+  assert.equal(queries, [{ name: 'shop.Order.total', max_length: 10_000 }])
+  assert.is(
+    symbolDefinition.show(result),
+    [
+      '# shop.Order.total',
+      '',
+      'method · /srv/shop/orders.py:12-14 · defined as `shop.orders.Order.total`',
+      'seen through, outermost first: `shop.tracing.traced` (/srv/shop/tracing.py:4)',
+      '',
+      '## Definition',
+      '',
+      '```python',
+      '@traced\ndef total(self):\n    return sum(self.lines)',
+      '```',
+    ].join('\n'),
+  )
+})
+
+test('several symbols are asked for at once, and each that fails does so under its own heading', async () => {
+  const { kernel, queries } = having({
+    a: {},
+    'b()': { type: 'needs_evaluation', because: 'b() is a call' },
+    c: { type: 'malformed', message: 'invalid syntax' },
+  })
+  const symbols = ['a', 'nope', 'b()', 'c', 'a']
+  const result = resultOf(await run(symbolDefinition, { symbols }, { kernel })) as unknown as Definitions
+  assert.equal(
+    queries.map(({ name }) => name),
+    ['a', 'nope', 'b()', 'c'],
+  )
+  assert.equal(
+    result.symbols.map(one => (one.ok ? one.name : [one.name, one.error.code])),
+    ['a', ['nope', 'not_found'], ['b()', 'needs_evaluation'], ['c', 'invalid_args']],
+  )
+  assert.match(
+    result.markdown,
+    '\n# nope\n\nError: not_found: Nothing is called nope. Nearest: shop.Order.total.\n',
+  )
+  assert.match(
+    result.markdown,
+    '\n# b()\n\nError: needs_evaluation: Code would have to run to tell: b() is a call.',
+  )
+  assert.match(result.markdown, '\n# c\n\nError: invalid_args: symbols is not a name: invalid syntax')
+})
+
+test('a list may come as one text with commas', async () => {
+  const { kernel, queries } = having({ a: {}, 'b.c': {} })
+  await run(symbolDefinition, { symbols: 'a, b.c' }, { kernel })
+  assert.equal(
+    queries.map(({ name }) => name),
+    ['a', 'b.c'],
+  )
+})
+
+test('no symbol, and too many, are refused', () => {
+  for (const symbols of [[], Array.from({ length: 21 }, (_, index) => `n${index}`), 3, null])
+    assert.is(symbolDefinition.parameters.safeParse({ symbols }).success, false, JSON.stringify(symbols))
+})
+
+test('an empty name is an error of itself, and the others are looked up', async () => {
+  const { kernel, queries } = having({ a: {}, b: {} })
+  for (const symbols of [['a', ' ', 'b'], 'a,,b']) {
+    const { parameters } = symbolDefinition
+    const result = resultOf(await run(symbolDefinition, parameters.parse({ symbols }), { kernel }))
+    assert.match(
+      String(result.markdown),
+      '\n# ""\n\nError: invalid_args: One of the symbols is an empty text.',
+    )
+    assert.is((result.symbols as { ok: boolean }[]).filter(({ ok }) => ok).length, 2)
+  }
+  assert.is(queries.length, 4)
+  assert.is(errorOf(await run(symbolDefinition, { symbols: '' }, { kernel })).code, 'invalid_args')
+})
+
+test('a single symbol that fails is the failure of the call; several that all fail keep the failure of each', async () => {
+  const { kernel } = having({ slow: { type: 'timed_out', deadline_ms: 5_000 } })
+  const one = errorOf(await run(symbolDefinition, { symbols: ['nope'] }, { kernel }))
+  assert.is(one.code, 'not_found')
+  assert.equal(one.details.nearest, ['shop.Order.total'])
+  const both = errorOf(await run(symbolDefinition, { symbols: ['nope', 'nix'] }, { kernel }))
+  assert.is(both.code, 'not_found')
+  assert.match(both.message, /called nope\..*called nix\./)
+  assert.equal(
+    (both.details.symbols as { name: string }[]).map(({ name }) => name),
+    ['nope', 'nix'],
+  )
+  const mixed = errorOf(await run(symbolDefinition, { symbols: ['slow', 'nope'] }, { kernel }))
+  assert.is(mixed.code, 'not_found')
+  assert.is(mixed.retryable, false)
+  const { kernel: busy } = having({
+    a: { type: 'timed_out', deadline_ms: 5_000 },
+    b: { type: 'timed_out', deadline_ms: 5_000 },
+  })
+  const slow = errorOf(await run(symbolDefinition, { symbols: ['a', 'b'] }, { kernel: busy }))
+  assert.is(slow.code, 'internal')
+  assert.is(slow.details.reason, 'inspect_timeout')
+})
+
+test('source that is not what runs is said so, loudly', async () => {
+  assert.match(
+    await markdownOf({ current: false }),
+    '**Not what runs:** the file has changed since this was loaded',
+  )
+  assert.match(await markdownOf({ current: null }), 'cannot be told')
+  assert.not.match(await markdownOf({ current: null, origin: 'typed' }), 'cannot be told')
+})
+
+test('where a definition comes from is said: typed in, built in, with notes, or why there is none', async () => {
+  assert.match(
+    await markdownOf({ origin: 'typed', file: null, line: null, end_line: null }),
+    'typed in, not in a file',
+  )
+  const built = await markdownOf({ origin: 'built_in', source: null, because: 'it is compiled' })
+  assert.match(built, 'built in')
+  assert.match(built, '\nNo source: it is compiled')
+  assert.not.match(built, '```')
+  assert.match(
+    await markdownOf({ notes: ['Only the last of two is shown.'] }),
+    '\nOnly the last of two is shown.\n',
+  )
+})
+
+test('what is cut says how much is shown of how much, and where the rest is', async () => {
+  const { kernel } = having({ f: longSource(45_000) })
+  const result = resultOf(
+    await run(symbolDefinition, { symbols: ['f'] }, { kernel }),
+  ) as unknown as Definitions
+  assert.match(
+    result.markdown,
+    /x\n```\n\.\.\. \[truncated, showing 10000\/45000 characters; the rest: read_more @ab12\.f from 10000\]$/,
+  )
+  assert.is(result.truncated, true)
+  const [first] = result.symbols
+  assert.is(first?.ok && first.handle, '@ab12.f')
+})
+
+test('many long symbols share what an answer holds, short ones are whole, and each that is cut has its handle', async () => {
+  const long = Object.fromEntries(
+    Array.from({ length: 6 }, (_, index) => [`long${index}`, longSource(9_000)]),
+  )
+  const { kernel, queries } = having({ ...long, short: longSource(300) })
+  const symbols = [...Object.keys(long), 'short']
+  const result = resultOf(await run(symbolDefinition, { symbols }, { kernel })) as unknown as Definitions
+  assert.ok(result.markdown.length < 26_000, String(result.markdown.length))
+  assert.equal(
+    result.symbols.map(one => one.ok && one.truncated),
+    [true, true, true, true, true, true, false],
+  )
+  assert.ok(result.symbols.every(one => one.ok && one.truncated === (one.handle !== undefined)))
+  assert.equal([...new Set(queries.map(({ max_length }) => max_length))], [10_000, 3_950])
+})
+
+test('a fair share gives all of it to what is short, and divides the rest', () => {
+  assert.is(fairShare([], 100), 100)
+  assert.is(fairShare([30, 70], 100), 100)
+  assert.is(fairShare([10, 200, 300], 100), 45)
+  assert.is(fairShare([1_000, 1_000], 100), 50)
+})
+
+test('backticks in a source cannot end its fence', async () => {
+  const text = 'doc = """\n```\n# not a heading\n````\n"""'
+  const page = await markdownOf({ source: { text, truncated: false, original_len: text.length } })
+  assert.match(page, `\n\`\`\`\`\`python\n${text}\n\`\`\`\`\``)
+})
+
+test('whose names the definitions use is told once for all of them, and only where asked for', async () => {
+  const contexts = { builtins: ['sum'], 'shop.tracing': ['traced'] }
+  const { kernel, queries } = having({ a: { contexts }, b: { contexts: { builtins: ['len', 'sum'] } } })
+  const args = { symbols: ['a', 'b'], include_context_details: true }
+  const { markdown } = resultOf(await run(symbolDefinition, args, { kernel })) as unknown as Definitions
+  assert.is(queries[0]?.contexts, true)
+  const [, json = ''] = /# Contexts\n\n```json\n(.*)\n```$/s.exec(markdown) ?? []
+  assert.equal(JSON.parse(json), { builtins: ['sum', 'len'], 'shop.tracing': ['traced'] })
+  assert.not.match(await markdownOf({}), '# Contexts')
+})
