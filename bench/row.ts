@@ -5,8 +5,9 @@ export interface Row {
   /** How it is measured and what the reference is. */
   readonly how: string
   readonly bar: Bar
-  /** One round. The runner takes the median of five, and calls them interleaved with those of other rows. */
+  /** One round. The runner takes the median, and calls them interleaved with those of other rows. */
   measure(): Promise<Round>
+  /** Each row can be run without the others: what several need is set up by whichever comes first. */
   setUp?(): Promise<void>
   tearDown?(): Promise<void>
 }

@@ -1,30 +1,36 @@
-import { type BenchDaemon, benchDaemon } from '../daemon.ts'
+import { sharedGround } from '../ground.ts'
 import { type Ipykernel, openIpykernel } from '../reference/ipykernel.ts'
 import { openRawLoop, type RawLoop } from '../reference/raw.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
 const ONE = { expr: '1+2' }
 
-/** What the rows of this file share: set up by the first that needs it, torn down by the last. */
-let daemon: BenchDaemon
 let raw: RawLoop
 let hopped: RawLoop
 let jupyter: Ipykernel
+
+/** A warm daemon for all rows, and the loops that it is compared with. */
+const ground = sharedGround(async daemon => {
+  hopped = await openRawLoop({ hop: true })
+  raw = await openRawLoop({ hop: false })
+  for (let warm = 0; warm < 500; warm++) {
+    await daemon.call('eval_expr', ONE)
+    await hopped.evaluate('1+2')
+  }
+  return () => {
+    raw.close()
+    hopped.close()
+  }
+})
 
 export const evaluateAgainstHop: Row = {
   what: 'one evaluation through the daemon, journalled, p50, against the raw loop behind a bare hop',
   how: '`1+2`, 600 times each in alternating blocks of 20; client → daemon → kernel → back against client → bare Node hop → raw framed loop → back',
   bar: { relation: '≤', limit: 1.6, unit: '×' },
-  async setUp() {
-    daemon = await benchDaemon()
-    hopped = await openRawLoop({ hop: true })
-    raw = await openRawLoop({ hop: false })
-    for (let warm = 0; warm < 500; warm++) {
-      await daemon.call('eval_expr', ONE)
-      await hopped.evaluate('1+2')
-    }
-  },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
   async measure() {
+    const { daemon } = ground
     const [ours = [], reference = []] = await interleaved(
       { blocks: 30, each: 20 },
       () => daemon.call('eval_expr', ONE),
@@ -40,9 +46,11 @@ export const evaluateAgainstJupyter: Row = {
   how: 'the same `1+2`, against jupyter_client’s execute_interactive on an ipykernel, 100 times each in alternating blocks of 20',
   bar: { relation: '≥', limit: 10, unit: '×' },
   async setUp() {
+    await ground.setUp()
     jupyter = await openIpykernel()
   },
   async measure() {
+    const { daemon } = ground
     const ours: number[] = []
     const theirs: number[] = []
     for (let block = 0; block < 5; block++) {
@@ -55,6 +63,7 @@ export const evaluateAgainstJupyter: Row = {
   },
   async tearDown() {
     jupyter?.close()
+    await ground.tearDown()
   },
 }
 
@@ -62,17 +71,14 @@ export const pipelined: Row = {
   what: 'pipelined evaluations, against the raw loop’s rate',
   how: '2,000 evaluations with 32 under way at any time through the daemon, against 2,000 sent at once to the raw loop itself',
   bar: { relation: '≥', limit: 0.4, unit: '×' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
   async measure() {
     const count = 2_000
     const theirs = await seconds(() => raw.pipeline(Array.from({ length: count }, () => '1+2')))
     const ours = await seconds(() => windowed(count, 32))
     const [ours_per_s, reference_per_s] = [count / ours, count / theirs]
     return ratio(ours_per_s, reference_per_s, { ours_per_s, reference_per_s })
-  },
-  async tearDown() {
-    raw?.close()
-    hopped?.close()
-    await daemon?.close()
   },
 }
 
@@ -81,7 +87,7 @@ async function windowed(count: number, width: number): Promise<void> {
   const lane = async () => {
     while (started < count) {
       started++
-      await daemon.call('eval_expr', ONE)
+      await ground.daemon.call('eval_expr', ONE)
     }
   }
   await Promise.all(Array.from({ length: width }, lane))

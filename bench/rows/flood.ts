@@ -1,8 +1,11 @@
-import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
+import { pause, residentBytes } from '../daemon.ts'
+import { roundsFor, sharedGround } from '../ground.ts'
 import { percentile, type Row } from '../row.ts'
 
-let daemon: BenchDaemon
-let latest: Readonly<Record<string, number>> = {}
+const ground = sharedGround(async daemon => {
+  await daemon.call('eval_expr', { expr: '1' })
+})
+const floodOf = roundsFor(['memory', 'latency'], flood)
 
 /** 1 GB in lines of a thousand characters, as a runaway loop would print it. */
 const FLOOD = `
@@ -15,12 +18,10 @@ export const floodMemory: Row = {
   what: '1 GB printed by user code: growth of daemon and peer',
   how: 'resident memory of both processes, sampled every 20 ms while 10⁶ lines of 1,000 characters are printed; the larger peak less where it began',
   bar: { relation: '≤', limit: 64, unit: 'MiB' },
-  async setUp() {
-    daemon = await benchDaemon()
-    await daemon.call('eval_expr', { expr: '1' })
-  },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
   async measure() {
-    latest = await flood()
+    const latest = await floodOf('memory')
     return { figure: Math.max(latest.daemon_mib ?? 0, latest.peer_mib ?? 0), parts: latest }
   },
 }
@@ -29,18 +30,19 @@ export const floodLatency: Row = {
   what: '1 GB printed by user code: the daemon’s event loop, p99',
   how: 'a `status` asked of the daemon every 5 ms during the same flood, by a client that shares nothing with it; the time to its answer bounds the loop’s delay from above',
   bar: { relation: '≤', limit: 100, unit: 'ms' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
   async measure() {
+    const latest = await floodOf('latency')
     return {
       figure: latest.loop_p99_ms ?? Number.NaN,
       parts: { loop_worst_ms: latest.loop_worst_ms ?? Number.NaN },
     }
   },
-  async tearDown() {
-    await daemon?.close()
-  },
 }
 
 async function flood(): Promise<Readonly<Record<string, number>>> {
+  const { daemon } = ground
   const kernel = await daemon.kernelPid()
   const begun = { daemon: residentBytes(daemon.pid), peer: residentBytes(kernel) }
   const peak = { ...begun }

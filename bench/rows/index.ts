@@ -1,17 +1,21 @@
 import type { Row } from '../row.ts'
+import { attachedLatency, attachedMemory } from './attached.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear, journalOpen } from './inside.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
+import { completion, threadsMany } from './vocabulary.ts'
 
-/** Every row of the table, in the order of the design's section 8. */
+/** Every row of the table, in the order of the design's section 8. Rows that share a set-up stand together. */
 export const ROWS: readonly Row[] = [
   evaluateAgainstHop,
   evaluateAgainstJupyter,
   pipelined,
   inspectSize,
   globalsMany,
+  completion,
+  threadsMany,
   floodMemory,
   floodLatency,
   framesLinear,
@@ -21,4 +25,6 @@ export const ROWS: readonly Row[] = [
   idleMemory,
   clientMemory,
   journalOpen,
+  attachedLatency,
+  attachedMemory,
 ]

@@ -21,6 +21,9 @@ export const mcpStart: Row = {
   async setUp() {
     daemon = await benchDaemon()
   },
+  async tearDown() {
+    await daemon?.close()
+  },
   async measure() {
     const [ours = [], bare = []] = await interleaved({ blocks: 12, each: 1 }, firstAnswer, bareNode)
     const [ours_ms, node_ms] = [median(ours) / 1000, median(bare) / 1000]
@@ -80,8 +83,5 @@ export const clientMemory: Row = {
     await Promise.all(links.map(link => link.close()))
     await fresh.close()
     return { figure: each_kb, parts: { each_kb } }
-  },
-  async tearDown() {
-    await daemon?.close()
   },
 }

@@ -1,0 +1,48 @@
+"""A small HTTP server on asyncio, as a program of the user's: a table of orders, and a page for each.
+
+It knows nothing of Imago until `/listen` is asked for, so that one process can be measured without it and with it.
+"""
+
+import asyncio
+import json
+import sys
+
+ORDERS = {number: {'number': number, 'lines': list(range(number % 20)), 'paid': False} for number in range(10_000)}
+
+
+def page(number):
+    order = ORDERS[number % len(ORDERS)]
+    return json.dumps({**order, 'total': sum(line * 3 for line in order['lines'])}).encode()
+
+
+async def serve(reader, writer):
+    while True:
+        request = await reader.readline()
+        if not request:
+            break
+        while await reader.readline() not in (b'\r\n', b''):
+            pass
+        body = answer(request.split()[1].decode())
+        head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n' % len(body)
+        writer.write(head.encode() + body)
+        await writer.drain()
+    writer.close()
+
+
+def answer(path):
+    if path != '/listen':
+        return page(int(path.rsplit('/', 1)[1]))
+    sys.path.insert(0, sys.argv[1])
+    import imago
+
+    return imago.listen(name='bench-server').address.encode()
+
+
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    async with server:
+        await server.serve_forever()
+
+
+asyncio.run(main())
