@@ -21,7 +21,7 @@ const countGlobals = defineTool({
   examples: [{ args: { filter: 'order' }, shows: 'how many names speak of orders' }],
   async handler({ filter }, { kernel, lookMs }) {
     const query = { modules: false, limit: 0, ...(filter !== undefined && { filter }) }
-    const looked = await kernel.globals(query, { deadlineMs: lookMs })
+    const looked = await kernel.look('globals', query, { deadlineMs: lookMs })
     return ok(looked.type === 'found' ? { total: looked.value.total } : { total: null })
   },
 })

@@ -1,0 +1,36 @@
+import type { DaemonClient } from '../../src/front/client.ts'
+import { openPrinter } from '../../src/front/terminal.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+
+/** One call of a demo, and what has to come of it. */
+export interface Step {
+  readonly says: string
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** What the answer must show. */
+  readonly expects: readonly RegExp[]
+  readonly ok?: boolean
+}
+
+export const { out } = openPrinter()
+
+/** Something in a demo was not as it should be; the demo ends with exit code 1. */
+export class Differs extends Error {
+  override readonly name = 'Differs'
+}
+
+/** Makes one call, shows it as a model sees it, and compares. Throws `Differs`. */
+export async function take(
+  client: DaemonClient,
+  { says, tool, args, expects, ok = true }: Step,
+): Promise<void> {
+  out(`\n# ${says}\n> ${tool} ${JSON.stringify(args)}\n`)
+  const envelope: Envelope = await client.call({ tool, args })
+  const { text } = await client.request('show', { tool, envelope })
+  out(`${text}\n`)
+  const missing = expects.filter(expected => !expected.test(text))
+  if (envelope.ok === ok && missing.length === 0) return
+  throw new Differs(
+    `expected ${ok ? 'success' : 'a failure'} that shows ${missing.map(String).join(' and ')}`,
+  )
+}
