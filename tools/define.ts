@@ -2,9 +2,20 @@ import type { z } from 'zod'
 import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
-import type { Outcome } from './outcome.ts'
+import type { Failed, Outcome } from './outcome.ts'
+import type { Committed, PlanContext, Preview, ProjectFiles, Proposal } from './proposal.ts'
 import { LEVELS, type Level, type Profile } from './words.ts'
 
+export type {
+  Committed,
+  Evidence,
+  FileChange,
+  PlanContext,
+  Preview,
+  ProjectFiles,
+  Proposal,
+  SeenFile,
+} from './proposal.ts'
 export {
   DefinitionError,
   INVARIANTS,
@@ -29,11 +40,13 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     parameterAliases: undefined,
     ...definition,
   })
-  const { name, level = 'dangerous', raise, preview, show, finalizeDocumentation, withoutKernel } = definition
+  const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
+  const { withoutKernel, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
   const parameterAliases: Readonly<Record<string, string>> = definition.parameterAliases ?? {}
   type Checked = z.output<z.ZodObject<Shape>>
   type Context = Parameters<typeof definition.handler>[1]
+  const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
 
   return Object.freeze({
     name,
@@ -48,7 +61,16 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     renamed: args => renamed(args, parameterAliases),
     journalled: args => withoutTyped(renamed(args, parameterAliases), typed),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
-    preview: args => preview?.(args as Checked) ?? { title: name, body: indented(args) },
+    preview: shown,
+    paths: Object.freeze([...(definition.paths ?? [])]),
+    plan: async (args, context) =>
+      plan?.(args as Checked, context) ?? {
+        type: 'proposal' as const,
+        preview: shown(args),
+        evidence: [],
+        changes: [],
+      },
+    code: [handler, plan, raise, preview].map(String).join('\n'),
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
     handler: async (args, context) => definition.handler(args as Checked, context as Context),
     show: result => show?.(result) ?? indented(result),
@@ -95,6 +117,13 @@ export interface ToolContext {
   readonly texts: Texts
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
+  readonly files: ProjectFiles
+  /**
+   * Carries out the changes that were approved for this call, each atomically, and no others. Everything they were
+   * computed from is checked again first: `stale_plan` where it has moved on, `file_failed` where the disk refused.
+   * Throws for a call that no plan was approved for.
+   */
+  commit(): Promise<Committed | Failed>
 }
 
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
@@ -162,12 +191,6 @@ export interface TextPart {
   readonly next: number | null
 }
 
-/** What a person is shown before a call that needs approval: the thing itself, never a summary of it. */
-export interface Preview {
-  readonly title: string
-  readonly body: string
-}
-
 /** One call as data: for documentation, for tests, and for every text syntax. */
 export interface Example<Arguments> {
   readonly args: Arguments
@@ -197,6 +220,13 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
   preview?(args: z.output<z.ZodObject<Shape>>): Preview
+  /** Parameters that name a file: the gate judges them by their real paths, confined to the roots of the project. */
+  readonly paths?: readonly (keyof Shape & string)[]
+  /**
+   * Works a dangerous call out to the last byte before anybody is asked. Left out: what is approved is the preview of
+   * the arguments. A failure is the answer, and nobody is asked.
+   */
+  plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Proposal | Failed>
   /**
    * Asked before a kernel is found or started for the call. An outcome is the answer, and `undefined` means that
    * a kernel is needed: a text kept by the daemon can be read after the kernel that printed it is gone.
@@ -232,6 +262,11 @@ export interface Tool {
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
+  readonly paths: readonly string[]
+  /** Without a plan of its own: the preview, with no evidence and no changes. */
+  plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Proposal | Failed>
+  /** The source of what decides and acts, for the hash that a plan binds. */
+  readonly code: string
   /** The arguments by the names that the parameters have. */
   renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
   /** The arguments as the journal keeps them. */

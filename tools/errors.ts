@@ -45,6 +45,28 @@ export const TOOL_ERRORS = {
     retryable: false,
     meaning: 'The call needs approval, and nobody can be asked. Nothing ran.',
   },
+  approval_timed_out: {
+    retryable: false,
+    meaning: 'Nobody answered before the plan expired. Nothing ran.',
+  },
+  stale_plan: {
+    retryable: true,
+    meaning:
+      'What the approval was about has changed since. Nothing was changed; `details.causes` says what moved, and calling again makes a new plan.',
+  },
+  path_refused: {
+    retryable: false,
+    meaning: 'The path is not one that a tool may touch; `details.reason` says why.',
+  },
+  not_text: { retryable: false, meaning: 'The file is not text, or its encoding cannot spell the text.' },
+  no_unique_match: {
+    retryable: false,
+    meaning: 'The text to replace does not occur exactly as often as was said. Nothing was changed.',
+  },
+  file_failed: {
+    retryable: true,
+    meaning: 'The file system refused; `details.errno` says how, and the message what the file holds now.',
+  },
   too_large: { retryable: false, meaning: 'The value is larger than can be carried.' },
   internal: { retryable: false, meaning: 'Imago itself failed; `details.reason` says how.' },
 } as const

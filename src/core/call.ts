@@ -4,8 +4,10 @@ import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { bounded, enveloped } from './answer.ts'
+import type { Approvals } from './approvals.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { faultOf } from './faults.ts'
+import { type Files, NO_FILES } from './files.ts'
 import { Flight } from './flight.ts'
 import { openJobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
@@ -77,6 +79,10 @@ export interface CallsOptions {
   readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living'>>
   readonly policy: Policy
   readonly journal: Journal
+  /** Who is asked. Left out: nobody. */
+  readonly approvals?: Approvals
+  /** The files of a project, confined to it. Left out: none can be looked at. */
+  readonly files?: Files
   /** Long output goes to files below it. */
   readonly stateDir: string
   /** Where long texts are kept, if others keep some there too; it is closed with the calls. Left out: one of its own. */
@@ -92,7 +98,7 @@ export interface CallsOptions {
   readonly clock?: Clock
 }
 
-const DEFAULTS = { patienceMs: 60_000, lookMs: 5_000, pending: 32, clock: SYSTEM_CLOCK }
+const DEFAULTS = { patienceMs: 60_000, lookMs: 5_000, pending: 32, clock: SYSTEM_CLOCK, files: NO_FILES }
 /** How long a cancelled call is watched for its end before its caller is answered, in milliseconds. */
 const CANCEL_MS = 5_000
 
@@ -103,7 +109,7 @@ export function openCalls(given: CallsOptions): Calls {
   const texts = options.texts ?? openTexts(options)
   const once = openOnce()
   const pending = new Map<string, number>()
-  const path: PathOptions = { ...options, jobs, texts }
+  const path: PathOptions = { ...options, jobs, texts, filesOf: options.files.of }
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 
   /** Counts the call with its caller until it ends, however long that takes. */

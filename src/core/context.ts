@@ -1,5 +1,15 @@
 import { resolve } from 'node:path'
-import type { Jobs, KernelContext, Level, OutputLog, Texts, ToolContext } from '../../tools/define.ts'
+import type {
+  Committed,
+  Jobs,
+  KernelContext,
+  Level,
+  OutputLog,
+  ProjectFiles,
+  Texts,
+  ToolContext,
+} from '../../tools/define.ts'
+import type { Failed } from '../../tools/outcome.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Flight } from './flight.ts'
@@ -15,7 +25,14 @@ export interface Place {
 export interface Given {
   readonly flight: Flight
   readonly level: Level
-  readonly options: { readonly jobs: Jobs; readonly texts: Texts; readonly lookMs: number }
+  readonly options: {
+    readonly jobs: Jobs
+    readonly texts: Texts
+    readonly lookMs: number
+    filesOf(root: string): ProjectFiles
+  }
+  /** Carries out the changes that were approved for the call. */
+  commit?(): Promise<Committed | Failed>
 }
 
 /** What a handler is given. */
@@ -27,9 +44,11 @@ export class Context implements ToolContext {
   readonly jobs: Jobs
   readonly texts: Texts
   readonly pathOf: (path: string) => string
+  readonly commit: () => Promise<Committed | Failed>
   readonly #flight: Flight
+  readonly #options: Given['options']
 
-  constructor({ flight, level, options }: Given) {
+  constructor({ flight, level, options, commit }: Given) {
     this.call = flight.call
     this.who = flight.caller.who
     this.level = level
@@ -37,7 +56,13 @@ export class Context implements ToolContext {
     this.jobs = options.jobs
     this.texts = options.texts
     this.pathOf = path => resolve(flight.caller.root, path)
+    this.commit = commit ?? (async () => Promise.reject(new Error('no plan was approved for this call')))
     this.#flight = flight
+    this.#options = options
+  }
+
+  get files(): ProjectFiles {
+    return this.#options.filesOf(this.#flight.caller.root)
   }
 
   get signal(): Signal {

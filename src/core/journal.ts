@@ -4,6 +4,7 @@ import type { Level } from '../../tools/define.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import type { Decision } from './gate.ts'
 import { AppendError, LineFile, type LineFiles } from './line-file.ts'
+import type { Answer } from './plan.ts'
 
 /** The form of a line. Readers skip lines of a form they do not know, and lines that do not parse. */
 const JOURNAL_VERSION = 1
@@ -22,20 +23,76 @@ export interface JournalCall {
 }
 
 export type JournalEntry =
-  /** Requested, decided and dispatched in one line, which is in the file before a byte reaches the kernel. */
-  | ({ readonly type: 'dispatched' } & JournalCall)
-  /** How a dispatched call ended. A `dispatched` without one is an outcome that nobody knows. */
-  | { readonly type: 'ended'; readonly call: CallId; readonly outcome: string; readonly elapsed_ms: number }
+  /** A dangerous call, worked out and about to be put before a person. */
+  | ({ readonly type: 'requested'; readonly plan: JournalPlan } & Omit<JournalCall, 'decision'>)
+  /** How asking ended. `by` is a seat, or null where nobody answered. */
+  | {
+      readonly type: 'decided'
+      readonly call: CallId
+      readonly plan: string
+      readonly answer: Answer['type']
+      readonly by: string | null
+      readonly reason: string | null
+    }
+  /**
+   * The call begins: the line is in the file before a byte reaches the kernel, or a file. Where it was allowed
+   * without asking, this line stands for `requested` and `decided` too. `plan` names the approval that it uses up.
+   */
+  | ({ readonly type: 'dispatched'; readonly plan?: string } & JournalCall)
+  /**
+   * How a dispatched call ended. A `dispatched` without one is an outcome that nobody knows, and the next daemon
+   * writes it: `outcome_unknown`. `undo` is the name under which its changes can be taken back.
+   */
+  | {
+      readonly type: 'ended'
+      readonly call: CallId
+      readonly outcome: string
+      readonly elapsed_ms: number | null
+      readonly undo?: string
+    }
   /** A whole call that changed nothing. */
   | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
   /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
   | ({ readonly type: 'refused'; readonly outcome: string } & Loosely<JournalCall>)
+  /** A seat was taken, refused or left; `who` is a terminal and a process. */
+  | {
+      readonly type: 'seat'
+      readonly what: 'taken' | 'refused' | 'left'
+      readonly seat: string | null
+      readonly who: string
+      readonly why: string | null
+    }
+  /** What is in force changed. */
+  | { readonly type: 'policy'; readonly file: string; readonly sha256: string; readonly what: string }
+  /** A kernel was started, attached, detached or lost. */
+  | {
+      readonly type: 'kernel'
+      readonly kernel: string
+      readonly epoch: string | null
+      readonly what: string
+    }
   /** So many lines are missing here, because the journal could not be written. */
   | { readonly type: 'lost'; readonly lines: number }
+
+/** The approval that is asked for, and of exactly what. */
+export interface JournalPlan {
+  readonly id: string
+  readonly hash: string
+  readonly title: string
+  readonly preview_sha256: string
+  readonly preview_bytes: number
+  readonly paths: readonly string[]
+}
 
 type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {
   readonly level: Level | null
   readonly decision: Decision | null
+}
+
+/** How a dispatched call ended that an earlier daemon was given: a code, `outcome_unknown` where it never said. */
+export interface Earlier {
+  readonly tool: string
+  readonly outcome: string
 }
 
 /** The append-only record of every call. */
@@ -44,6 +101,14 @@ export interface Journal {
   write(entry: JournalEntry): void
   /** The line is in the file soon, and before any later one. Never throws; lines that are lost are counted there. */
   later(entry: JournalEntry): void
+  /** As `write`, and on the disk when it resolves. Rejects with `JournalError` if it may not be. */
+  sync(entry: JournalEntry): Promise<void>
+  /** Why dangerous calls are refused: a part of it is not what was written. Undefined while it is in order. */
+  readonly trouble: string | undefined
+  /** A person has taken note of the trouble; rejects where that cannot be written down. */
+  acknowledge(by: string): Promise<void>
+  /** What earlier daemons wrote of a call of that name, so that none runs twice. */
+  earlier(call: CallId): Promise<Earlier | undefined>
   /** Writes what waits. Rejects with `JournalError` if that fails. */
   close(): Promise<void>
 }
@@ -115,6 +180,10 @@ export function openJournal({ stateDir, files, now = () => new Date() }: Journal
       waiting.push(text)
       waitingChars += text.length
     },
+    sync: async entry => explained(() => append([line(entry, now())])),
+    trouble: undefined,
+    acknowledge: async () => {},
+    earlier: async () => undefined,
     async close() {
       clearTimeout(timer)
       timer = undefined

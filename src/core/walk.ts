@@ -6,6 +6,7 @@ import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
 import { Context, ContextOnKernel, type Place } from './context.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import type { Files } from './files.ts'
 import type { Flight } from './flight.ts'
 import { type Decision, decide } from './gate.ts'
 import type { JobBook } from './jobs.ts'
@@ -21,6 +22,7 @@ export interface PathOptions extends CallsOptions {
   readonly texts: TextStore
   readonly clock: Clock
   readonly lookMs: number
+  filesOf: Files['of']
 }
 
 /** A level at which the call was let through. */

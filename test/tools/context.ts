@@ -1,3 +1,4 @@
+import { NO_FILES } from '../../src/core/files.ts'
 import type { Job, Jobs, KernelContext, OutputLog, OutputSoFar, Texts, Tool } from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
 import {
@@ -37,6 +38,8 @@ export function context(script: Scripted = {}): KernelContext {
     output: script.output ?? outputLog(),
     ask: async () => 'an answer',
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
+    files: NO_FILES.of('/project'),
+    commit: () => Promise.reject(new Error('no plan was approved for this call')),
   }
 }
 

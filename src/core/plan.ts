@@ -1,0 +1,43 @@
+import type { Level } from '../../tools/define.ts'
+import type { Evidence, FileChange, Preview } from '../../tools/proposal.ts'
+import type { CallId } from '../../wire/kernel.ts'
+
+/** A call frozen for approval (design section 5.3). Nothing in it can change; a difference is another plan. */
+export interface Plan {
+  /** Unique, and never used again: `plan-` and eight letters. */
+  readonly id: string
+  readonly call: CallId
+  readonly tool: string
+  readonly level: Level
+  /** Of all that decides what the tool does: schema, text, level, and the code of its handler. */
+  readonly toolHash: string
+  readonly args: unknown
+  readonly kernel: string | null
+  readonly epoch: string | null
+  readonly root: string
+  /** Who asks, for people, and by the name of the connection. */
+  readonly who: string
+  readonly caller: string
+  readonly preview: Preview
+  readonly evidence: readonly Evidence[]
+  readonly changes: readonly FileChange[]
+  /**
+   * SHA-256 over all of the above except the id and the call: what a person approves, and what is approved only once.
+   * 64 hexadecimal digits.
+   */
+  readonly hash: string
+}
+
+/** How asking ended (design section 4, "Outcomes"). All but the first two mean that nothing ran. */
+export type Answer =
+  | { readonly type: 'approved'; readonly by: string }
+  /** Approved, but with these arguments: another plan is made of them, and put to the same seat. */
+  | { readonly type: 'edited'; readonly by: string; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly type: 'denied'; readonly by: string; readonly reason: string | null }
+  /** What the plan was computed from moved while it waited; the clauses say what. */
+  | { readonly type: 'stale'; readonly causes: readonly string[] }
+  | { readonly type: 'timed_out'; readonly afterMs: number }
+  /** The caller gave up. */
+  | { readonly type: 'cancelled' }
+  /** Nobody has a seat. */
+  | { readonly type: 'unavailable' }

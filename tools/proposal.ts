@@ -1,0 +1,97 @@
+import type { Failed } from './outcome.ts'
+
+/** What a person is shown before a call that needs approval: the thing itself, never a summary of it. */
+export interface Preview {
+  readonly title: string
+  readonly body: string
+}
+
+/**
+ * A call worked out to the last byte, with nothing done yet. The gate freezes it: what a person approves is exactly
+ * this, and what happens afterwards is exactly this or nothing.
+ */
+export interface Proposal {
+  readonly type: 'proposal'
+  readonly preview: Preview
+  /** All that the preview was computed from. Each is checked again, under a lock, at the moment of the effect. */
+  readonly evidence: readonly Evidence[]
+  /** The whole effect on files, which `ToolContext.commit` carries out. Empty for a tool that changes none. */
+  readonly changes: readonly FileChange[]
+}
+
+/** One thing that a preview was computed from, as it was seen then. */
+export interface Evidence {
+  /** For people: `src/shop.py`, `the definition of shop.price`. */
+  readonly what: string
+  /** The SHA-256 of what was seen, its identity included; 64 hexadecimal digits. */
+  readonly hash: string
+  /**
+   * Why it is not what was seen any more, as a clause for a person (`src/shop.py was changed: …`); undefined while it
+   * is. Never throws: what cannot be looked at has moved.
+   */
+  moved(): Promise<string | undefined>
+}
+
+/** The content that one file is to have. Made by `ProjectFiles`, and of no use to anything else. */
+export interface FileChange {
+  /** The real path: absolute, links resolved. */
+  readonly path: string
+  /** The same from the project's root, with `/` between its parts. */
+  readonly shown: string
+  /** Null for a file that is not there yet. */
+  readonly before: Uint8Array | null
+  readonly after: Uint8Array
+}
+
+/** A file of the project as a tool sees it: regular, inside the roots, none of Imago's own. */
+export interface SeenFile {
+  readonly type: 'seen'
+  readonly path: string
+  readonly shown: string
+  /** False where there is none yet, in a folder that is there. Then the text is empty. */
+  readonly exists: boolean
+  /** The whole content, newlines as they stand in the file; null where it is not text. */
+  readonly text: string | null
+  readonly encoding: TextEncoding
+  /** How its lines end; `none` where it has at most one line. */
+  readonly newline: '\n' | '\r\n' | '\r' | 'mixed' | 'none'
+  readonly bytes: number
+  /** What a person should know before it is changed: it was reached through a link, it has further names, … */
+  readonly remarks: readonly string[]
+  readonly evidence: Evidence
+}
+
+export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'binary'
+
+/** The files of the caller's project, confined to its roots by real path and by component. */
+export interface ProjectFiles {
+  /** Looks at one file, in one piece. `path_refused`, `not_found` or `file_failed` where it cannot be looked at. */
+  look(path: string): Promise<SeenFile | Failed>
+  /**
+   * That file with another text, in the encoding that it has; nothing is written. `text` is taken as it is, newlines
+   * included. `not_text` where its encoding cannot spell the text, `too_large` past the limit.
+   */
+  changed(file: SeenFile, text: string): FileChange | Failed
+  /** The change that takes back the one of that name, or why there is none: `not_found`, or `stale_plan` where the file has moved on. */
+  undone(change: string): Promise<Undone | Failed>
+}
+
+export interface Undone {
+  readonly type: 'undone'
+  readonly files: readonly SeenFile[]
+  readonly changes: readonly FileChange[]
+}
+
+/** The approved changes are in the files. */
+export interface Committed {
+  readonly type: 'committed'
+  /** The name under which it can be undone: `imago undo NAME`. */
+  readonly undo: string
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[]
+}
+
+/** What working out a proposal is given. It can look, and cannot change anything. */
+export interface PlanContext {
+  readonly files: ProjectFiles
+  pathOf(path: string): string
+}
