@@ -1,10 +1,10 @@
+import type { Joining, Programs } from '../../wire/contract/programs.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelRow, Named } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
-import type { Joining, Programs } from './programs.ts'
 import type { Attachment } from './remembered.ts'
 import type { TextStore } from './texts.ts'
 

@@ -1,19 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { WireError } from '../../wire/errors.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelRow, Named } from './kernel-row.ts'
-import {
-  findTarget,
-  fullName,
-  handleOf,
-  type Program,
-  type Programs,
-  parentOf,
-  type SkippedFile,
-  type Target,
-  whoAnswer,
-} from './programs.ts'
+import { findTarget, fullName, handleOf, parentOf, type Target, whoAnswer } from './programs.ts'
 import type { Attachment, Remembered } from './remembered.ts'
 import { nameFrom, realOf } from './roots.ts'
 import type { TextStore } from './texts.ts'

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import type { Programs } from '../../wire/contract/programs.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { type Announced, type Attach, Attaching } from './attaching.ts'
@@ -12,7 +13,7 @@ import {
   NamedKernel,
   type StartedKernel,
 } from './named-kernel.ts'
-import { NO_PROGRAMS, type Programs } from './programs.ts'
+import { NO_PROGRAMS } from './programs.ts'
 import { NOTHING_REMEMBERED, type Remembered } from './remembered.ts'
 import { isProject, nameOf, realOf } from './roots.ts'
 import type { TextStore } from './texts.ts'

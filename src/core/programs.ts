@@ -1,50 +1,6 @@
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { KernelError } from './kernel-error.ts'
 import { nearest } from './nearest.ts'
-
-/** A program that has said that it can be attached to. Its secret is no part of this. */
-export interface Program {
-  /** Its own; several may have one name. */
-  readonly name: string
-  readonly language: string
-  readonly implementation: string
-  readonly pid: number
-  /** When its process began, in the words of the system. */
-  readonly started: string
-  /** The process that started it. */
-  readonly parent?: number | undefined
-  readonly address: string
-  readonly epoch: string
-  readonly cwd: string
-  /** What it was started as; empty where there is no such thing. */
-  readonly program: string
-  readonly announced_at: string
-  /** It was given a key, which it has not announced: a person has to give it. */
-  readonly keyed: boolean
-  /** `gone` and `recycled`, where its number is another process's now, are said of one in another namespace too. */
-  readonly process: 'lives' | 'gone' | 'recycled'
-  /** Where it says so. */
-  readonly file: string
-}
-
-/** A file that stands among the announcements and is not taken for one; `reason` goes on from its name. */
-export interface SkippedFile {
-  readonly file: string
-  readonly reason: string
-}
-
-/** How the kernels reach programs that are not ours. */
-export interface Programs {
-  read(): { readonly programs: readonly Program[]; readonly skipped: readonly SkippedFile[] }
-  /** Whether somebody listens where the program has said; what one that has ended left over is then removed. */
-  isReachable(program: Program): Promise<boolean>
-  /** Joins it. Throws a `WireError`. */
-  attach(joining: Joining): Promise<Kernel>
-  /** Joins that image again as soon as it can be; resolves with a sentence where it never can, or `signal` aborts. */
-  rejoin(
-    joining: Joining & { readonly epoch: string; readonly signal: AbortSignal },
-  ): Promise<Kernel | string>
-}
 
 /** Where nothing outside can be attached to. */
 export const NO_PROGRAMS: Programs = {
@@ -52,26 +8,6 @@ export const NO_PROGRAMS: Programs = {
   isReachable: async () => false,
   attach: () => Promise.reject(new Error('there are no programs here')),
   rejoin: async () => 'there are no programs here',
-}
-
-/** A program to be joined. */
-export interface Joining {
-  /** What it is called here. */
-  readonly name: string
-  readonly address: string
-  readonly process: ProgramProcess | null
-  /** Its secret, as a person gave it; without, it is the one that the program has announced. */
-  readonly key: string | undefined
-  background(text: string): void
-  /** Its link broke, and why; null once it is there again. */
-  away(why: string | null): void
-}
-
-export interface ProgramProcess {
-  readonly pid: number
-  readonly started: string
-  /** It was seen to live, so that not seeing it any more means that it has ended. */
-  readonly seen: boolean
 }
 
 /** What a person wants to attach to: an address, and the program that has announced itself there, if any. */

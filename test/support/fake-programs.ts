@@ -1,4 +1,4 @@
-import type { Joining, Program, Programs } from '../../src/core/programs.ts'
+import type { Joining, Program, Programs } from '../../wire/contract/programs.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { IdleKernel } from './fake-launcher.ts'

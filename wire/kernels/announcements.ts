@@ -10,48 +10,15 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import type { Program, SkippedFile } from '../contract/programs.ts'
 import { WireError } from '../errors.ts'
 import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
 
-/** What a program that listens says of itself, but for its secret. docs/wire.md#attached */
-export interface Announcement {
-  readonly file: string
-  /** As the program calls itself; several may have one name. */
-  readonly name: string
-  readonly language: string
-  readonly implementation: string
-  readonly pid: number
-  /** When its process began, as the system tells it; empty where it does not. */
-  readonly started: string
-  /** The process that started it. */
-  readonly parent?: number | undefined
-  readonly address: string
-  readonly epoch: string
-  readonly cwd: string
-  /** What it was started as; empty where there is no such thing. */
-  readonly program: string
-  /** RFC 3339. */
-  readonly announced_at: string
-  /** It was given a key, which it keeps to itself: a person has to give it to us as well. */
-  readonly keyed: boolean
-  /**
-   * What its process number says, without asking it: that process lives; there is none; another one has that number
-   * now. The last two are said of a program in another process namespace too, which can well be reached.
-   */
-  readonly process: 'lives' | 'gone' | 'recycled'
-}
-
-/** A file that is not taken for an announcement, and why, as the end of a sentence about it. */
-export interface Skipped {
-  readonly file: string
-  readonly reason: string
-}
-
 export interface Announcements {
   /** Sorted by name and process. */
-  readonly programs: readonly Announcement[]
-  readonly skipped: readonly Skipped[]
+  readonly programs: readonly Program[]
+  readonly skipped: readonly SkippedFile[]
 }
 
 /** A larger file is none of ours. */
@@ -65,8 +32,8 @@ const MOST_BYTES = 16 * 1024
  */
 export function readAnnouncements(runtimeDir: string): Announcements {
   const folder = programsFolder(runtimeDir)
-  const programs: Announcement[] = []
-  const skipped: Skipped[] = []
+  const programs: Program[] = []
+  const skipped: SkippedFile[] = []
   const wrong = flawOf(folder, 'directory')
   if (wrong === 'is not there') return { programs, skipped }
   if (wrong !== undefined) return { programs, skipped: [{ file: folder, reason: wrong }] }
@@ -85,7 +52,7 @@ export function readAnnouncements(runtimeDir: string): Announcements {
  * The secret of a program, read again each time it is needed. Throws `NOT_AUTHENTICATED` if the file does not hold
  * one: the program was given a key, which a person has to give us as well; `LINK_REFUSED` if it has gone.
  */
-export function secretOf({ file, name, epoch }: Announcement): string {
+export function secretOf({ file, name, epoch }: Program): string {
   const read = readOne(file)
   if (read === undefined || 'reason' in read || read.announcement.epoch !== epoch)
     throw new WireError('LINK_REFUSED', `${name} has taken its announcement back.`)
@@ -97,7 +64,7 @@ export function secretOf({ file, name, epoch }: Announcement): string {
  * Whether somebody listens where a program has said. What is certainly left over by one that has ended is removed on
  * the way: its process is gone, and its socket has nobody behind it.
  */
-export async function isReachable(announcement: Announcement): Promise<boolean> {
+export async function isReachable(announcement: Program): Promise<boolean> {
   try {
     const transport = await connect(announcement.address)
     transport.on('error', () => {})
@@ -113,7 +80,7 @@ export async function isReachable(announcement: Announcement): Promise<boolean> 
  * A socket's file that refuses, or is missing from the very folder of the announcement, has no listener anywhere. A port
  * is another's business as long as the program may run under another kernel, where it may have a listener.
  */
-function isLeftOver({ address, file, started }: Announcement, error: unknown): boolean {
+function isLeftOver({ address, file, started }: Program, error: unknown): boolean {
   if (!address.startsWith('unix:')) return codeOf(error) === 'ECONNREFUSED' && isOfThisBoot(started)
   const here = dirname(address.slice('unix:'.length)) === dirname(file)
   return codeOf(error) === 'ECONNREFUSED' || (codeOf(error) === 'ENOENT' && here)
@@ -126,7 +93,7 @@ function isOfThisBoot(started: string): boolean {
   return boot !== undefined && started.split(':')[0] === boot
 }
 
-function remove({ address, file }: Announcement): void {
+function remove({ address, file }: Program): void {
   rmSync(file, { force: true })
   if (!address.startsWith('unix:')) return
   const socket = address.slice('unix:'.length)
@@ -157,11 +124,11 @@ const SHAPE = z.object({
   announced_at: z.string().max(64),
 })
 
-type Read = { readonly announcement: Announcement; readonly secret: string | null } | Skipped
+type Read = { readonly announcement: Program; readonly secret: string | null } | SkippedFile
 
 /** `undefined` for a file that has just gone. */
 function readOne(file: string): Read | undefined {
-  const skip = (reason: string): Skipped => ({ file, reason })
+  const skip = (reason: string): SkippedFile => ({ file, reason })
   const wrong = flawOf(file, 'file')
   if (wrong === 'is not there') return undefined
   if (wrong !== undefined) return skip(wrong)
@@ -187,7 +154,7 @@ function readOne(file: string): Read | undefined {
   return { announcement: { ...said, keyed, file, process: processOf(said) }, secret }
 }
 
-function processOf({ pid, started }: { pid: number; started: string }): Announcement['process'] {
+function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
   const now = startOf(pid)
   if (now === undefined) return 'gone'
   return started === '' || now === started ? 'lives' : 'recycled'

@@ -1,46 +1,8 @@
+import type { Joining, Program, Programs } from '../contract/programs.ts'
 import { WireError } from '../errors.ts'
-import type { Kernel } from '../kernel.ts'
 import { startOf } from '../process-start.ts'
-import { type Announcement, isReachable, readAnnouncements, type Skipped, secretOf } from './announcements.ts'
+import { isReachable, readAnnouncements, secretOf } from './announcements.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
-
-export type { Announcement, Skipped } from './announcements.ts'
-
-/** A program to be joined. */
-export interface Joining {
-  /** What the kernel is called here. */
-  readonly name: string
-  readonly address: string
-  /** The process that announced itself there; null where none has. */
-  readonly process: ProgramProcess | null
-  /** What a person gave as the secret; without, it is read from the announcement. */
-  readonly key: string | undefined
-  /** Output that belongs to no evaluation. */
-  background(text: string): void
-  /** The link broke and is being made again, and why; null once it is there. */
-  away(why: string | null): void
-}
-
-export interface ProgramProcess {
-  readonly pid: number
-  readonly started: string
-  /** It has been seen from here: not seeing it any more means that it has ended. */
-  readonly seen: boolean
-}
-
-/** The programs of this user that listen, wherever they run on this machine. */
-export interface Programs {
-  /** What they have announced, without asking any of them. */
-  read(): { readonly programs: readonly Announcement[]; readonly skipped: readonly Skipped[] }
-  /** Whether it listens, where its process cannot say that it lives. See `isReachable`. */
-  isReachable(program: Announcement): Promise<boolean>
-  /** See `attachKernel`. */
-  attach(joining: Joining): Promise<Kernel>
-  /** See `rejoinKernel`. */
-  rejoin(
-    joining: Joining & { readonly epoch: string; readonly signal: AbortSignal },
-  ): Promise<Kernel | string>
-}
 
 export interface ProgramsOptions {
   readonly runtimeDir: string
@@ -76,7 +38,7 @@ function reachOf(joining: Joining, runtimeDir: string): Reach {
 }
 
 /** A process that had to listen anew has announced another address than the one it was first joined at. */
-function announcementOf({ address, process }: Joining, runtimeDir: string): Announcement | undefined {
+function announcementOf({ address, process }: Joining, runtimeDir: string): Program | undefined {
   const { programs } = readAnnouncements(runtimeDir)
   return (
     programs.find(one => one.address === address) ??

@@ -1,0 +1,72 @@
+import type { Kernel } from '../kernel.ts'
+
+/** What a program that listens says of itself, but for its secret. docs/wire.md#attached */
+export interface Program {
+  /** Where it says so. */
+  readonly file: string
+  /** Its own; several may have one name. */
+  readonly name: string
+  readonly language: string
+  readonly implementation: string
+  readonly pid: number
+  /** When its process began, as the system tells it; empty where it does not. */
+  readonly started: string
+  /** The process that started it. */
+  readonly parent?: number | undefined
+  readonly address: string
+  readonly epoch: string
+  readonly cwd: string
+  /** What it was started as; empty where there is no such thing. */
+  readonly program: string
+  /** RFC 3339. */
+  readonly announced_at: string
+  /** It was given a key, which it keeps to itself: a person has to give it to us as well. */
+  readonly keyed: boolean
+  /**
+   * What its process number says, without asking it: that process lives; there is none; another one has that number
+   * now. The last two are said of a program in another process namespace too, which can well be reached.
+   */
+  readonly process: 'lives' | 'gone' | 'recycled'
+}
+
+/** A file that stands among the announcements and is not taken for one; `reason` goes on from its name. */
+export interface SkippedFile {
+  readonly file: string
+  readonly reason: string
+}
+
+/** The programs of this user that listen, wherever they run on this machine. */
+export interface Programs {
+  /** What they have announced, without asking any of them; sorted by name and process. */
+  read(): { readonly programs: readonly Program[]; readonly skipped: readonly SkippedFile[] }
+  /** Whether somebody listens where the program has said; what one that has ended left over is then removed. */
+  isReachable(program: Program): Promise<boolean>
+  /** Joins it. Throws a `WireError`. */
+  attach(joining: Joining): Promise<Kernel>
+  /** Joins that image again as soon as it can be; resolves with a sentence where it never can, or `signal` aborts. */
+  rejoin(
+    joining: Joining & { readonly epoch: string; readonly signal: AbortSignal },
+  ): Promise<Kernel | string>
+}
+
+/** A program to be joined. */
+export interface Joining {
+  /** What the kernel is called here. */
+  readonly name: string
+  readonly address: string
+  /** The process that announced itself there; null where none has. */
+  readonly process: ProgramProcess | null
+  /** Its secret, as a person gave it; without, it is the one that the program has announced. */
+  readonly key: string | undefined
+  /** Output that belongs to no evaluation. */
+  background(text: string): void
+  /** The link broke and is being made again, and why; null once it is there. */
+  away(why: string | null): void
+}
+
+export interface ProgramProcess {
+  readonly pid: number
+  readonly started: string
+  /** It was seen to live, so that not seeing it any more means that it has ended. */
+  readonly seen: boolean
+}
