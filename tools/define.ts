@@ -3,7 +3,7 @@ import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kerne
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import type { Failed, Outcome } from './outcome.ts'
-import type { Committed, PlanContext, Preview, ProjectFiles, Proposal } from './proposal.ts'
+import type { Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 import { LEVELS, type Level, type Profile } from './words.ts'
 
 export type {
@@ -11,6 +11,7 @@ export type {
   Evidence,
   FileChange,
   PlanContext,
+  Planned,
   Preview,
   ProjectFiles,
   Proposal,
@@ -224,9 +225,9 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   readonly paths?: readonly (keyof Shape & string)[]
   /**
    * Works a dangerous call out to the last byte before anybody is asked. Left out: what is approved is the preview of
-   * the arguments. A failure is the answer, and nobody is asked.
+   * the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do.
    */
-  plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Proposal | Failed>
+  plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned>
   /**
    * Asked before a kernel is found or started for the call. An outcome is the answer, and `undefined` means that
    * a kernel is needed: a text kept by the daemon can be read after the kernel that printed it is gone.
@@ -264,7 +265,7 @@ export interface Tool {
   preview(args: Readonly<Record<string, unknown>>): Preview
   readonly paths: readonly string[]
   /** Without a plan of its own: the preview, with no evidence and no changes. */
-  plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Proposal | Failed>
+  plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Planned>
   /** The source of what decides and acts, for the hash that a plan binds. */
   readonly code: string
   /** The arguments by the names that the parameters have. */

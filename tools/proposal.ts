@@ -1,4 +1,10 @@
-import type { Failed } from './outcome.ts'
+import type { Failed, Ok } from './outcome.ts'
+
+/**
+ * What working a call out comes to. `Ok` means that there is nothing to do: its result is the answer, nobody is asked,
+ * and the handler is not run. A failure is the answer too.
+ */
+export type Planned = Proposal | Ok<unknown> | Failed
 
 /** What a person is shown before a call that needs approval: the thing itself, never a summary of it. */
 export interface Preview {
