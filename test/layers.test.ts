@@ -35,7 +35,7 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
-  { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod'] },
+  { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
   {
     layer: 'src/core',
     may: ['tools', 'wire/kernel.ts', 'wire/contract', 'wire/errors.ts', 'wire/signal.ts'],
