@@ -1,0 +1,162 @@
+import type { JournalEntry } from './journal.ts'
+import { assignedSecret } from './secrets/assigned.ts'
+import { BEGINNINGS, type Found, isPlaceholder, knownForm } from './secrets/forms.ts'
+import { SECRET_NAMES, secretNamed } from './secrets/names.ts'
+
+/**
+ * The entry with a mark in place of every secret that can be told: under a name that says so, in a form that is
+ * known, or kept by `keepSecret`. The same object where there is none. What is nested deeper than a line keeps is
+ * left out.
+ */
+export function redacted(entry: JournalEntry): JournalEntry {
+  let clean: JournalEntry = entry
+  for (const [name, value] of Object.entries(entry)) {
+    const kept = name === 'args' || name === 'plan' ? redactedValue(value) : redactedTextOf(value)
+    if (kept !== value) clean = { ...clean, [name]: kept } as JournalEntry
+  }
+  return clean
+}
+
+/** The text with a mark in place of every secret; linear in its length, whatever it is. */
+export function redactedText(text: string): string {
+  if (text.length < SHORTEST) return text
+  const kept = keptSecrets.isEmpty ? text : keptSecrets.redacted(text)
+  return MAY_HOLD.test(kept) ? withoutFound(kept) : kept
+}
+
+/**
+ * From now on this exact value is a secret wherever it stands: a key of a kernel, the code of a seat, a value of an
+ * environment. One shorter than 6 characters is not kept, since it would be found in anything. Gives back what
+ * forgets it.
+ */
+export function keepSecret(value: string, kind = 'secret'): () => void {
+  return value.length < SHORTEST ? () => {} : keptSecrets.add(value, kind)
+}
+
+/** The values of an environment whose names say that they are secret. */
+export function secretsOf(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && value.length >= SHORTEST && secretNamed(name) !== undefined ? [value] : [],
+  )
+}
+
+const SHORTEST = 6
+/** A line keeps less of a value that is nested. */
+const DEPTH = 12
+
+const markFor = (kind: string, length: number) => `[redacted: ${kind}, ${length} characters]`
+
+const redactedTextOf = (value: unknown) => (typeof value === 'string' ? redactedText(value) : value)
+
+function redactedValue(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return redactedText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === DEPTH) return '…'
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (Array.isArray(value)) {
+    const items = value.map(item => redactedValue(item, depth + 1))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  return redactedObject(value, depth)
+}
+
+function redactedObject(value: object, depth: number): object {
+  let changed = false
+  const entries = Object.entries(value).map(([name, item]): [string, unknown] => {
+    const kind = secretNamed(name)
+    const clean =
+      kind === undefined ? redactedValue(item, depth + 1) : hidden(item, { kind, depth: depth + 1 })
+    const key = redactedText(name)
+    if (clean !== item || key !== name) changed = true
+    return [key, clean]
+  })
+  return changed ? Object.fromEntries(entries) : value
+}
+
+/** What stands under a name that says secret: every text and number of it. */
+function hidden(value: unknown, { kind, depth }: { kind: string; depth: number }): unknown {
+  if (typeof value === 'string') return isPlaceholder(value) ? value : markFor(kind, value.length)
+  if (typeof value === 'number' || typeof value === 'bigint') return markFor(kind, String(value).length)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= DEPTH) return '…'
+  if (Array.isArray(value)) return value.map(item => hidden(item, { kind, depth: depth + 1 }))
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  const items = Object.entries(value).map(([name, item]) => [
+    redactedText(name),
+    hidden(item, { kind, depth: depth + 1 }),
+  ])
+  return Object.fromEntries(items)
+}
+
+const MAY_HOLD = new RegExp(`${SECRET_NAMES}|${BEGINNINGS}`, 'i')
+const EACH_BEGINNING = new RegExp(`(${SECRET_NAMES})|${BEGINNINGS}`, 'gi')
+
+function withoutFound(text: string): string {
+  let clean = ''
+  let done = 0
+  EACH_BEGINNING.lastIndex = 0
+  for (let hit = EACH_BEGINNING.exec(text); hit !== null; hit = EACH_BEGINNING.exec(text)) {
+    const { found, resume } = secretAt(text, hit)
+    if (found !== undefined) {
+      clean += text.slice(done, found.from) + markFor(found.kind, found.to - found.from)
+      done = found.to
+    }
+    EACH_BEGINNING.lastIndex = resume
+  }
+  return done === 0 ? text : clean + text.slice(done)
+}
+
+function secretAt(text: string, hit: RegExpExecArray): { found: Found | undefined; resume: number } {
+  const [whole, name] = hit
+  const to = hit.index + whole.length
+  if (name !== undefined) return assignedSecret(text, { at: hit.index, to })
+  const found = knownForm(text, hit.index)
+  return { found, resume: found?.to ?? to }
+}
+
+/** Exact values. A long list costs no more than a short one: they are looked for together. */
+class KeptSecrets {
+  /** How often each was handed in, and as what. */
+  readonly #kinds = new Map<string, { kind: string; count: number }>()
+  #pattern: RegExp | undefined
+
+  get isEmpty(): boolean {
+    return this.#kinds.size === 0
+  }
+
+  add(value: string, kind: string): () => void {
+    const kept = this.#kinds.get(value)
+    if (kept === undefined) this.#kinds.set(value, { kind, count: 1 })
+    else kept.count++
+    this.#pattern = undefined
+    let forgotten = false
+    return () => {
+      if (forgotten) return
+      forgotten = true
+      this.#forget(value)
+    }
+  }
+
+  redacted(text: string): string {
+    this.#pattern ??= this.#together()
+    if (text.search(this.#pattern) === -1) return text
+    return text.replace(this.#pattern, value =>
+      markFor(this.#kinds.get(value)?.kind ?? 'secret', value.length),
+    )
+  }
+
+  #forget(value: string): void {
+    const kept = this.#kinds.get(value)
+    if (kept === undefined || --kept.count > 0) return
+    this.#kinds.delete(value)
+    this.#pattern = undefined
+  }
+
+  /** The longest first, so that one that begins another does not leave the rest of it. */
+  #together(): RegExp {
+    const values = [...this.#kinds.keys()].sort((one, other) => other.length - one.length)
+    return new RegExp(values.map(value => value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
+  }
+}
+
+const keptSecrets = new KeptSecrets()
