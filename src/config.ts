@@ -22,6 +22,8 @@ const CONFIG = z.strictObject({
       /** How long a call may take before it is answered with a job, unless it says so itself. */
       patience_seconds: z.number().positive().max(86_400).default(60),
       look_seconds: z.number().positive().max(600).default(5),
+      /** How long a plan waits for a person, and how long an approval can be used; then it counts as denied. */
+      approval_minutes: z.number().positive().max(1_440).default(30),
     })
     .prefault({}),
   kernels: z

@@ -6,7 +6,9 @@ import { launchKernel } from '../wire/kernels/launch.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/link.ts'
 import { type Config, readConfig } from './config.ts'
+import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
+import { SYSTEM_CLOCK } from './core/clock.ts'
 import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
 import { openPolicy } from './core/policy.ts'
@@ -64,10 +66,18 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   })
   const kernels = kernelsOf({ config, paths, texts, log, limits })
   const journal = openJournal({ stateDir: paths.stateDir })
+  const approvals = openApprovals({
+    clock: SYSTEM_CLOCK,
+    wallClock: Date.now,
+    expiryMs: config.calls.approval_minutes * 60_000,
+    journal,
+    log: (sentence, error) => log.error({ error }, sentence),
+  })
   const calls = openCalls({
     registry,
     kernels,
     journal,
+    approvals,
     policy: openPolicy(paths.configDir, { freshMs: POLICY_FRESH_MS }),
     stateDir: paths.stateDir,
     texts,
@@ -125,6 +135,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     const last = uses(0)
     log.info({ why, kernels: living(last), attached: attached(last) }, 'The daemon ends.')
     stopIdling()
+    approvals.close()
     await kernels.close()
     await server.close()
     calls.close()

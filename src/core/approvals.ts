@@ -14,36 +14,53 @@ export interface Approvals {
    * later leaves the plan waiting for the next one. Never rejects.
    */
   ask(plan: Plan, signal: Signal): Promise<Answer>
-  /** Plans that wait, oldest first. */
-  waiting(): readonly ShownPlan[]
+  /** Plans that wait, oldest first; without their codes, which are for seats alone. */
+  waiting(): readonly WaitingPlan[]
   /** How many plans of one caller wait. */
   countOf(caller: string): number
-  /** Takes a seat. It is told of all that waits, and of all that comes, until it leaves. */
+  /**
+   * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
+   * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
+   */
+  expired(plan: Plan): boolean
+  /** Takes a seat, which the journal says. It is told of all that waits, and of all that comes, until it leaves. */
   sit(listener: SeatListener): Seat
   /** An answer from a script: `code` was shown on a seat, for this one plan. */
   answerWithCode(answer: CodedAnswer): Taken
+  /** Settles all that waits as cancelled: the daemon ends. */
+  close(): void
 }
 
 export interface SeatListener {
   /** For people and the journal: `terminal /dev/pts/3 (process 4711)`. */
   readonly who: string
+  /** One that throws has left. */
   tell(news: SeatNews): void
 }
 
 export interface Seat {
   /** `seat-1`; in the journal with every answer it gives. */
   readonly id: string
+  /** `unknown` once it has left. */
   answer(answer: SeatAnswer): Taken
+  /** Which the journal says. Plans go on waiting, for the next seat. */
   leave(): void
 }
 
 export type SeatNews =
+  /** Again for one that was told before, where something in it changed: its code ended, because wrong ones were tried. */
   | { readonly type: 'plan'; readonly plan: ShownPlan }
   /** It needs no answer any more; `why` is a sentence for a person. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
-export interface ShownPlan {
+export interface ShownPlan extends WaitingPlan {
+  /** Answers a script's `imago approve`; told to seats alone. Empty once three wrong ones were tried. */
+  readonly code: string
+}
+
+/** The same without what gives a right to answer it. */
+export interface WaitingPlan {
   readonly id: string
   readonly hash: string
   readonly tool: string
@@ -59,8 +76,6 @@ export interface ShownPlan {
   /** What a person should look at twice: hidden characters and how many, very long lines, …; often empty. */
   readonly warnings: readonly string[]
   readonly waited_ms: number
-  /** Answers a script's `imago approve`; told to seats alone. */
-  readonly code: string
 }
 
 export interface SeatAnswer {

@@ -1,0 +1,282 @@
+import { randomInt, timingSafeEqual } from 'node:crypto'
+import type { Signal } from '../../wire/signal.ts'
+import type {
+  Approvals,
+  CodedAnswer,
+  SeatAnswer,
+  SeatListener,
+  SeatNews,
+  ShownPlan,
+  Taken,
+} from './approvals.ts'
+import type { Clock } from './clock.ts'
+import type { Journal } from './journal.ts'
+import type { Answer, Plan } from './plan.ts'
+import { shownPlan } from './shown-plan.ts'
+
+export interface ApprovalsOptions {
+  readonly clock: Clock
+  /** Milliseconds since 1970, as the machine believes. */
+  wallClock(): number
+  /** How long a plan may wait, and an approval be used, in milliseconds. */
+  readonly expiryMs: number
+  /** Where seats are written down. */
+  readonly journal: Pick<Journal, 'later'>
+  readonly log: (message: string, error: unknown) => void
+  /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
+  randomness?(limit: number): number
+}
+
+/** How often plans that wait are looked at, in milliseconds. */
+const POLL_MS = 1_000
+/** Wrong codes after which a plan can be answered on a seat alone. */
+const WRONG_CODES = 3
+const CODE_DIGITS = 8
+/** Settled plans whose end is still known to whoever answers late. */
+const SETTLED = 256
+const REASON_CHARS = 2_000
+
+/** One plan that waits. */
+interface Waiting {
+  readonly plan: Plan
+  /** Undefined once too many wrong ones were tried. */
+  code: string | undefined
+  wrongCodes: number
+  /** Its evidence is being looked at. */
+  looking: boolean
+  end(answer: Answer): void
+}
+
+interface Seated {
+  readonly id: string
+  readonly listener: SeatListener
+}
+
+interface Moment {
+  readonly clock: number
+  readonly wall: number
+}
+
+/** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
+export function openApprovals(options: ApprovalsOptions): Approvals {
+  const { clock, wallClock, expiryMs, journal, log, randomness = randomInt } = options
+  const waiting = new Map<string, Waiting>()
+  const settled = new Map<string, string>()
+  const began = new WeakMap<Plan, Moment>()
+  const seats = new Set<Seated>()
+  let seatsTaken = 0
+  let stopPolling: (() => void) | undefined
+
+  /** The answer, once; and why it needs none any more, for every seat but the one that knows. */
+  function settle(one: Waiting, answer: Answer, how: { readonly why: string; readonly except?: Seated }) {
+    if (!waiting.delete(one.plan.id)) return
+    settled.set(one.plan.id, how.why)
+    const [oldest] = settled.keys()
+    if (settled.size > SETTLED && oldest !== undefined) settled.delete(oldest)
+    if (waiting.size === 0) {
+      stopPolling?.()
+      stopPolling = undefined
+    }
+    one.end(answer)
+    for (const seat of seats)
+      if (seat !== how.except) tell(seat, { type: 'settled', id: one.plan.id, why: how.why })
+  }
+
+  function tell(seat: Seated, news: SeatNews): void {
+    try {
+      seat.listener.tell(news)
+    } catch (error) {
+      log(`${seat.id} could not be told of a plan, and has lost its seat`, error)
+      leave(seat, 'it could not be told of a plan')
+    }
+  }
+
+  /** A seat may answer while it is told: then the others have heard already that it is settled. */
+  function tellIfOpen(seat: Seated, one: Waiting): void {
+    if (waiting.has(one.plan.id)) tell(seat, { type: 'plan', plan: shown(one) })
+  }
+
+  function tellAll(one: Waiting): void {
+    for (const seat of seats) tellIfOpen(seat, one)
+  }
+
+  function leave(seat: Seated, why: string | null): void {
+    if (!seats.delete(seat)) return
+    journal.later({ type: 'seat', what: 'left', seat: seat.id, who: seat.listener.who, why })
+  }
+
+  const ageOf = (moment: Moment) => ({
+    clock: clock.now() - moment.clock,
+    wall: wallClock() - moment.wall,
+  })
+
+  function expired(plan: Plan): boolean {
+    const moment = began.get(plan)
+    if (moment === undefined) return false
+    const age = ageOf(moment)
+    return age.clock >= expiryMs || age.wall >= expiryMs
+  }
+
+  const waitedMs = (plan: Plan): number => {
+    const moment = began.get(plan)
+    return moment === undefined ? 0 : ageOf(moment).clock
+  }
+
+  const shown = ({ plan, code = '', wrongCodes }: Waiting): ShownPlan => {
+    const now = shownPlan(plan, { waitedMs: waitedMs(plan), code })
+    if (wrongCodes < WRONG_CODES) return now
+    const warning = `${WRONG_CODES} wrong codes were tried for this plan. It can be answered on a seat alone.`
+    return { ...now, warnings: [...now.warnings, warning] }
+  }
+
+  function expire(one: Waiting): void {
+    const afterMs = Math.round(waitedMs(one.plan))
+    settle(one, { type: 'timed_out', afterMs }, { why: 'Nobody answered in time; it counts as denied.' })
+  }
+
+  /** Looks at all that waits about once a second, and when the next one expires. */
+  function poll(): void {
+    for (const one of [...waiting.values()])
+      if (expired(one.plan)) expire(one)
+      else void look(one)
+    stopPolling = undefined
+    schedule()
+  }
+
+  function schedule(): void {
+    if (stopPolling !== undefined || waiting.size === 0) return
+    const left = [...waiting.values()].map(({ plan }) => expiryMs - waitedMs(plan))
+    stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), poll)
+  }
+
+  async function look(one: Waiting): Promise<void> {
+    if (one.looking) return
+    one.looking = true
+    const causes = await causesOf(one.plan)
+    one.looking = false
+    if (causes.length > 0)
+      settle(one, { type: 'stale', causes }, { why: `It is out of date: ${causes.join('; ')}.` })
+  }
+
+  /** What waits under that name and may still be answered, or what its answer has come to. */
+  function open(id: string): Waiting | Taken {
+    const one = waiting.get(id)
+    if (one !== undefined && expired(one.plan)) expire(one)
+    const why = settled.get(id)
+    if (why !== undefined) return { type: 'late', why }
+    return one ?? { type: 'unknown' }
+  }
+
+  function answered(seat: Seated, given: SeatAnswer): Taken {
+    if (!seats.has(seat)) return { type: 'unknown' }
+    const one = open(given.plan)
+    if ('type' in one) return one
+    if (given.hash !== one.plan.hash) return { type: 'wrong_hash' }
+    settle(one, answerOf(given, seat.id), {
+      why: `${seat.listener.who} ${DID[given.decision]}.`,
+      except: seat,
+    })
+    return { type: 'taken' }
+  }
+
+  function answeredWithCode(given: CodedAnswer): Taken {
+    const one = open(given.plan)
+    if ('type' in one) return one
+    if (one.code === undefined || !isSame(one.code, given.code)) return wrongCode(one)
+    const by = `code of ${given.plan}`
+    settle(one, answerOf(given, by), { why: `A script that had its code ${DID[given.decision]}.` })
+    return { type: 'taken' }
+  }
+
+  function wrongCode(one: Waiting): Taken {
+    one.wrongCodes++
+    if (one.wrongCodes === WRONG_CODES) {
+      one.code = undefined
+      const why = `${WRONG_CODES} wrong codes were tried for ${one.plan.id}`
+      journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
+      tellAll(one)
+    }
+    return { type: 'wrong_code' }
+  }
+
+  return {
+    get seated() {
+      return seats.size > 0
+    },
+    ask(plan: Plan, signal: Signal) {
+      if (signal.aborted) return Promise.resolve({ type: 'cancelled' })
+      if (seats.size === 0) return Promise.resolve({ type: 'unavailable' })
+      return new Promise<Answer>(resolve => {
+        const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
+        const end = (answer: Answer) => {
+          signal.removeEventListener('abort', cancel)
+          resolve(answer)
+        }
+        const code = String(randomness(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+        const one: Waiting = { plan, code, wrongCodes: 0, looking: false, end }
+        began.set(plan, { clock: clock.now(), wall: wallClock() })
+        waiting.set(plan.id, one)
+        signal.addEventListener('abort', cancel)
+        schedule()
+        tellAll(one)
+      })
+    },
+    waiting: () =>
+      [...waiting.values()].map(one => {
+        const { code: _, ...plan } = shown(one)
+        return plan
+      }),
+    countOf: caller => [...waiting.values()].filter(({ plan }) => plan.caller === caller).length,
+    expired,
+    sit(listener) {
+      const seat: Seated = { id: `seat-${++seatsTaken}`, listener }
+      seats.add(seat)
+      journal.later({ type: 'seat', what: 'taken', seat: seat.id, who: listener.who, why: null })
+      for (const one of [...waiting.values()]) tellIfOpen(seat, one)
+      return { id: seat.id, answer: given => answered(seat, given), leave: () => leave(seat, null) }
+    },
+    answerWithCode: answeredWithCode,
+    close() {
+      for (const one of [...waiting.values()]) settle(one, { type: 'cancelled' }, { why: 'The daemon ends.' })
+    },
+  }
+}
+
+const DID = {
+  approve: 'approved it',
+  deny: 'denied it',
+  edit: 'approved it with other arguments, which are a plan of their own',
+} as const satisfies Record<SeatAnswer['decision'], string>
+
+function answerOf(given: SeatAnswer | CodedAnswer, by: string): Answer {
+  switch (given.decision) {
+    case 'approve':
+      return { type: 'approved', by }
+    case 'edit':
+      return { type: 'edited', by, args: given.args ?? {} }
+    case 'deny':
+      return { type: 'denied', by, reason: given.reason?.slice(0, REASON_CHARS) || null }
+    default:
+      return given satisfies never
+  }
+}
+
+/** What a plan was computed from and is not that any more. What cannot be looked at has moved. */
+export async function causesOf({ evidence }: Pick<Plan, 'evidence'>): Promise<string[]> {
+  const looked = await Promise.all(
+    evidence.map(async ({ what, moved }) => {
+      try {
+        return await moved()
+      } catch {
+        return `${what} cannot be looked at any more`
+      }
+    }),
+  )
+  return looked.filter(cause => cause !== undefined)
+}
+
+/** Takes as long whatever the difference is. */
+function isSame(code: string, given: string): boolean {
+  const [one, other] = [Buffer.from(code), Buffer.from(given)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

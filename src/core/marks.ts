@@ -1,0 +1,106 @@
+/** A text that shows everything that is in it, and what it had to show by a mark. */
+export interface Marked {
+  readonly text: string
+  /** How often each character was replaced by its mark, by its name (`U+202E`), in the order of first occurrence. */
+  readonly hidden: ReadonlyMap<string, number>
+}
+
+/**
+ * Whatever a terminal or an editor would obey, reorder or not show: control characters (C0, DEL, C1), formats
+ * (bidirectional and zero-width ones, tags), fillers and variation selectors, lone surrogates, private and
+ * unassigned characters, separators of lines, and every space that is not the plain one.
+ */
+const UNSEEN = /\r\n|[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}]/gu
+
+/** A carriage return before a newline, which ends a line and does nothing else: visible, and one column wide. */
+const RETURN = '␍'
+
+/**
+ * The same text with a visible mark, `⟦U+202E⟧`, for each character that is not seen as what it is. Spaces, tabs and
+ * newlines stay; the carriage return of a CRLF becomes `␍`. Linear in the text.
+ */
+export function marked(text: string): Marked {
+  const hidden = new Map<string, number>()
+  const shown = text.replace(UNSEEN, found => {
+    if (found === ' ' || found === '\t' || found === '\n') return found
+    if (found === '\r\n') return `${RETURN}\n`
+    const name = nameOf(found)
+    hidden.set(name, (hidden.get(name) ?? 0) + 1)
+    return `⟦${name}⟧`
+  })
+  return { text: shown, hidden }
+}
+
+/** The same for what stands in one line: newlines and tabs are marks too. */
+export function markedLine(text: string): string {
+  return marked(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
+}
+
+/** A line, or a run of blanks, beyond which something can hide at the far end, in characters. */
+const LONG_LINE = 400
+const LONG_RUN = 120
+/** Words that are named in a warning. */
+const NAMED = 5
+
+/** What a person should look at twice, as sentences; often empty. Linear in the text. */
+export function warningsOf(text: string): string[] {
+  const { hidden } = marked(text)
+  const warnings = [...hidden].map(([name, count]) => hiddenWarning(name, count))
+  const longest = text.split('\n').reduce((most, line) => Math.max(most, line.length), 0)
+  if (longest > LONG_LINE)
+    warnings.push(`The longest line has ${counted(longest)} characters: look at all of it.`)
+  const run = longestRun(text)
+  if (run > LONG_RUN) warnings.push(`${counted(run)} blanks stand in a row: something may hide behind them.`)
+  const mixed = mixedWords(text)
+  if (mixed.length > 0) warnings.push(mixedWarning(mixed))
+  return warnings
+}
+
+function hiddenWarning(name: string, count: number): string {
+  const times = count === 1 ? 'once' : `${counted(count)} times`
+  return `A character that does not show, ${name}${what(name)}, occurs ${times}; it is marked ⟦${name}⟧.`
+}
+
+/** What is known of the characters that such attacks are made of. */
+function what(name: string): string {
+  const code = Number.parseInt(name.slice(2), 16)
+  if (code === 0x1b) return ' (escape: it commands terminals)'
+  if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return ' (control)'
+  if (code === 0x61c || code === 0x200e || code === 0x200f) return ' (reorders text)'
+  if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)) return ' (reorders text)'
+  if ((code >= 0x200b && code <= 0x200d) || code === 0x2060 || code === 0xfeff) return ' (no width)'
+  return ''
+}
+
+/** Newlines are no blanks: empty lines are seen as what they are. */
+function longestRun(text: string): number {
+  let most = 0
+  for (const [run] of text.matchAll(/[ \t]+/g)) most = Math.max(most, run.length)
+  return most
+}
+
+const LATIN = /\p{Script=Latin}/u
+/** Cyrillic, and the Greek letters that look like Latin ones: `Δx` is no disguise, `pаypal` is. */
+const LOOKALIKE = /[\p{Script=Cyrillic}ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυχ]/u
+
+function mixedWords(text: string): string[] {
+  const words = new Set<string>()
+  for (const [word] of text.matchAll(/[\p{L}\p{M}\p{N}_]+/gu))
+    if (LATIN.test(word) && LOOKALIKE.test(word)) words.add(word)
+  return [...words]
+}
+
+function mixedWarning(words: readonly string[]): string {
+  const spelt = words.slice(0, NAMED).map(word => {
+    const strange = [...word].filter(letter => LOOKALIKE.test(letter)).map(nameOf)
+    return `${word.slice(0, 60)} (${[...new Set(strange)].slice(0, NAMED).join(', ')})`
+  })
+  const more = words.length > NAMED ? `, and ${words.length - NAMED} more` : ''
+  return `Letters of different alphabets that look alike stand in one word: ${spelt.join('; ')}${more}.`
+}
+
+function nameOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+const counted = (count: number) => count.toLocaleString('en-US')
