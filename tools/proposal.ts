@@ -46,7 +46,18 @@ export interface FileChange {
   readonly shown: string
   /** Null for a file that is not there yet. */
   readonly before: Uint8Array | null
-  readonly after: Uint8Array
+  /** Null where the file is to go, which only undoing the making of it does. */
+  readonly after: Uint8Array | null
+  /** Which folder, and which file in it, that was. Opaque, and carried along: without it nothing is committed. */
+  readonly identity?: FileIdentity
+}
+
+export interface FileIdentity {
+  readonly folder: string
+  /** Null for a file that is not there yet. */
+  readonly file: string | null
+  /** The permissions of a file that is to be made again. Left out: what the user's umask leaves of 666. */
+  readonly mode?: number
 }
 
 /** A file of the project as a tool sees it: regular, inside the roots, none of Imago's own. */
@@ -93,7 +104,14 @@ export interface Committed {
   readonly type: 'committed'
   /** The name under which it can be undone: `imago undo NAME`. */
   readonly undo: string
-  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[]
+  readonly files: readonly CommittedFile[]
+}
+
+export interface CommittedFile {
+  readonly path: string
+  readonly bytes: number
+  /** Null for a file that is gone. */
+  readonly sha256: string | null
 }
 
 /** What working out a proposal is given. It can look, and cannot change anything. */
