@@ -6,7 +6,7 @@ export type Decision = (typeof DECISIONS)[number]
 
 /** What running code can be about to do outside the image. */
 export const EFFECTS = ['write_file', 'start_process', 'open_connection'] as const
-type Effect = (typeof EFFECTS)[number]
+export type Effect = (typeof EFFECTS)[number]
 
 /** One line of policy. What it names must match; what it leaves out matches anything. It never sees code. */
 export interface Rule {
@@ -18,21 +18,30 @@ export interface Rule {
   readonly kernel?: string | undefined
   /** An absolute path: this file, or anything inside this directory. */
   readonly path?: string | undefined
+  /** Where `path` leads through links, for a rule that tightens: then it speaks about that too. */
+  readonly real?: string | undefined
   readonly effect?: Effect | undefined
   readonly from: Source
 }
 
-/** Where a rule was written. `number` counts the rules of a file from 1. */
+/** Where a rule was written. */
 export type Source =
   | { readonly type: 'default' }
-  | { readonly type: 'user' | 'project'; readonly file: string; readonly number: number }
+  | {
+      readonly type: 'user' | 'project'
+      readonly file: string
+      /** Counts the rules of a file from 1. */
+      readonly number: number
+      /** It stands there no more, and holds until a person accepts that. `number` is the one that it had. */
+      readonly removed?: true
+    }
 
-/** What is asked of the gate. `kernel` is null for a tool that works without one, `path` a real path. */
+/** What is asked of the gate. `kernel` is null for a tool that works without one; `paths` are real paths. */
 export interface Asked {
   readonly tool: string
   readonly level: Level
   readonly kernel: string | null
-  readonly path?: string
+  readonly paths?: readonly string[]
   readonly effects?: readonly Effect[]
   readonly rules: readonly Rule[]
 }
@@ -51,19 +60,52 @@ export const DEFAULTS: Readonly<Record<Level, Verdict>> = {
 }
 
 /**
- * Whether a call may run. Pure: the same question has the same answer. Of the rules that match, the strictest
- * decides (`deny` over `ask` over `allow`), however specific the others are. Each effect is judged by itself, and
- * the strictest answer holds for the call.
+ * Whether a call may run. Pure: the same question has the same answer, and nothing but the rules and the call is
+ * looked at. Of the rules that match, the strictest decides (`deny` over `ask` over `allow`), however specific the
+ * others are. Each effect on each path is judged by itself, and the strictest answer holds for the call.
  */
 export function decide(asked: Asked): Verdict {
-  const { effects = [] } = asked
-  if (effects.length === 0) return judge(asked, undefined)
-  return effects.map(effect => judge(asked, effect)).reduce(stricter)
+  const { effects = NONE, paths = NONE } = asked
+  if (effects.length === 0 && paths.length === 0) return judge(asked, WHOLE)
+  return aspectsOf(asked)
+    .map(aspect => judge(asked, aspect))
+    .reduce(stricter)
 }
 
-function judge(asked: Asked, effect: Effect | undefined): Verdict {
+/** How a call is decided, for a person: the verdict, that of each part by itself, and all rules that match. */
+export interface Explained {
+  readonly verdict: Verdict
+  readonly parts: readonly (Aspect & { readonly verdict: Verdict })[]
+  readonly matching: readonly Rule[]
+}
+
+/** Says what `decide` says, and why. */
+export function explain(asked: Asked): Explained {
+  const aspects = aspectsOf(asked)
+  return {
+    verdict: decide(asked),
+    parts: aspects.map(aspect => ({ ...aspect, verdict: judge(asked, aspect) })),
+    matching: asked.rules.filter(rule => aspects.some(aspect => matches(rule, asked, aspect))),
+  }
+}
+
+/** One thing that a call does, to one file; either may be missing. */
+interface Aspect {
+  readonly effect?: Effect | undefined
+  readonly path?: string | undefined
+}
+
+const NONE = [] as const
+const WHOLE: Aspect = {}
+
+function aspectsOf({ effects = NONE, paths = NONE }: Asked): readonly Aspect[] {
+  const some = <Value>(values: readonly Value[]) => (values.length === 0 ? [undefined] : values)
+  return some(effects).flatMap(effect => some(paths).map(path => ({ effect, path })))
+}
+
+function judge(asked: Asked, aspect: Aspect): Verdict {
   const verdicts = asked.rules
-    .filter(rule => matches(rule, asked, effect))
+    .filter(rule => matches(rule, asked, aspect))
     .map(rule => ({ decision: rule.decision, rule }))
   return verdicts.length === 0 ? DEFAULTS[asked.level] : verdicts.reduce(stricter)
 }
@@ -72,14 +114,18 @@ function stricter(one: Verdict, other: Verdict): Verdict {
   return DECISIONS.indexOf(other.decision) > DECISIONS.indexOf(one.decision) ? other : one
 }
 
-function matches(rule: Rule, asked: Asked, effect: Effect | undefined): boolean {
+function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
   return (
     (rule.tool === undefined || named(rule.tool, asked.tool)) &&
     (rule.level === undefined || rule.level === asked.level) &&
     (rule.kernel === undefined || (asked.kernel !== null && named(rule.kernel, asked.kernel))) &&
-    (rule.path === undefined || (asked.path !== undefined && within(rule.path, asked.path))) &&
+    (rule.path === undefined || (path !== undefined && covers(rule, path))) &&
     (rule.effect === undefined || rule.effect === effect)
   )
+}
+
+function covers({ path, real }: Rule, asked: string): boolean {
+  return (path !== undefined && within(path, asked)) || (real !== undefined && within(real, asked))
 }
 
 function named(pattern: string, name: string): boolean {

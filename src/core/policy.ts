@@ -1,9 +1,15 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { parse, TomlError } from 'smol-toml'
-import { z } from 'zod'
-import { LEVELS } from '../../tools/define.ts'
-import { DECISIONS, EFFECTS, type Rule } from './gate.ts'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Level } from '../../tools/define.ts'
+import type { Rule } from './gate.ts'
+import { FilePolicy, type Looked, type PolicyChange } from './policy/file-policy.ts'
+import { followed, placedRules } from './policy/placed.ts'
+import { openRecords } from './policy/records.ts'
+import type { Loosening } from './policy/settling.ts'
+import { realOf } from './roots.ts'
+
+export type { Looked, PolicyChange } from './policy/file-policy.ts'
+export type { Loosening } from './policy/settling.ts'
 
 /** What holds for callers in one project. */
 export interface Rules {
@@ -12,182 +18,165 @@ export interface Rules {
   readonly problem: string | undefined
   /** The file in which a person may write what is allowed. */
   readonly userFile: string
+  /** What would loosen, and has no effect until a person accepts it: of the user's file, then of the project's. */
+  readonly waiting: readonly Loosening[]
 }
 
 /**
- * What may run: the user's `policy.toml`, then the project's `imago.toml`, which may only tighten. A rule is in force as
- * soon as it is written, or `freshMs` later. A file that is missing says nothing; one that cannot be read, or has anything in it that is
- * not policy, is a problem, and a problem forbids whatever is not safe.
+ * What may run: the user's `policy.toml`, then the project's `imago.toml`, which may only tighten. A rule that tightens
+ * is in force as soon as it is written, or `freshMs` later; one that loosens, once a person has accepted it. A file that
+ * is missing says nothing; one that cannot be read, has anything in it that is not policy, or fails a test of its own,
+ * is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
   rulesFor(root: string): Rules
 }
 
-const FILE_BYTES = 256 * 1024
-
-export interface PolicyOptions {
-  /** How long what was found in order is relied on before the files are looked at again, in milliseconds. */
-  readonly freshMs?: number
-  /** Milliseconds on a clock that only goes forward. */
-  now?(): number
+/** The policy of a running daemon, with what a person needs to see and to accept. */
+export interface OpenPolicy extends Policy {
+  /** What the files say now, and what of it holds. Reads both again. */
+  standing(root: string): Standing
+  /**
+   * A person on a seat, `by`, has accepted exactly what was shown. Says what moved, where that is not what stands there
+   * any more, and then nothing is accepted. Throws where it cannot be recorded.
+   */
+  accept(shown: Standing, by: string): Moved | undefined
 }
 
-/** The policy of the user whose `policy.toml` is in that directory. */
-export function openPolicy(configDir: string, options: PolicyOptions = {}): Policy {
-  const { freshMs = 0, now = () => performance.now() } = options
-  const userFile = join(configDir, 'policy.toml')
-  const projects = new Map<string, Known>()
+/** Both files at one moment. */
+export interface Standing {
+  readonly root: string
+  readonly rules: Rules
+  readonly user: Looked
+  readonly project: Looked
+}
 
-  function project(root: string) {
-    const file = join(root, 'imago.toml')
-    const rules = { rules: [], problem: undefined, userFile }
-    const made: Known = { file, rules, marks: '', freshUntil: Number.NEGATIVE_INFINITY }
+/** The clauses say which file is another than was shown. */
+export interface Moved {
+  readonly causes: readonly string[]
+}
+
+export interface PolicyOptions {
+  /** Where accepted rules are recorded. Left out: nobody has to accept anything. */
+  readonly stateDir?: string
+  /** How long what was found in order is relied on before the files are looked at again, in milliseconds. */
+  readonly freshMs?: number
+  /** What `~` stands for in the user's file. */
+  readonly home?: string
+  /** Milliseconds on a clock that only goes forward. */
+  now?(): number
+  /** The level of a tool, for tests of rules that do not say one. */
+  levelOf?(tool: string): Level | undefined
+  /** What is in force has changed. Must not throw. */
+  changed?(change: PolicyChange): void
+  log?(sentence: string, error: unknown): void
+}
+
+/** What was found for the callers of one root. */
+interface Known {
+  readonly root: string
+  readonly project: FilePolicy
+  seen: readonly Looked[]
+  rules: Rules
+  freshUntil: number
+}
+
+/**
+ * The policy of the user whose `policy.toml` is in that directory. What was accepted is read from the state directory
+ * now, and never again: while this lives, memory is the authority.
+ */
+export function openPolicy(configDir: string, options: PolicyOptions = {}): OpenPolicy {
+  const { freshMs = 0, now = () => performance.now(), stateDir } = options
+  const file = {
+    records: stateDir === undefined ? undefined : openRecords(stateDir),
+    levelOf: options.levelOf ?? (() => undefined),
+    changed: options.changed ?? (() => {}),
+    log: options.log ?? (() => {}),
+  }
+  const home = realOf(options.home ?? homedir())
+  const userFile = join(configDir, 'policy.toml')
+  const user = new FilePolicy({ ...file, place: { type: 'user', file: userFile, home } })
+  const projects = new Map<string, FilePolicy>()
+  const known = new Map<string, Known>()
+  // At once, so that what is there when the daemon begins is what first sight is about.
+  if (stateDir !== undefined) user.look()
+
+  /** One for each real root, however it is spelt. */
+  function project(root: string): FilePolicy {
+    const found = projects.get(root)
+    if (found !== undefined) return found
+    const made = new FilePolicy({
+      ...file,
+      place: { type: 'project', file: join(root, 'imago.toml'), root },
+    })
     projects.set(root, made)
     return made
   }
 
+  function knownOf(given: string): Known {
+    const found = known.get(given)
+    if (found !== undefined) return found
+    const root = realOf(given)
+    const rules = { rules: [], problem: undefined, userFile, waiting: [] }
+    const made = { root, project: project(root), seen: [], rules, freshUntil: Number.NEGATIVE_INFINITY }
+    known.set(given, made)
+    return made
+  }
+
+  function refresh(one: Known): Rules {
+    const seen = [user.look(), one.project.look()]
+    const same = seen.every((looked, index) => looked === one.seen[index])
+    one.rules = same ? followedAgain(one.rules) : rulesOf(seen, { root: one.root, userFile })
+    one.seen = seen
+    const fresh = one.rules.problem === undefined
+    one.freshUntil = fresh ? now() + freshMs : Number.NEGATIVE_INFINITY
+    return one.rules
+  }
+
+  function standing(given: string): Standing {
+    const one = knownOf(given)
+    const [ofUser, ofProject] = [user.lookAgain(), one.project.lookAgain()]
+    return { root: one.root, rules: refresh(one), user: ofUser, project: ofProject }
+  }
+
   return {
     rulesFor(root) {
-      const known = projects.get(root) ?? project(root)
-      if (now() < known.freshUntil) return known.rules
-      const marks = `${markOf(userFile)} ${markOf(known.file)}`
-      if (known.marks !== marks) {
-        known.rules = readRules(
-          { type: 'user', file: userFile, folder: configDir },
-          { type: 'project', file: known.file, folder: root },
-        )
-        // A problem may pass without a change of the files, such as a want of descriptors.
-        known.marks = known.rules.problem === undefined ? marks : ''
-      }
-      if (known.marks !== '') known.freshUntil = now() + freshMs
-      return known.rules
+      const one = known.get(root) ?? knownOf(root)
+      return now() < one.freshUntil ? one.rules : refresh(one)
+    },
+    standing,
+    accept(shown, by) {
+      const current = standing(shown.root)
+      const causes = [...movedOf(shown.user, current.user), ...movedOf(shown.project, current.project)]
+      if (causes.length > 0) return { causes }
+      if (needsAccepting(current.user)) user.accept(current.user, by)
+      if (needsAccepting(current.project)) project(current.root).accept(current.project, by)
+      for (const one of known.values()) one.freshUntil = Number.NEGATIVE_INFINITY
+      return undefined
     },
   }
 }
 
-/** What was found in the files of one project, `marks` telling which state of them it was; empty: look again. */
-interface Known {
-  readonly file: string
-  rules: Rules
-  marks: string
-  freshUntil: number
+/** Whether there is anything in the file, or in what is known of it, that a person has to accept. */
+export function needsAccepting({ waiting, text, problem }: Looked): boolean {
+  return waiting.length > 0 || (problem !== undefined && text.problem === undefined)
 }
 
-/** Changes when the file does. */
-function markOf(file: string): string {
-  try {
-    const stat = statSync(file, { throwIfNoEntry: false })
-    return stat === undefined ? 'none' : `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
-  } catch (error) {
-    return messageOf(error)
-  }
+function movedOf(shown: Looked, now: Looked): string[] {
+  return shown === now ? [] : [`${now.place.file} is not what was shown any more`]
 }
 
-interface PolicyFile {
-  readonly type: 'user' | 'project'
-  readonly file: string
-  /** What relative paths count from. */
-  readonly folder: string
+function rulesOf(seen: readonly Looked[], { root, userFile }: { root: string; userFile: string }): Rules {
+  const problem = seen.find(looked => looked.problem !== undefined)?.problem
+  const rules = followed(seen.flatMap(looked => placedRules(looked, root)))
+  // With a problem nothing is allowed by a rule; what is denied stays denied, looking included.
+  const inForce = problem === undefined ? rules : rules.filter(({ decision }) => decision !== 'allow')
+  return { rules: inForce, problem, userFile, waiting: seen.flatMap(({ waiting }) => waiting) }
 }
 
-function readRules(user: PolicyFile, project: PolicyFile): Rules {
-  const userFile = user.file
-  try {
-    return { rules: [...readFile(user), ...readFile(project)], problem: undefined, userFile }
-  } catch (error) {
-    return { rules: [], problem: messageOf(error), userFile }
-  }
+/** Links may have been laid anew since. The same object, if none that matters was. */
+function followedAgain(rules: Rules): Rules {
+  if (rules.rules.every(({ path, decision }) => path === undefined || decision === 'allow')) return rules
+  const again = followed(rules.rules)
+  return again.every((rule, index) => rule === rules.rules[index]) ? rules : { ...rules, rules: again }
 }
-
-function readFile(of: PolicyFile): Rule[] {
-  const text = textOf(of.file)
-  if (text === undefined) return []
-  const parsed = policyShape.safeParse(tomlOf(of.file, text))
-  if (!parsed.success) throw new Error(`${of.file}: ${firstProblem(parsed.error)}.`)
-  return parsed.data.rule.map((written, index) => ruleOf(written, index + 1, of))
-}
-
-/** `undefined` for a file that is not there. A device or a pipe is refused, and cannot hold us up. */
-function textOf(file: string): string | undefined {
-  let fd: number
-  try {
-    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Error(`${file} cannot be read: ${messageOf(error)}.`)
-  }
-  try {
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new Error(`${file} cannot be read: it is not a regular file.`)
-    if (stat.size > FILE_BYTES) throw new Error(`${file} is larger than ${FILE_BYTES} bytes.`)
-    return readFileSync(fd, 'utf8')
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function tomlOf(file: string, text: string): unknown {
-  try {
-    return parse(text)
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    const [first = 'not TOML'] = error.message.split('\n')
-    throw new Error(`${file}, line ${error.line}, is not TOML: ${first}.`)
-  }
-}
-
-const MATCHERS = ['tool', 'level', 'kernel', 'path', 'effect'] as const
-
-/** A name, or the beginning of one and a last `*`. */
-const pattern = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^[^*]*\*?$/, 'may hold one *, at its end')
-
-const written = z.strictObject({
-  decision: z.enum(DECISIONS),
-  tool: pattern.optional(),
-  level: z.enum(LEVELS).optional(),
-  kernel: pattern.optional(),
-  path: z.string().min(1).max(4_096).optional(),
-  effect: z.enum(EFFECTS).optional(),
-})
-
-const policyShape = z.strictObject({ rule: z.array(written).max(1_000).default([]) })
-
-function ruleOf(rule: z.output<typeof written>, number: number, of: PolicyFile): Rule {
-  const { type, file, folder } = of
-  const { decision, path } = rule
-  if (decision === 'allow') mayAllow(rule, { type, where: `${file}: rule ${number}` })
-  return {
-    ...rule,
-    ...(path !== undefined && { path: resolve(folder, path) }),
-    from: { type, file, number },
-  }
-}
-
-/** A rule that loosens is the user's alone, and says what it is about. */
-function mayAllow(
-  rule: z.output<typeof written>,
-  { type, where }: { type: PolicyFile['type']; where: string },
-): void {
-  if (type === 'project')
-    throw new Error(`${where} says "allow", and a project may only tighten: use "ask" or "deny".`)
-  if (MATCHERS.every(matcher => rule[matcher] === undefined))
-    throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
-}
-
-function firstProblem(error: z.ZodError): string {
-  // A misspelt word also leaves the right one missing; it is the cause, and is named.
-  const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0]
-  if (issue === undefined) return 'it is not a policy'
-  const [table, index, field] = issue.path
-  const where = typeof index === 'number' ? `rule ${index + 1}` : String(table ?? '')
-  if (issue.code === 'unrecognized_keys')
-    return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy`
-  return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')
-}
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

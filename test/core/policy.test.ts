@@ -21,7 +21,7 @@ const projectFile = () => join(root, 'imago.toml')
 const read = () => openPolicy(folder).rulesFor(root)
 
 test('without any file there are no rules and no problem', () => {
-  assert.equal(read(), { rules: [], problem: undefined, userFile: userFile() })
+  assert.equal(read(), { rules: [], problem: undefined, userFile: userFile(), waiting: [] })
 })
 
 test('the rules of the user come first, then those of the project, each with its place', () => {

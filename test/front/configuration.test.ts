@@ -36,7 +36,7 @@ test('the rules of docs/configuration.md are accepted, from either file', () => 
     rules.map(({ decision, from, path }) => [decision, from.type, path]),
     [
       ['deny', 'user', undefined],
-      ['ask', 'user', join(config, 'secrets')],
+      ['ask', 'user', join(root, 'secrets')],
       ['deny', 'project', undefined],
       ['ask', 'project', join(root, 'secrets')],
     ],

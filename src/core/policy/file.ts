@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import { parse, TomlError } from 'smol-toml'
+import type { z } from 'zod'
+import type { Level } from '../../../tools/define.ts'
+import { runTests, type TestResult } from './tests.ts'
+import { MATCHERS, type NumberedRule, POLICY_FILE, type PolicyPlace, type WrittenRule } from './written.ts'
+
+/** A policy is read before calls, so it must be short. */
+const FILE_BYTES = 256 * 1024
+
+/** What one file of rules says now. */
+export interface PolicyText {
+  /** SHA-256 of its bytes as 64 hexadecimal digits; null where it is not there, or cannot be read. */
+  readonly sha256: string | null
+  /** Empty where the file is not understood. */
+  readonly rules: readonly NumberedRule[]
+  readonly tests: readonly TestResult[]
+  /** Why it cannot be relied on, as a sentence that names the file. */
+  readonly problem: string | undefined
+}
+
+/** Reads and checks one file, its tests included. A file that is not there says nothing. Never throws. */
+export function readPolicyFile(place: PolicyPlace, levelOf: LevelOf): PolicyText {
+  let sha256: string | null = null
+  try {
+    const bytes = bytesOf(place.file)
+    if (bytes === undefined) return ABSENT
+    sha256 = createHash('sha256').update(bytes).digest('hex')
+    const parsed = POLICY_FILE.safeParse(parseToml(place.file, bytes.toString('utf8')))
+    if (!parsed.success) throw new Error(`${place.file}: ${firstProblem(parsed.error)}.`)
+    const rules = parsed.data.rule.map((rule, index) => ({ number: index + 1, rule }))
+    for (const { number, rule } of rules) checkRule(rule, { place, where: `${place.file}: rule ${number}` })
+    const tests = runTests({ tests: parsed.data.test, rules, place, levelOf })
+    return { sha256, rules, tests, problem: tests.find(test => test.problem !== undefined)?.problem }
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { sha256, rules: [], tests: [], problem }
+  }
+}
+
+/** The level of a tool for tests that do not say one; undefined for a tool that is not known. */
+export type LevelOf = (tool: string) => Level | undefined
+
+const ABSENT: PolicyText = { sha256: null, rules: [], tests: [], problem: undefined }
+
+/** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
+const RACY_MS = 2_000
+
+/**
+ * What changes when the file does, whatever its size and modification time are set to; `settled` is false where it may
+ * have changed again without that.
+ */
+export function markOf(file: string): { readonly mark: string; readonly settled: boolean } {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) return { mark: 'none', settled: true }
+    const mark = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
+    return { mark, settled: Date.now() - stat.ctimeMs > RACY_MS }
+  } catch (error) {
+    return { mark: String(error), settled: false }
+  }
+}
+
+/** `undefined` for a file that is not there. A device or a pipe is refused, and cannot hold us up. */
+export function bytesOf(file: string, { flags = 0, most = FILE_BYTES } = {}): Buffer | undefined {
+  let fd: number
+  try {
+    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | flags)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw new Error(`${file} cannot be read: it is not a regular file.`)
+    if (stat.size > most) throw new Error(`${file} is larger than ${most} bytes.`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parseToml(file: string, text: string): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [first = 'not TOML'] = error.message.split('\n')
+    throw new Error(`${file}, line ${error.line}, is not TOML: ${first}.`)
+  }
+}
+
+/** A rule that loosens is the user's alone, and says what it is about. */
+function checkRule(rule: WrittenRule, { place, where }: { place: PolicyPlace; where: string }): void {
+  const { decision, path } = rule
+  if (decision === 'allow' && place.type === 'project')
+    throw new Error(`${where} says "allow", and a project may only tighten: use "ask" or "deny".`)
+  if (decision === 'allow' && MATCHERS.every(matcher => rule[matcher] === undefined))
+    throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
+  if (path?.startsWith('~') && (place.type === 'project' || !/^~(\/|$)/.test(path)))
+    throw new Error(`${where} has a path that begins with ~, which is your home and only in your own file.`)
+}
+
+function firstProblem(error: z.ZodError): string {
+  // A misspelt word also leaves the right one missing; it is the cause, and is named.
+  const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0]
+  if (issue === undefined) return 'it is not a policy'
+  const [table, index, field] = issue.path
+  const where = typeof index === 'number' ? `${String(table)} ${index + 1}` : String(table ?? '')
+  if (issue.code === 'unrecognized_keys')
+    return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy`
+  return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')
+}

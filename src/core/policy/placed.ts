@@ -1,0 +1,43 @@
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Rule } from '../gate.ts'
+import type { Looked } from './file-policy.ts'
+import { pathOf } from './written.ts'
+
+/** The rules of a file that hold in the project of that root, with absolute paths and with their places. */
+export function placedRules({ held, place }: Looked, root: string): readonly Rule[] {
+  const { type, file } = place
+  return held.map(({ rule, number, removed }) => ({
+    ...rule,
+    ...(rule.path !== undefined && { path: pathOf(rule.path, { place, root }) }),
+    from: { type, file, number, ...(removed && { removed }) },
+  }))
+}
+
+/**
+ * The same rules, those that tighten speaking also about where their paths lead now. One that allows does not: a link
+ * that is laid later must not widen it.
+ */
+export function followed(rules: readonly Rule[]): readonly Rule[] {
+  return rules.map(rule => {
+    const real = realOfRule(rule)
+    return real === rule.real ? rule : { ...rule, real }
+  })
+}
+
+function realOfRule({ decision, path }: Rule): string | undefined {
+  if (path === undefined || decision === 'allow') return undefined
+  const real = realOfPath(path)
+  return real === path ? undefined : real
+}
+
+/** The path without links, also of a file that is not there yet; as given where that cannot be told. */
+function realOfPath(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const above = dirname(path)
+    return missing && above !== path ? join(realOfPath(above), basename(path)) : path
+  }
+}

@@ -1,0 +1,117 @@
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { LEVELS } from '../../../tools/define.ts'
+import { DECISIONS, EFFECTS } from '../gate.ts'
+
+/** The words with which a rule says what it is about, in the order in which they are shown. */
+export const MATCHERS = ['tool', 'level', 'kernel', 'path', 'effect'] as const
+
+/** Text that can hide nothing in a file or in a preview: no control characters. */
+const plainText = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine(text => ![...text].some(isControl), 'may hold no control characters')
+
+const isControl = (unit: string) => unit < ' ' || (unit >= '\u007f' && unit <= '\u009f')
+
+/** A name, or the beginning of one and a last `*`. */
+const pattern = plainText(128).regex(/^[^*]*\*?$/, 'may hold one *, at its end')
+
+/** A star would be a pattern elsewhere, and be silently without effect here. */
+const path = plainText(4_096).regex(
+  /^[^*]*$/,
+  'is a file or a folder and all in it, and no pattern: leave out *',
+)
+
+const RULE = z.strictObject({
+  decision: z.enum(DECISIONS),
+  tool: pattern.optional(),
+  level: z.enum(LEVELS).optional(),
+  kernel: pattern.optional(),
+  path: path.optional(),
+  effect: z.enum(EFFECTS).optional(),
+})
+
+/** A rule as it stands in a file. */
+export type WrittenRule = z.output<typeof RULE>
+
+const TEST = z.strictObject({
+  tool: plainText(128),
+  level: z.enum(LEVELS).optional(),
+  kernel: plainText(128).optional(),
+  path: path.optional(),
+  effect: z.enum(EFFECTS).optional(),
+  expect: z.enum(DECISIONS),
+  /** The number of the rule that is to decide. */
+  rule: z.number().int().min(1).max(1_000).optional(),
+})
+
+/** A call that somebody thought of, and what is to come of it. */
+export type WrittenTest = z.output<typeof TEST>
+
+/** All that a file of rules can hold. An unknown word is refused, so that no slip is silently without effect. */
+export const POLICY_FILE = z.strictObject({
+  rule: z.array(RULE).max(1_000).default([]),
+  test: z.array(TEST).max(1_000).default([]),
+})
+
+/** The rules that a person accepted, as the state directory keeps them. */
+export const NUMBERED_RULE = z.strictObject({ number: z.number().int().min(1), rule: RULE })
+
+/** A rule and its number in its file, counted from 1. */
+export type NumberedRule = z.output<typeof NUMBERED_RULE>
+
+/** Where a file of rules stands, and for whom it speaks. */
+export type PolicyPlace =
+  | { readonly type: 'user'; readonly file: string; readonly home: string }
+  /** `root` has its links resolved. */
+  | { readonly type: 'project'; readonly file: string; readonly root: string }
+
+/** Two rules with the same key are the same rule, wherever they stand. */
+export function keyOf(rule: WrittenRule): string {
+  return JSON.stringify([rule.decision, ...aboutOf(rule)])
+}
+
+/** What a rule is about, whatever it decides. */
+export function subjectOf(rule: WrittenRule): string {
+  return JSON.stringify(aboutOf(rule))
+}
+
+const aboutOf = (rule: WrittenRule) => MATCHERS.map(matcher => rule[matcher] ?? null)
+
+/**
+ * The absolute path that is written in a file: `~` is the user's home, and what is relative counts from the root of
+ * the project, in the user's file from that of each.
+ */
+export function pathOf(written: string, { place, root }: { place: PolicyPlace; root: string }): string {
+  if (place.type === 'user' && written === '~') return place.home
+  if (place.type === 'user' && written.startsWith('~/')) return join(place.home, written.slice(2))
+  return resolve(root, written)
+}
+
+/** The rule as its file says it. */
+export function tomlOf(rule: WrittenRule): readonly string[] {
+  const about = MATCHERS.flatMap(matcher => (rule[matcher] === undefined ? [] : [[matcher, rule[matcher]]]))
+  return [['decision', rule.decision], ...about].map(([word, value]) => `${word} = ${JSON.stringify(value)}`)
+}
+
+/** What a rule is about, for a person: `write_file (dangerous) in /home/u/p`. */
+export function aboutInWords({ tool, level, kernel, path: at, effect }: WrittenRule): string {
+  const whose = tool === undefined ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
+  const parts = [
+    whose,
+    level && `that is ${level}`,
+    kernel && `in the kernel ${kernel}`,
+    effect && `that would ${EFFECT_WORDS[effect]}`,
+    at && `${effect === undefined ? 'on' : 'at'} ${at}${/^[~/]/.test(at) ? '' : ' of the project'}`,
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+const EFFECT_WORDS = {
+  write_file: 'write a file',
+  start_process: 'start a process',
+  open_connection: 'open a connection',
+} as const
