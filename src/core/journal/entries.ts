@@ -1,0 +1,132 @@
+import type { Level } from '../../../tools/define.ts'
+import type { CallId } from '../../../wire/kernel.ts'
+import type { Decision } from '../gate.ts'
+import type { Answer } from '../plan.ts'
+
+/** What a call is, in every entry that begins one. */
+export interface JournalCall {
+  readonly call: CallId
+  readonly tool: string
+  readonly level: Level
+  /** Null for a tool that works without a kernel, and where none is known yet. */
+  readonly kernel: string | null
+  readonly epoch: string | null
+  readonly caller: string
+  readonly args: unknown
+  readonly decision: Decision
+}
+
+export type JournalEntry =
+  /** A dangerous call, worked out and about to be put before a person. */
+  | ({ readonly type: 'requested'; readonly plan: JournalPlan } & Omit<JournalCall, 'decision'>)
+  /** How asking ended. `by` is a seat, or null where nobody answered. */
+  | {
+      readonly type: 'decided'
+      readonly call: CallId
+      readonly plan: string
+      readonly answer: Answer['type']
+      readonly by: string | null
+      readonly reason: string | null
+    }
+  /**
+   * The call begins: the line is in the file before a byte reaches the kernel, or a file. Where it was allowed
+   * without asking, this line stands for `requested` and `decided` too. `plan` names the approval that it uses up.
+   */
+  | ({ readonly type: 'dispatched'; readonly plan?: string } & JournalCall)
+  /**
+   * How a dispatched call ended. A `dispatched` without one is an outcome that nobody knows, and the next daemon
+   * writes it: `outcome_unknown`. `undo` is the name under which its changes can be taken back.
+   */
+  | {
+      readonly type: 'ended'
+      readonly call: CallId
+      readonly outcome: string
+      readonly elapsed_ms: number | null
+      readonly undo?: string
+    }
+  /** A whole call that changed nothing. */
+  | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
+  /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
+  | ({ readonly type: 'refused'; readonly outcome: string } & Loosely<JournalCall>)
+  /** A seat was taken, refused or left; `who` is a terminal and a process. */
+  | {
+      readonly type: 'seat'
+      readonly what: 'taken' | 'refused' | 'left'
+      readonly seat: string | null
+      readonly who: string
+      readonly why: string | null
+    }
+  /** What is in force changed. */
+  | { readonly type: 'policy'; readonly file: string; readonly sha256: string; readonly what: string }
+  /** A kernel was started, attached, detached or lost. */
+  | {
+      readonly type: 'kernel'
+      readonly kernel: string
+      readonly epoch: string | null
+      readonly what: string
+    }
+  /** So many lines are missing here, because the journal could not be written. */
+  | { readonly type: 'lost'; readonly lines: number }
+
+/** The approval that is asked for, and of exactly what. */
+export interface JournalPlan {
+  readonly id: string
+  readonly hash: string
+  readonly title: string
+  readonly preview_sha256: string
+  readonly preview_bytes: number
+  readonly paths: readonly string[]
+}
+
+type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {
+  readonly level: Level | null
+  readonly decision: Decision | null
+}
+
+/** What the journal writes about itself, among the entries. Files are named as they are in its directory. */
+export type JournalNote =
+  | SegmentHeader
+  /** The end of the file before this line was torn off in the middle of a line; so many bytes were cut away. */
+  | { readonly type: 'recovered'; readonly file: string; readonly bytes: number; readonly sha256: string }
+  /** Dangerous calls are refused from here on, until `acknowledged`. `kept` is where the file is now. */
+  | ({ readonly type: 'quarantined'; readonly kept: string | null } & JournalTrouble)
+  /** A person has taken note of these; `by` is a seat. */
+  | { readonly type: 'acknowledged'; readonly by: string; readonly trouble: readonly string[] }
+  /** The oldest segments, beyond what is kept. */
+  | { readonly type: 'removed'; readonly files: readonly string[] }
+
+/** The first line of each segment. */
+export interface SegmentHeader {
+  readonly type: 'segment'
+  readonly number: number
+  /** The `chain` that the line before it bears, in the segment before; 32 zeros in the first segment of all. */
+  readonly previous: string
+  /** Of the daemon. */
+  readonly version: string
+  readonly why: SegmentReason
+  /** What was found not to be what was written, and no person has acknowledged yet. */
+  readonly trouble: readonly JournalTrouble[]
+  /** The calls that had begun and not ended; null where that is not known, and the segment before has to be read. */
+  readonly open: readonly OpenCall[] | null
+  /** With `unsynced`: the disk would not say that it has what this file holds beyond this byte. */
+  readonly uncertain?: { readonly file: string; readonly byte: number }
+}
+
+/** Why a segment was begun: `full` is the usual one. */
+export const SEGMENT_REASONS = ['first', 'full', 'quarantine', 'acknowledged', 'unsynced'] as const
+export type SegmentReason = (typeof SEGMENT_REASONS)[number]
+
+/** Where a file is not what was written, and in what way. `line` counts from 1; null where there is no such place. */
+export interface JournalTrouble {
+  readonly file: string
+  readonly line: number | null
+  readonly byte: number | null
+  readonly what: string
+}
+
+/** A call that has begun and not ended: it was put before a person, or it was dispatched. */
+export interface OpenCall {
+  readonly call: CallId
+  readonly tool: string
+  readonly since: 'requested' | 'dispatched'
+}

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { CallId } from '../../../wire/kernel.ts'
+import type { JournalFiles } from './disk.ts'
+import { SEGMENT_REASONS, type SegmentHeader } from './entries.ts'
+
+/** Where the segments of a state directory are. */
+export const journalDir = (stateDir: string) => join(stateDir, 'journal')
+
+/** One file of the journal. `000003.jsonl`, or `000003.quarantined.jsonl` once it was set aside as corrupt. */
+export interface Segment {
+  readonly number: number
+  readonly name: string
+  readonly path: string
+  readonly aside: boolean
+}
+
+const NAME = /^(\d{6,12})(\.quarantined)?\.jsonl$/
+
+/** The segments in a directory, oldest first. Other files are none of ours. */
+export function segmentsIn(dir: string, files: JournalFiles): Segment[] {
+  return files
+    .list(dir)
+    .flatMap(name => {
+      const [, digits, aside] = NAME.exec(name) ?? []
+      return digits === undefined
+        ? []
+        : [{ number: Number(digits), name, path: join(dir, name), aside: aside !== undefined }]
+    })
+    .sort((one, other) => one.number - other.number || one.name.localeCompare(other.name))
+}
+
+/** The name of a segment that is in order; `aside`, of one that is not. */
+export const segmentName = (number: number, { aside = false } = {}) =>
+  `${String(number).padStart(6, '0')}${aside ? '.quarantined' : ''}.jsonl`
+
+const TROUBLE = z.object({
+  file: z.string(),
+  line: z.number().nullable(),
+  byte: z.number().nullable(),
+  what: z.string(),
+})
+
+const OPEN_CALL = z.object({
+  call: z.string().transform(call => call as CallId),
+  tool: z.string(),
+  since: z.enum(['requested', 'dispatched']),
+})
+
+const HEADER = z.object({
+  type: z.literal('segment'),
+  time: z.string(),
+  number: z.number(),
+  previous: z.string().length(32),
+  version: z.string(),
+  why: z.enum(SEGMENT_REASONS),
+  trouble: z.array(TROUBLE),
+  open: z.array(OPEN_CALL).nullable(),
+  uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
+})
+
+/** A header as it was read. */
+export type HeaderRead = SegmentHeader & { readonly time: string }
+
+/** The header in the first line of a segment; undefined where that line is none. */
+export function headerIn(line: Buffer): HeaderRead | undefined {
+  try {
+    const read = HEADER.safeParse(JSON.parse(line.toString()))
+    return read.success ? read.data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Nearly every header is shorter; one that carries many open calls is read in more than one go. */
+const FIRST_READ = 4 * 1024
+const MOST_READ = 4 * 1024 * 1024
+
+/** The header of an open file; undefined where its first line is none. Nothing else of the file is read. */
+export function readHeader(fd: number, files: JournalFiles): HeaderRead | undefined {
+  for (let size = FIRST_READ; size <= MOST_READ; size *= 4) {
+    const bytes = Buffer.allocUnsafe(size)
+    const count = files.read(fd, bytes, 0)
+    const end = bytes.subarray(0, count).indexOf(0x0a)
+    if (end !== -1) return headerIn(bytes.subarray(0, end))
+    if (count < size) return undefined
+  }
+  return undefined
+}
+
+/** The header of a segment; undefined where its first line is none, or where it cannot be read. */
+export function headerOf(segment: Segment, files: JournalFiles): HeaderRead | undefined {
+  let fd: number | undefined
+  try {
+    fd = files.openToRead(segment.path)
+    return readHeader(fd, files)
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) files.close(fd)
+  }
+}
