@@ -1,5 +1,6 @@
 import { renameSync, rmSync, statSync } from 'node:fs'
 import pino from 'pino'
+import { redactedValue } from './core/redact.ts'
 
 /**
  * What the daemon tells of itself, as JSON lines in a file. Code, output, arguments, environments and secrets are
@@ -26,7 +27,13 @@ export function openLog({ path, level }: { path: string; level: LogLevel }): Log
   // A full disk must not end the daemon: it loses log lines, and the journal has its own rule.
   destination.on('error', () => {})
   return pino(
-    { level, base: { pid: process.pid }, serializers: { error: pino.stdSerializers.err }, redact: REDACTED },
+    {
+      level,
+      base: { pid: process.pid },
+      serializers: { error: pino.stdSerializers.err },
+      redact: REDACTED,
+      hooks: { streamWrite: withoutSecrets },
+    },
     destination,
   )
 }
@@ -44,6 +51,9 @@ const REDACTED = [
   '*.args',
   '*.source',
 ]
+
+/** Messages of errors quote what they were about. */
+const withoutSecrets = (line: string) => `${JSON.stringify(redactedValue(JSON.parse(line)))}\n`
 
 function setAside(path: string) {
   try {

@@ -11,7 +11,7 @@ import { SECRET_NAMES, secretNamed } from './secrets/names.ts'
 export function redacted(entry: JournalEntry): JournalEntry {
   let clean: JournalEntry = entry
   for (const [name, value] of Object.entries(entry)) {
-    const kept = name === 'args' || name === 'plan' ? redactedValue(value) : redactedTextOf(value)
+    const kept = NESTED.has(name) ? redactedValue(value) : redactedTextOf(value)
     if (kept !== value) clean = { ...clean, [name]: kept } as JournalEntry
   }
   return clean
@@ -33,13 +33,25 @@ export function keepSecret(value: string, kind = 'secret'): () => void {
   return value.length < SHORTEST ? () => {} : keptSecrets.add(value, kind)
 }
 
-/** The values of an environment whose names say that they are secret. */
+/** Any value that JSON can hold, with a mark in place of every secret in it. The same one where there is none. */
+export function redactedValue(value: unknown): unknown {
+  return cleaned(value, 0)
+}
+
+/**
+ * The values of an environment whose names say that they are secret. A word or a path that stands there is found in
+ * too much that is none.
+ */
 export function secretsOf(environment: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && value.length >= SHORTEST && secretNamed(name) !== undefined ? [value] : [],
+    value !== undefined && isDistinct(value) && secretNamed(name) !== undefined ? [value] : [],
   )
 }
 
+const isDistinct = (value: string) =>
+  value.length >= 8 && !/^(?:[A-Za-z]{8,15}|\d{8,9}|~?(?:\/[\w. -]+){2,})$/.test(value)
+
+const NESTED: ReadonlySet<string> = new Set(['args', 'plan'])
 const SHORTEST = 6
 /** A line keeps less of a value that is nested. */
 const DEPTH = 12
@@ -48,13 +60,13 @@ const markFor = (kind: string, length: number) => `[redacted: ${kind}, ${length}
 
 const redactedTextOf = (value: unknown) => (typeof value === 'string' ? redactedText(value) : value)
 
-function redactedValue(value: unknown, depth = 0): unknown {
+function cleaned(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return redactedText(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth === DEPTH) return '…'
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
   if (Array.isArray(value)) {
-    const items = value.map(item => redactedValue(item, depth + 1))
+    const items = value.map(item => cleaned(item, depth + 1))
     return items.some((item, index) => item !== value[index]) ? items : value
   }
   return redactedObject(value, depth)
@@ -64,8 +76,7 @@ function redactedObject(value: object, depth: number): object {
   let changed = false
   const entries = Object.entries(value).map(([name, item]): [string, unknown] => {
     const kind = secretNamed(name)
-    const clean =
-      kind === undefined ? redactedValue(item, depth + 1) : hidden(item, { kind, depth: depth + 1 })
+    const clean = kind === undefined ? cleaned(item, depth + 1) : hidden(item, { kind, depth: depth + 1 })
     const key = redactedText(name)
     if (clean !== item || key !== name) changed = true
     return [key, clean]
@@ -126,9 +137,10 @@ class KeptSecrets {
 
   add(value: string, kind: string): () => void {
     const kept = this.#kinds.get(value)
-    if (kept === undefined) this.#kinds.set(value, { kind, count: 1 })
-    else kept.count++
-    this.#pattern = undefined
+    if (kept === undefined) {
+      this.#kinds.set(value, { kind, count: 1 })
+      this.#pattern = undefined
+    } else kept.count++
     let forgotten = false
     return () => {
       if (forgotten) return

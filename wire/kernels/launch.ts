@@ -32,6 +32,8 @@ export interface LaunchRequest {
   background?(stream: Stream, text: string): void
   /** News of `script`. */
   scripted?(news: ScriptNews): void
+  /** Told the secret of the link, so that it is kept out of what is written; what it gives back forgets it. */
+  secret?(value: string): () => void
   readonly pulse?: PulseTimes
   readonly limits?: Partial<LaunchLimits>
 }
@@ -79,6 +81,7 @@ export async function launchKernel(request: LaunchRequest): Promise<Launched> {
   const command = [python, join(own, '__main__.py')] as const
   const door = await Door.open(request)
   const secret = randomBytes(32).toString('hex')
+  const forget = request.secret?.(secret)
   let child: OwnedProcess | undefined
   try {
     child = await OwnedProcess.start({
@@ -94,11 +97,14 @@ export async function launchKernel(request: LaunchRequest): Promise<Launched> {
         args: request.args ?? [],
       }),
     })
-    return await admit({ request, limits, door, child, secret, command })
+    const launched = await admit({ request, limits, door, child, secret, command })
+    void child.ended.then(forget)
+    return launched
   } catch (error) {
     child?.kill()
     await child?.ended
     await door.close()
+    forget?.()
     throw error
   }
 }

@@ -7,15 +7,21 @@ import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoin
 export interface ProgramsOptions {
   readonly runtimeDir: string
   readonly limits?: Partial<AttachLimits>
+  /** Told the secret of each program that is reached, so that it is kept out of what is written. */
+  secret?(value: string): void
 }
 
 /** A program takes its announcement back when it ends as well: how long it then has to be gone, in ms. */
 const ENDING_MS = 2_000
 
-export function openPrograms({ runtimeDir, limits }: ProgramsOptions): Programs {
+export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): Programs {
   const requestOf = (joining: Joining): AttachRequest => ({
     name: joining.name,
-    reach: () => reachOf(joining, runtimeDir),
+    reach: () => {
+      const reach = reachOf(joining, runtimeDir)
+      secret?.(reach.secret)
+      return reach
+    },
     gone: watchFor(joining, runtimeDir),
     background: (_stream, text) => joining.background(text),
     away: why => joining.away(why),

@@ -129,7 +129,7 @@ function tellsNothing(value: string, kind: string): boolean {
   return (kind === 'token' || kind === 'cookie') && (value.length < 8 || /\s/.test(value.slice(0, 16)))
 }
 
-const FLAG_VALUE = /[ \t]{1,4}[^\s"'`\\;|&<>()$-][^\s"'`\\;|&<>()]{0,1023}/y
+const FLAG_VALUE = /[ \t]{1,4}[^\s"'`\\;|&<>()[$-][^\s"'`\\;|&<>()]{0,1023}/y
 
 /** `--password …`; a word of letters is prose. */
 function ofFlag({ text, from, end, kind }: Name): Found | undefined {
