@@ -21,6 +21,7 @@ import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
+import { openSeating } from './front/seat/seating.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { guard } from './guard.ts'
 import { attached, living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
@@ -85,6 +86,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
+  const seating = openSeating({ runtimeDir: paths.runtimeDir, approvals, journal, kernels })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({
@@ -93,6 +95,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     methods: openMethods({
       calls,
       kernels,
+      seats: seating.seats,
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted),
       status: () => ({
@@ -108,7 +111,10 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       }),
       shutdown: when => endIf(when),
     }),
-    serveMcp: connection => serveMcp({ ...connection, calls, registry, version: VERSION, log }),
+    serveMcp: connection =>
+      seating.whileBridged(connection.session.options, () =>
+        serveMcp({ ...connection, calls, registry, version: VERSION, log }),
+      ),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
   })
@@ -176,10 +182,10 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
   })
 }
 
-/** Sockets of a daemon that died, and of its kernels. Only whoever holds the lock may. */
+/** Sockets of a daemon that died, and of its kernels, and files of its clients' proofs. Only whoever holds the lock may. */
 function removeRemains({ runtimeDir }: Paths) {
   for (const name of readdirSync(runtimeDir))
-    if (name.endsWith('.sock')) rmSync(join(runtimeDir, name), { force: true })
+    if (name.endsWith('.sock') || name.endsWith('.proof')) rmSync(join(runtimeDir, name), { force: true })
 }
 
 interface KernelsParts {

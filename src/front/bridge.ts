@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { openSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { helloEnvironment } from '../environment.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
@@ -73,7 +75,7 @@ async function attached(wanted: Wanted): Promise<Attached> {
   checkRuntimeDir(paths.runtimeDir)
   for (let attempt = 1; ; attempt++) {
     const socket = (await connected(paths.socket)) ?? (await started(paths))
-    const { version, early } = await introduced(socket, wanted)
+    const { version, early } = await introduced(socket, { ...wanted, runtimeDir: paths.runtimeDir })
     if (version === VERSION) return { socket, early }
     socket.destroy()
     if (attempt > 1)
@@ -106,7 +108,7 @@ async function started(paths: Paths): Promise<Socket> {
 /** Says hello and reads the welcome. */
 async function introduced(
   socket: Socket,
-  { folder, profile, structured }: Wanted,
+  { folder, profile, structured, runtimeDir }: Wanted & { runtimeDir: string },
 ): Promise<{ version: string; early: Buffer }> {
   const hello = {
     role: 'mcp',
@@ -116,7 +118,7 @@ async function introduced(
     root: findRoot(folder),
     env: helloEnvironment(process.env),
     encodings: ['json'],
-    options: { profile, structured },
+    options: { profile, structured, ...shownProcess(runtimeDir) },
   }
   const body = Buffer.from(JSON.stringify({ hello }))
   const length = Buffer.alloc(4)
@@ -130,6 +132,20 @@ async function introduced(
   throw new Failure(
     String(reason ?? 'the daemon is of a version that this one does not know. Run: imago shutdown'),
   )
+}
+
+/**
+ * Which process this is, shown by a file that it holds open for as long as it lives, so that nothing that its host
+ * starts gets a seat. Whoever leaves it out gains nothing by that: `src/front/seat/hosts.ts`.
+ */
+function shownProcess(runtimeDir: string): { process?: { pid: number; file: string } } {
+  const file = `mcp.${randomBytes(16).toString('hex')}.proof`
+  try {
+    openSync(join(runtimeDir, file), 'wx+', 0o600)
+    return { process: { pid: process.pid, file } }
+  } catch {
+    return {}
+  }
 }
 
 /** A welcome is far smaller; what announces more is not our daemon. */

@@ -18,12 +18,14 @@ import {
   type ShutdownWhen,
   type WatchEvent,
 } from './protocol.ts'
+import type { Seats } from './seat/seats.ts'
 import type { Serve, ServeContext } from './server.ts'
 
 /** What the methods of the client protocol work on. */
 export interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
+  readonly seats: Seats
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
@@ -59,6 +61,7 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     attach: ({ target, name, key, key_file }, { session }) =>
       onKernels(() => kernels.attach({ target, name, key, keyFile: key_file, root: session.root })),
     detach: ({ name }) => onKernels(() => kernels.detach(name)),
+    ...parts.seats,
     status: () => parts.status(),
     shutdown: ({ when }) => parts.shutdown(when),
   }
@@ -68,6 +71,7 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
 const key = z.string().min(1).max(128)
 /** Which names a kernel can have is for the kernels to say. */
 const name = z.string().max(1_024)
+const reason = z.string().max(10_000)
 const nothing = z.strictObject({})
 
 const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
@@ -104,6 +108,20 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
     key_file: z.string().startsWith('/').max(4_096).exactOptional(),
   }),
   detach: z.strictObject({ name }),
+  sit: z.strictObject({ alone: z.boolean().exactOptional() }),
+  admit: z.strictObject({ wanted: key, admit: z.boolean() }),
+  answer: z.strictObject({
+    plan: key,
+    hash: key,
+    decision: z.enum(['approve', 'deny', 'edit']),
+    reason: reason.optional(),
+    args: z.record(z.string(), z.unknown()).optional(),
+  }),
+  plan: z.strictObject({ plan: key }),
+  approvals: nothing,
+  approve: z.strictObject({ plan: key, code: key }),
+  deny: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
+  acknowledge: nothing,
   status: nothing,
   watch: z.strictObject({ name }),
   shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),

@@ -3,6 +3,7 @@
 import type { Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
+import type { SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { Trial } from '../core/trial.ts'
@@ -63,6 +64,34 @@ export interface Methods {
   }
   /** Lets go of such a kernel, whose program runs on. Its last row. */
   detach: { params: { readonly name: string }; result: KernelRow }
+  /**
+   * Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. Its events are
+   * `SeatEvent`s, `seated` the first that matters. The daemon asks `prove` of the client first. With `alone` it fails
+   * where somebody sits already.
+   */
+  sit: { params: { readonly alone?: boolean }; result: Empty }
+  /** From a seat: lets another one sit, or not. `taken` is false where that was settled already. */
+  admit: {
+    params: { readonly wanted: string; readonly admit: boolean }
+    result: { readonly taken: boolean }
+  }
+  /** From a seat. */
+  answer: { params: SeatAnswer; result: Taken }
+  /** From a seat: the whole preview; null where the plan waits no more. */
+  plan: { params: { readonly plan: string }; result: { readonly body: string | null } }
+  /** What waits for an answer, and who could give one. */
+  approvals: {
+    params: Empty
+    result: { readonly seats: readonly SeatRow[]; readonly approvals: readonly WaitingRow[] }
+  }
+  /** From anybody who knows the code that is shown on the seats. */
+  approve: { params: { readonly plan: string; readonly code: string }; result: Taken }
+  deny: {
+    params: { readonly plan: string; readonly code: string; readonly reason?: string }
+    result: Taken
+  }
+  /** From a seat: a person has taken note of what is wrong with the journal, so dangerous calls may go on. */
+  acknowledge: { params: Empty; result: Empty }
   status: { params: Empty; result: DaemonStatus }
   shutdown: { params: { readonly when: ShutdownWhen }; result: ShutdownResult }
 }
@@ -103,6 +132,53 @@ export interface WatchEvent {
   readonly text: string
 }
 
+export type SeatEvent =
+  /** Others sit, and have been asked. */
+  | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
+  /** `trouble`: why dangerous calls are refused until somebody acknowledges it. */
+  | {
+      readonly type: 'seated'
+      readonly seat: string
+      readonly who: string
+      readonly others: readonly SeatRow[]
+      readonly trouble: string | null
+    }
+  /** A plan waits for an answer. `plan` has its body. */
+  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body'> }
+  | SeatWanted
+  /** A plan, or a question for a seat, needs no answer any more. */
+  | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  /** Somebody took a seat, left one, was refused one, or tried what only a seat may do. */
+  | { readonly type: 'notice'; readonly text: string }
+
+/** Somebody else wants a seat, and one of those who sit has to `admit` it. */
+export interface SeatWanted {
+  readonly type: 'seat_wanted'
+  readonly id: string
+  readonly who: string
+  readonly terminal: string
+  readonly pid: number
+  /** What it was started with, as it says itself. */
+  readonly command: string
+}
+
+export interface SeatRow {
+  readonly seat: string
+  readonly who: string
+}
+
+/** A plan as anybody may know of it. */
+export type WaitingRow = Omit<WaitingPlan, 'body'>
+
+/**
+ * What the daemon asks of a client that wants a seat, under the name `prove`: that this very process opens the file
+ * for reading and writing, reads up to the position, keeps it open, and answers with `{pid}`.
+ */
+export interface TerminalChallenge {
+  readonly file: string
+  readonly position: number
+}
+
 /** What the daemon may ask of the client that made a call, under the name `ask`. */
 export interface Ask {
   readonly call: string
@@ -127,4 +203,7 @@ export const CLIENT_FAILURES = {
   too_many_clients: 'The daemon has as many clients as it accepts.',
   ending: 'The daemon is ending; connect again, and the next one answers.',
   refused: 'Nobody here answers that question.',
+  seat_refused: 'The client gets no seat, or has lost it; the message says why.',
+  seat_taken: 'Somebody sits already, and only a seat of its own was asked for.',
+  no_seat: 'Only a seat may do that, and this connection has none.',
 } as const

@@ -11,7 +11,7 @@ import os
 import sys
 import types
 
-from imago import native
+from imago import descent, native
 from imago.connecting import Connecting
 from imago.handshake import Refused
 from imago.kernel import Kernel
@@ -34,6 +34,7 @@ _STARTS_A_CHILD = frozenset(
 def main():
     invitation = _read_invitation()
     lifeline = _move_stdin()
+    descent.mark()
     faulthandler.enable(file=sys.__stderr__)
     owned = Owned(invitation, _fresh_main())
     native.start(lambda: owned.watch(lifeline), 'imago-lifeline')
