@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { acceptClient } from '../../wire/link/handshake.ts'
 import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { listen } from '../../wire/link/transport.ts'
+import { keepSecret, secretsOf } from '../core/redact.ts'
 import { messageOf } from '../failure.ts'
 import type { Log } from '../log.ts'
 import type { CLIENT_FAILURES } from './protocol.ts'
@@ -115,14 +116,19 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     const current = session.current
     if (current === undefined) throw new Error('a client was accepted without being judged')
     log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
+    const forget = secretsOf(current.env).map(value => keepSecret(value, 'environment variable'))
     let reason: string | undefined
-    if (accepted.type === 'mcp') {
-      await options.serveMcp({ session: current, transport: accepted.transport })
-    } else {
-      link = accepted.link
-      links.set(link, current)
-      reason = (await link.closed)?.message
-      links.delete(link)
+    try {
+      if (accepted.type === 'mcp') {
+        await options.serveMcp({ session: current, transport: accepted.transport })
+      } else {
+        link = accepted.link
+        links.set(link, current)
+        reason = (await link.closed)?.message
+        links.delete(link)
+      }
+    } finally {
+      for (const forgetOne of forget) forgetOne()
     }
     transport.destroy()
     log.info({ client: current.id, reason }, 'A client left.')
