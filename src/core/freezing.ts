@@ -1,0 +1,112 @@
+import { createHash, randomInt } from 'node:crypto'
+import { z } from 'zod'
+import type { Level, Tool } from '../../tools/define.ts'
+import type { Evidence, FileChange, Proposal } from '../../tools/proposal.ts'
+import type { CallId } from '../../wire/kernel.ts'
+import type { JournalPlan } from './journal.ts'
+import type { Plan } from './plan.ts'
+
+/** What a plan is made of. */
+export interface Freezing {
+  readonly call: CallId
+  readonly tool: string
+  readonly level: Level
+  readonly toolHash: string
+  readonly args: unknown
+  readonly kernel: string | null
+  readonly epoch: string | null
+  readonly root: string
+  readonly who: string
+  readonly caller: string
+  readonly proposal: Proposal
+}
+
+/**
+ * The proposal, as a plan that nothing can change any more: arguments are copied, and so is the list of all it was
+ * computed from. The bytes of file changes cannot be frozen; `isIntact` says whether they are still what was hashed.
+ */
+export function freeze({ proposal, args, ...asked }: Freezing): Plan {
+  const parts = {
+    ...asked,
+    args: copied(args),
+    preview: Object.freeze({ title: proposal.preview.title, body: proposal.preview.body }),
+    evidence: Object.freeze(proposal.evidence.map(pinned)),
+    changes: Object.freeze(proposal.changes.map(change => Object.freeze(change))),
+  }
+  return Object.freeze({ id: newId(), ...parts, hash: hashOf(parts) })
+}
+
+/** Whether a plan is to the last byte what it was when it was frozen. */
+export function isIntact(plan: Plan): boolean {
+  return hashOf(plan) === plan.hash
+}
+
+/** The tool as far as it decides what happens: text, schema, level, needs, paths and code. */
+export function toolHash(tool: Tool): string {
+  const { name, description, level, needs, categories, paths, code } = tool
+  const schema = z.toJSONSchema(tool.parameters, { io: 'input' })
+  return sha256(canonical({ name, description, schema, level, needs, categories, paths, code }))
+}
+
+/** What the journal keeps of a plan. */
+export function journalPlan({ id, hash, preview, changes }: Plan): JournalPlan {
+  return {
+    id,
+    hash,
+    title: preview.title,
+    preview_sha256: sha256(preview.body),
+    preview_bytes: Buffer.byteLength(preview.body),
+    paths: changes.map(({ path }) => path),
+  }
+}
+
+/** A copy of plain data that nobody can change, whoever holds the original. */
+export function copied<Value>(value: Value): Value {
+  return deeplyFrozen(structuredClone(value))
+}
+
+function deeplyFrozen<Value>(value: Value): Value {
+  // The bytes in a buffer cannot be frozen, and trying throws.
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  for (const part of Object.values(value)) deeplyFrozen(part)
+  return Object.freeze(value)
+}
+
+/** What was seen cannot be given another meaning afterwards. */
+function pinned(evidence: Evidence): Evidence {
+  const { what, hash } = evidence
+  return Object.freeze({ what, hash, moved: evidence.moved.bind(evidence) })
+}
+
+function hashOf(parts: Omit<Plan, 'id' | 'hash'>): string {
+  const { tool, level, toolHash, args, kernel, epoch, root, who, caller, preview } = parts
+  const evidence = parts.evidence.map(({ what, hash }) => ({ what, hash }))
+  const changes = parts.changes.map(bytesHashed)
+  const said = { tool, level, toolHash, args, kernel, epoch, root, who, caller, preview, evidence, changes }
+  return sha256(canonical(said))
+}
+
+function bytesHashed({ path, before, after, identity }: FileChange) {
+  const hashed = (bytes: Uint8Array | null) => (bytes === null ? null : sha256(bytes))
+  return { path, before: hashed(before), after: hashed(after), identity }
+}
+
+/** JSON with the keys of every object in order, so that the same data has the same text. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'bigint') return `${part}n`
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    if (ArrayBuffer.isView(part)) return Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString('hex')
+    return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+  })
+}
+
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
+
+const ID_LETTERS = 8
+
+/** Guessing one is of no use; two being the same is as good as impossible. */
+function newId(): string {
+  const letters = Array.from({ length: ID_LETTERS }, () => String.fromCharCode(97 + randomInt(26)))
+  return `plan-${letters.join('')}`
+}
