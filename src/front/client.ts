@@ -9,7 +9,7 @@ import { helloEnvironment } from '../environment.ts'
 import { Failure, messageOf } from '../failure.ts'
 import { startOf } from '../instance.ts'
 import { findPaths, type Paths, VERSION } from '../paths.ts'
-import type { Ask, CallEvent, Method, Methods, WatchEvent } from './protocol.ts'
+import type { Ask, CallEvent, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 
 export interface Connecting {
@@ -40,6 +40,16 @@ export interface Watching {
   heard(text: string): void
 }
 
+export interface Sitting {
+  /** Fails where somebody sits already. */
+  readonly alone: boolean
+  /** Aborting it leaves the seat. */
+  readonly signal: AbortSignal
+  heard(event: SeatEvent): void
+  /** Shows that a terminal is there; what it throws is told to the daemon. */
+  prove(challenge: TerminalChallenge): { readonly pid: number }
+}
+
 /** A connection to the daemon, with its methods. Faults are `WireError`s; what a tool answers is an envelope. */
 export interface DaemonClient extends AsyncDisposable {
   readonly daemon: { readonly version: string; readonly pid: number; readonly instance: string }
@@ -50,6 +60,8 @@ export interface DaemonClient extends AsyncDisposable {
   ): Promise<Methods[M]['result']>
   /** Tells what a kernel prints while no call runs in it, until `signal` aborts. Never rejects. */
   watch(watching: Watching): Promise<void>
+  /** Has a seat until `signal` aborts or the connection ends; rejects where it is refused or lost. One at a time. */
+  sit(sitting: Sitting): Promise<void>
   readonly closed: Promise<WireError | undefined>
   /** Settles once the daemon has hung up and its process is gone: its place is free. */
   readonly ended: Promise<void>
@@ -108,7 +120,7 @@ function isRemote(error: unknown, code: string): error is WireError {
 }
 
 async function openConnection({ name, start, root, env = process.env, paths = findPaths() }: Connecting) {
-  const asked = new Map<string, NonNullable<ToolCall['ask']>>()
+  const asked: Asked = { calls: new Map(), prove: undefined }
   const transport = await reachDaemon({ paths, start })
   const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
   try {
@@ -129,9 +141,15 @@ async function openConnection({ name, start, root, env = process.env, paths = fi
   }
 }
 
+/** Who answers what the daemon asks of this client. */
+interface Asked {
+  readonly calls: Map<string, NonNullable<ToolCall['ask']>>
+  prove: Sitting['prove'] | undefined
+}
+
 interface Opened {
   readonly link: Link
-  readonly asked: Map<string, NonNullable<ToolCall['ask']>>
+  readonly asked: Asked
   readonly daemon: DaemonClient['daemon']
 }
 
@@ -140,7 +158,7 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
   return {
     daemon,
     async call({ tool, args, call = randomUUID(), signal, on, ask }) {
-      if (ask !== undefined) asked.set(call, ask)
+      if (ask !== undefined) asked.calls.set(call, ask)
       try {
         const params: Methods['call']['params'] = { tool, args, call, follow: on !== undefined }
         const options = {
@@ -149,7 +167,7 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
         }
         return (await link.call('call', params, options)) as Envelope
       } finally {
-        asked.delete(call)
+        asked.calls.delete(call)
       }
     },
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
@@ -157,6 +175,14 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
     async watch({ name, signal, heard }) {
       const on = (event: unknown) => heard((event as WatchEvent).text)
       await link.call('watch', { name }, { signal, on }).catch(() => {})
+    },
+    async sit({ alone, signal, heard, prove }) {
+      asked.prove = prove
+      try {
+        await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })
+      } finally {
+        asked.prove = undefined
+      }
     },
     closed: link.closed,
     get ended() {
@@ -173,13 +199,22 @@ async function processGone(pid: number): Promise<void> {
     if (startOf(pid) === undefined) return
 }
 
-async function answer(asked: Opened['asked'], method: string, params: unknown): Promise<{ answer: string }> {
+async function answer(asked: Asked, method: string, params: unknown): Promise<unknown> {
+  if (method === 'prove' && asked.prove !== undefined) return proved(asked.prove, params as TerminalChallenge)
   if (method !== 'ask') throw new Refusal('unknown_method', `A client has no method ${method}.`)
   const { call, question } = params as Ask
-  const ask = asked.get(call)
+  const ask = asked.calls.get(call)
   if (ask === undefined) throw new Refusal('refused', 'Nobody answers questions of this call.')
   try {
     return { answer: await ask(question) }
+  } catch (error) {
+    throw new Refusal('refused', messageOf(error))
+  }
+}
+
+function proved(prove: Sitting['prove'], challenge: TerminalChallenge): unknown {
+  try {
+    return prove(challenge)
   } catch (error) {
     throw new Refusal('refused', messageOf(error))
   }

@@ -129,6 +129,8 @@ const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([
   ['no_such_kernel', 'no_such_kernel'],
   ['kernel_unavailable', 'kernel_unavailable'],
   ['in_use', 'busy'],
+  ['seat_refused', 'denied'],
+  ['no_seat', 'denied'],
 ])
 
 /** What the daemon said, with the `FailureData` it sent beside it. */

@@ -1,0 +1,131 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { basename } from 'node:path'
+import { WireError } from '../../../wire/errors.ts'
+import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
+import { messageOf } from '../../failure.ts'
+import type { DaemonClient } from '../client.ts'
+import type { SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
+
+/** What somebody who sits is told, in order. */
+export type SeatTold =
+  | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
+  | { readonly type: 'plan'; readonly plan: ShownPlan }
+  /** A plan, or a question of `admit`, needs no answer any more; `id` names it. */
+  | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  | { readonly type: 'notice'; readonly text: string }
+
+export interface SeatOptions {
+  /** Only where nobody sits; else it rejects with `seat_taken`. */
+  readonly alone?: boolean
+  tell(told: SeatTold): void
+  /** Whether another one may sit too. Absent: never. `settled` tells when the question stands no more. */
+  admit?(wanted: SeatWanted): Promise<boolean>
+  /** Aborting gives up waiting to be admitted, and leaves a seat that was granted. */
+  readonly signal?: AbortSignal
+}
+
+/** The right to answer, for as long as this connection lasts. */
+export interface OpenSeat extends AsyncDisposable {
+  /** `seat-1` */
+  readonly id: string
+  readonly who: string
+  readonly others: readonly SeatRow[]
+  /** Why dangerous calls are refused until somebody has acknowledged it; null while the journal is in order. */
+  readonly trouble: string | null
+  answer(answer: SeatAnswer): Promise<Taken>
+  acknowledge(): Promise<void>
+  leave(): Promise<void>
+  /** Settles when the seat is over: undefined if it was left, else why. */
+  readonly ended: Promise<string | undefined>
+}
+
+/**
+ * Takes a seat for this process, which has to run in the foreground of a terminal, and where others sit already,
+ * waits until one of them admits it. Rejects with a `WireError` that says why it gets none, and has the code
+ * `seat_refused` or `seat_taken`.
+ */
+export function openSeat(client: DaemonClient, options: SeatOptions): Promise<OpenSeat> {
+  const leaving = new AbortController()
+  options.signal?.addEventListener('abort', () => leaving.abort())
+  const shown = new ShownTerminal()
+  return new Promise((resolve, reject) => {
+    const over = client
+      .sit({
+        alone: options.alone ?? false,
+        signal: leaving.signal,
+        prove: challenge => shown.open(challenge),
+        heard(event) {
+          if (event.type !== 'seated') return hear(event)
+          shown.close()
+          resolve(seatOf(event))
+        },
+      })
+      .finally(() => shown.close())
+    const ended = over.then(
+      () => undefined,
+      (error: unknown) => messageOf(error),
+    )
+    over.then(() => reject(new WireError('LINK_CLOSED', 'The seat was left before it was granted.')), reject)
+    const inOrder = queue()
+
+    function hear(event: Exclude<SeatEvent, { type: 'seated' }>) {
+      if (event.type === 'seat_wanted') return void answerWanted(event)
+      inOrder(async () => {
+        if (event.type !== 'plan') return options.tell(event)
+        const { body } = await client.request('plan', { plan: event.plan.id })
+        if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body } })
+      })
+    }
+
+    async function answerWanted(wanted: SeatWanted) {
+      const admit = (await options.admit?.(wanted).catch(() => false)) ?? false
+      await client.request('admit', { wanted: wanted.id, admit }).catch(() => {})
+    }
+
+    function seatOf({ seat, who, others, trouble }: Extract<SeatEvent, { type: 'seated' }>): OpenSeat {
+      const leave = async () => {
+        leaving.abort()
+        await ended
+      }
+      return {
+        id: seat,
+        who,
+        others,
+        trouble,
+        answer: answer => client.request('answer', answer),
+        acknowledge: async () => void (await client.request('acknowledge', {})),
+        leave,
+        ended,
+        [Symbol.asyncDispose]: leave,
+      }
+    }
+  })
+}
+
+/** One after the other. What fails is passed over: its seat is over too. */
+function queue(): (work: () => void | Promise<void>) => void {
+  let last = Promise.resolve()
+  return work => {
+    last = last.then(work).catch(() => {})
+  }
+}
+
+/** The file by which the daemon sees that it is this very process that asks. */
+class ShownTerminal {
+  #file: number | undefined
+
+  open({ file, position }: TerminalChallenge): { pid: number } {
+    if (!process.stdin.isTTY || !process.stdout.isTTY)
+      throw new Error('It has no terminal that it reads from and writes to.')
+    if (!/^seat\.[0-9a-f]+\.proof$/.test(basename(file))) throw new Error(`${file} is no file of a proof.`)
+    this.close()
+    this.#file = openSync(file, 'r+')
+    readSync(this.#file, Buffer.alloc(position))
+    return { pid: process.pid }
+  }
+
+  close() {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+}
