@@ -165,16 +165,28 @@ export interface Job {
   readonly name: string
   readonly call: CallId
   readonly tool: string
-  readonly kernelName: string
-  readonly kernel: Kernel
-  /** Milliseconds since it was dispatched, or that it took. */
+  /** Null, as the kernel is, for a tool that works without one. */
+  readonly kernelName: string | null
+  readonly kernel: Kernel | null
+  /** Milliseconds since it was dispatched or put before a person, or that it took. */
   readonly elapsedMs: number
   /** Absent while it runs. */
   readonly outcome: Outcome | undefined
   readonly paused: { readonly condition: string; readonly restarts: readonly string[] } | undefined
+  /** Set while a person is asked, before anything of it has run. */
+  readonly asking: Asking | undefined
   readonly output: OutputLog
   /** Resolves when it ends, when the time is over, or when `signal` aborts; never rejects. */
   wait(options: { readonly ms: number; readonly signal: Signal }): Promise<void>
+}
+
+/** A plan that waits for a person. */
+export interface Asking {
+  readonly plan: string
+  /** For how long by now, in milliseconds. */
+  readonly waitedMs: number
+  /** Gives up: the job ends as `withdrawn`, unless it was let through in the same moment. */
+  withdraw(): void
 }
 
 /** Long texts that the daemon keeps, by handle. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { InterruptReport } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
-import { defineTool, type Job, type Jobs, type Tool } from './define.ts'
+import { type Asking, defineTool, type Job, type Jobs, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
 import { inspect } from './inspect.ts'
 import { loadFile, reload } from './load.ts'
@@ -24,9 +24,9 @@ interface Interrupted extends Printed {
 export const job = defineTool({
   name: 'job',
   description:
-    'Follow a call that takes long: an answer with `status: running` names its job. `status` tells how far it is ' +
-    'and what it has printed, `wait` waits for its end, `interrupt` asks the image to stop it and reports what was ' +
-    'seen. Once it has ended, `status` and `wait` give the result of the call itself. ' +
+    'Follow a call that takes long: an answer with `status: running` names its job, and so does `status: waiting`, ' +
+    'where a person is asked first. `status` tells how far it is and what it has printed, `wait` waits for its end, ' +
+    '`interrupt` asks the image to stop it and reports what was seen, or withdraws what waits for a person. Once it has ended, `status` and `wait` give the result of the call itself. ' +
     'Waiting costs nothing and stops nothing: prefer `wait` over asking again and again.',
   parameters: {
     job: z.string().min(1).max(100).describe('The name of the job, from the answer that said it runs.'),
@@ -83,9 +83,16 @@ function soFar(found: Job): Outcome {
 }
 
 async function interrupt(found: Job, signal: Signal): Promise<Outcome<Interrupted>> {
-  const { name, call, kernel, kernelName, outcome } = found
+  const { name, call, kernel, kernelName, outcome, asking } = found
   if (outcome !== undefined)
     return ok(reported(found, { outcome: 'not_running', message: 'It had ended by itself.' }))
+  if (asking !== undefined) return withdraw(found, asking, signal)
+  if (kernel === null)
+    return failed('not_available', {
+      message: `${found.tool} is past the point where it can be stopped; job ${name} ends by itself.`,
+      details: { job: name },
+      next: `job ${JSON.stringify({ job: name, action: 'wait' })} gives its result.`,
+    })
   if (!kernel.identity.abilities.has('interrupt'))
     return failed('not_available', {
       message: `The kernel ${kernelName} cannot interrupt what runs in it; job ${name} goes on.`,
@@ -95,6 +102,23 @@ async function interrupt(found: Job, signal: Signal): Promise<Outcome<Interrupte
   const report = await kernel.interrupt(call)
   if (report.outcome !== 'still_running') await found.wait({ ms: LAST_WORDS_MS, signal })
   return ok(reported(found, report))
+}
+
+/** It can have been let through in the same moment, and then it is not claimed that it was not. */
+async function withdraw(
+  found: Job,
+  { plan, withdraw }: Asking,
+  signal: Signal,
+): Promise<Outcome<Interrupted>> {
+  withdraw()
+  await found.wait({ ms: LAST_WORDS_MS, signal })
+  const { outcome } = found
+  if (outcome?.type === 'failed' && outcome.error.code === 'withdrawn') {
+    const message = `${plan} was withdrawn before it was carried out. Nothing ran.`
+    return ok(reported(found, { outcome: 'withdrawn', message }))
+  }
+  const message = `${plan} could not be withdrawn any more.`
+  return ok(reported(found, { outcome: outcome === undefined ? 'still_running' : 'not_running', message }))
 }
 
 function reported(found: Job, { outcome, message, offer }: InterruptReport): Interrupted {
@@ -112,7 +136,7 @@ function reported(found: Job, { outcome, message, offer }: InterruptReport): Int
 
 const NEXT: Record<
   InterruptReport['outcome'],
-  (known: { job: string; kernel: string; offer: InterruptReport['offer'] }) => string | undefined
+  (known: { job: string; kernel: string | null; offer: InterruptReport['offer'] }) => string | undefined
 > = {
   stopped: () => undefined,
   withdrawn: () => undefined,

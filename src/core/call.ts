@@ -13,13 +13,13 @@ import { openJobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import type { Kernels } from './kernels.ts'
 import { openOnce } from './once.ts'
+import type { PathOptions } from './passage.ts'
 import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
 import { forgotten, otherCall, tooManyPending } from './refusals.ts'
 import type { Registry } from './registry.ts'
 import { openTexts, type TextStore } from './texts.ts'
 import { waitFor } from './waiting.ts'
-import type { PathOptions } from './walk.ts'
 
 /** Who makes a call. Nothing in a message can change it: it comes from the connection. */
 export interface Caller {
@@ -95,10 +95,19 @@ export interface CallsOptions {
   readonly lookMs?: number
   /** Calls of one caller that may be under way, jobs included. */
   readonly pending?: number
+  /** Plans of one caller that may wait for a person. */
+  readonly pendingPlans?: number
   readonly clock?: Clock
 }
 
-const DEFAULTS = { patienceMs: 60_000, lookMs: 5_000, pending: 32, clock: SYSTEM_CLOCK, files: NO_FILES }
+const DEFAULTS = {
+  patienceMs: 60_000,
+  lookMs: 5_000,
+  pending: 32,
+  pendingPlans: 8,
+  clock: SYSTEM_CLOCK,
+  files: NO_FILES,
+}
 /** How long a cancelled call is watched for its end before its caller is answered, in milliseconds. */
 const CANCEL_MS = 5_000
 
@@ -109,7 +118,7 @@ export function openCalls(given: CallsOptions): Calls {
   const texts = options.texts ?? openTexts(options)
   const once = openOnce()
   const pending = new Map<string, number>()
-  const path: PathOptions = { ...options, jobs, texts, filesOf: options.files.of }
+  const path: PathOptions = { ...options, jobs, texts, consumed: new Set(), filesOf: options.files.of }
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 
   /** Counts the call with its caller until it ends, however long that takes. */

@@ -12,6 +12,8 @@ export class Flight {
   readonly call: CallId
   readonly caller: Caller
   readonly tool: string
+  /** Its caller gave it its name, and may ask for it again under that. */
+  readonly named: boolean
   readonly began: number
   /** The answer of the call itself, however long it takes. Never rejects. */
   readonly done: Promise<Envelope>
@@ -36,6 +38,7 @@ export class Flight {
     this.call = o.call
     this.caller = o.request.caller
     this.tool = o.request.tool
+    this.named = o.request.call !== undefined
     this.began = o.began
     this.patienceMs = o.patienceMs
     this.done = Promise.resolve(this).then(o.walk)

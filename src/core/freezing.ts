@@ -96,7 +96,8 @@ export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'bigint') return `${part}n`
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
-    if (ArrayBuffer.isView(part)) return Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString('hex')
+    if (ArrayBuffer.isView(part))
+      return Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString('hex')
     return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
   })
 }

@@ -1,4 +1,4 @@
-import type { Job, Jobs, Tool } from '../../tools/define.ts'
+import type { Asking, Job, Jobs, Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { CallId, Kernel } from '../../wire/kernel.ts'
 import type { Clock } from './clock.ts'
@@ -8,22 +8,27 @@ import type { Output } from './output.ts'
 const FINISHED = 256
 
 export interface JobBook extends Jobs {
-  /** Every call on a kernel that is more than a look becomes a job when it is dispatched. */
+  /** Every call on a kernel that is more than a look becomes a job when it is dispatched, others when a person is asked. */
   begin(dispatched: Dispatched): TrackedJob
 }
 
 export interface Dispatched {
   readonly call: CallId
   readonly tool: Tool
-  readonly kernelName: string
-  readonly kernel: Kernel
+  readonly kernelName: string | null
+  readonly kernel: Kernel | null
   readonly output: Output
   /** What every answer about it says besides. */
   readonly notice?: string | undefined
 }
 
+/** What a person is asked about, and how to give it up. */
+export type AskedPlan = Pick<Asking, 'plan' | 'withdraw'>
+
 export interface TrackedJob extends Job {
   readonly notice: string | undefined
+  /** A person is asked from now on, or no longer. */
+  asks(plan: AskedPlan | undefined): void
   /** Its caller was told its name. */
   told(): void
   /** To be called once, with how it ended. */
@@ -75,6 +80,7 @@ function track(o: {
   const { call, tool, kernelName, kernel, output } = o.dispatched
   const began = o.clock.now()
   let ended: { readonly outcome: Outcome; readonly elapsedMs: number } | undefined
+  let asked: (AskedPlan & { readonly since: number }) | undefined
   const waiting = new Set<() => void>()
 
   const job: TrackedJob = {
@@ -93,6 +99,14 @@ function track(o: {
     },
     get paused() {
       return ended === undefined ? output.paused : undefined
+    },
+    get asking() {
+      if (asked === undefined || ended !== undefined) return undefined
+      const { plan, withdraw, since } = asked
+      return { plan, withdraw, waitedMs: o.clock.now() - since }
+    },
+    asks(plan) {
+      asked = plan === undefined ? undefined : { ...plan, since: o.clock.now() }
     },
     told: o.told,
     end(outcome) {

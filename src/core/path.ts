@@ -3,9 +3,10 @@ import { bounded, enveloped } from './answer.ts'
 import type { CallRequest } from './call.ts'
 import { faultOf } from './faults.ts'
 import type { Flight } from './flight.ts'
+import { codeOf, type PathOptions, type Refusal } from './passage.ts'
 import { unknownTool } from './refusals.ts'
 import { validate } from './validate.ts'
-import { codeOf, type PathOptions, type Refusal, Walk } from './walk.ts'
+import { Walk } from './walk.ts'
 
 /**
  * The path of one call: find, validate, level, gate, journal, run, bound, journal, answer. Each step either goes on

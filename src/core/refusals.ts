@@ -98,31 +98,45 @@ export interface Judged {
   readonly kernel: string | null
   readonly verdict: Verdict
   readonly policy: Rules
+  /** The real root of the project, for a tool whose paths a rule can be about. */
+  readonly within?: string
 }
 
-/** What the gate did not allow. To ask somebody is to be refused, as long as nobody can be asked. */
-export function refused(judged: Judged): Outcome<never> {
-  const { tool, level, kernel, verdict } = judged
-  const what = `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`
-  const details = { tool: tool.name, level, kernel, rule: verdict.rule }
-  const next = 'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
-  if (verdict.decision === 'deny')
-    return failed('denied', {
-      message: `${ruleName(verdict)} denies ${what}. Nothing ran.`,
-      details,
-      next,
-    })
-  return failed('approval_unavailable', {
-    message: `${what} needs approval, and nobody can be asked. Nothing ran. ${remedy(judged)}`,
-    details,
-    next,
+/** A rule forbids it. */
+export function denied(judged: Judged): Outcome<never> {
+  return failed('denied', {
+    message: `${ruleName(judged.verdict)} denies ${called(judged)}. Nothing ran.`,
+    details: judgedDetails(judged),
+    next: STOP,
   })
 }
 
+/** To be asked about is to be refused, as long as nobody can be asked. */
+export function unavailable(judged: Judged): Outcome<never> {
+  return failed('approval_unavailable', {
+    message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. ${remedy(judged)}`,
+    details: judgedDetails(judged),
+    next: STOP,
+  })
+}
+
+const STOP = 'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
+
+const called = ({ tool, level, kernel }: Judged) =>
+  `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`
+
+const judgedDetails = ({ tool, level, kernel, verdict }: Judged) => ({
+  tool: tool.name,
+  level,
+  kernel,
+  rule: verdict.rule,
+})
+
 /** What a person could do about it. The exact text, so that nobody has to guess at a rule. */
-function remedy({ tool, level, verdict, policy }: Judged): string {
+function remedy({ tool, level, verdict, policy, within }: Judged): string {
   const { from } = verdict.rule
-  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"`
+  const path = within === undefined ? '' : `\npath = ${JSON.stringify(within)}`
+  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${path}`
   const allow = `a person may allow it by adding these lines to ${policy.userFile}:\n${rule}`
   if (from.type === 'default') return `If that is right, ${allow}`
   const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`

@@ -1,5 +1,6 @@
 import type { Envelope } from '../../tools/outcome.ts'
 import { running } from '../../tools/running.ts'
+import { duration } from '../../tools/wording.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { CallRequest } from './call.ts'
 import type { Clock } from './clock.ts'
@@ -55,7 +56,7 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
 function goesOn(job: TrackedJob): unknown {
   const { notice } = job
   const now = { ...running(job), ...(notice !== undefined && { notice }) }
-  if (job.kernel.health === 'responsive') return now
+  if (job.kernel === null || job.kernel.health === 'responsive' || job.asking !== undefined) return now
   const next = `${job.kernelName} does not answer at the moment: it is frozen, or held by code that lets nothing else run. ${now.next}`
   return { ...now, kernel_health: job.kernel.health, next }
 }
@@ -71,11 +72,17 @@ function onAbort(signal: Signal | undefined, run: () => void): () => void {
 function progress({ flight, request, clock }: Omit<Waiting, 'cancelMs'>): () => void {
   if (request.on === undefined) return () => undefined
   const tick = () => {
-    const where = flight.job === undefined ? '' : ` in ${flight.job.kernelName}`
     const elapsed_ms = Math.round(clock.now() - flight.began)
-    flight.emitTo(request, { type: 'progress', message: `${flight.tool} goes on${where}`, elapsed_ms })
+    flight.emitTo(request, { type: 'progress', message: stateOf(flight), elapsed_ms })
     takeBack = clock.after(PROGRESS_MS, tick)
   }
   let takeBack = clock.after(PROGRESS_MS, tick)
   return () => takeBack()
+}
+
+function stateOf({ tool, job }: Flight): string {
+  if (job?.asking !== undefined)
+    return `${tool} waits for approval of ${job.asking.plan}, ${duration(job.asking.waitedMs)} so far`
+  const kernel = job?.kernelName ?? null
+  return kernel === null ? `${tool} goes on` : `${tool} goes on in ${kernel}`
 }

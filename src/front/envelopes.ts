@@ -8,6 +8,7 @@ export function exitOf(envelope: Envelope): ExitCode {
   switch (envelope.error.code) {
     case 'denied':
     case 'approval_unavailable':
+    case 'approval_timed_out':
       return EXIT.denied
     case 'no_such_kernel':
       return EXIT.noSuchKernel
@@ -33,7 +34,7 @@ export function printError(printer: Printer, { message, next }: ToolError): void
 export function goesOn(result: unknown): boolean {
   if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
     return false
-  return result.status === 'running' || result.status === 'paused'
+  return result.status === 'running' || result.status === 'paused' || result.status === 'waiting'
 }
 
 /** The same answer without what was printed, for somebody who has seen it already. */

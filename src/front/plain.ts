@@ -128,7 +128,9 @@ function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: M
       if (!envelope.ok) printFailure(printer, envelope)
       else if (isRunning(envelope.result)) {
         const { job, kernel } = envelope.result
-        printer.err(`It was interrupted and still runs (${job}); imago restart ${kernel} ends the image.\n`)
+        printer.err(
+          `It was interrupted and still runs (${job}); imago restart ${kernel ?? 'NAME'} ends the image.\n`,
+        )
       } else printValues(printer, envelope.result)
       return { exit: exitOf(envelope), left: false }
     },

@@ -107,6 +107,7 @@ export function job(given: Partial<Job> = {}): Job {
     elapsedMs: 61_000,
     outcome: undefined,
     paused: undefined,
+    asking: undefined,
     output: outputLog(),
     wait: async () => undefined,
     ...given,

@@ -52,9 +52,9 @@ export function evaluated(envelope: Envelope): Answer {
   }
 }
 
-const stillRuns = (job: string, kernel: string) =>
+const stillRuns = (job: string, kernel: string | null) =>
   `It was interrupted and still runs (${job}). ` +
-  `:job ${job} action=wait waits for it, :restart ${kernel} ends the image and all that is in it.\n`
+  `:job ${job} action=wait waits for it, :restart ${kernel ?? 'NAME'} ends the image and all that is in it.\n`
 
 /** Python's `None` says nothing. */
 const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType' && type.module === 'builtins'

@@ -1,0 +1,115 @@
+import type { Tool } from '../../tools/define.ts'
+import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import { duration } from '../../tools/wording.ts'
+import type { Earlier } from './journal.ts'
+import type { Plan } from './plan.ts'
+
+/** What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try. */
+
+const STOP = 'Stop here. Do not try another way to do the same, and do not ask again by yourself.'
+
+export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
+  const why = reason === null ? ', and gave no reason' : `: ${reason}`
+  return failed('denied', {
+    message: `A person refused ${plan.tool} (${plan.id}). Nothing ran. They refused it${why}`,
+    details: { plan: plan.id, tool: plan.tool, by: 'person', reason },
+    next: `${STOP} Tell the person what you make of it, and wait for what they say.`,
+  })
+}
+
+export function timedOut({ plan, afterMs }: { plan: Plan; afterMs: number }): Failed {
+  return failed('approval_timed_out', {
+    message: `Nobody answered ${plan.id} (${plan.tool}) within ${duration(afterMs)}, which counts as a refusal. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool, waited_ms: afterMs },
+    next: `${STOP} Tell the person what you wanted to do: they were not there, and can ask for it when they are.`,
+  })
+}
+
+/** It was approved, and the machine slept or waited for so long that this counts no more. */
+export function expired(plan: Plan): Failed {
+  return failed('approval_timed_out', {
+    message: `The approval of ${plan.id} (${plan.tool}) expired before it could be used. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool },
+    next: 'Call again if it is still right: a person is asked anew.',
+  })
+}
+
+export function planWithdrawn(plan: Plan): Failed {
+  return failed('withdrawn', {
+    message: `The call was cancelled while ${plan.id} (${plan.tool}) waited for a person. Nobody can approve it any more. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool },
+    next: 'Make the call again only if it is wanted again.',
+  })
+}
+
+/** `preview` is what the same call would come to now; null where it cannot be worked out any more. */
+export function stale(o: { plan: Plan; causes: readonly string[]; preview?: unknown }): Failed {
+  const { plan, causes, preview } = o
+  return failed('stale_plan', {
+    message: `${plan.id} (${plan.tool}) is out of date: ${causes.join('; ')}. Nothing was changed.`,
+    details: { plan: plan.id, tool: plan.tool, causes, ...(preview !== undefined && { preview }) },
+    next: 'Look at what is there now; details.preview shows what the same call would do to it. If that is still right, call again: a person is asked anew.',
+  })
+}
+
+export function tooManyPlans({ waiting, most }: { waiting: number; most: number }): Failed {
+  return failed('busy', {
+    message: `${waiting} plans of this caller wait for a person already; ${most} is the most. Nothing ran, and nobody was asked.`,
+    details: { waiting, most },
+    next: 'Wait until the person has answered, with job and action "wait", or withdraw one with action "interrupt".',
+  })
+}
+
+/** A person approved something, but not something that the tool can be asked for. */
+export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
+  const why =
+    refusal?.type === 'failed' ? refusal.error.message : 'they name another kernel than the call did.'
+  return failed('denied', {
+    message: `A person changed the arguments of ${tool.name} while approving it, and they cannot be used: ${why} Nothing ran.`,
+    details: { tool: tool.name, by: 'person', reason: 'the changed arguments cannot be used' },
+    next: 'Stop here, and tell the person.',
+  })
+}
+
+/** How it ended, with what was done instead of what was asked for. */
+export function withEdits(outcome: Outcome, edited: Readonly<Record<string, unknown>>): Outcome {
+  const names = Object.keys(edited)
+  const changed = names.length === 0 ? 'no argument' : names.join(', ')
+  const note = `A person approved this with other arguments than were asked for: ${changed}. It was done with theirs.`
+  const said = { edited, approval: note }
+  switch (outcome.type) {
+    case 'ok': {
+      const { result } = outcome
+      const open = typeof result === 'object' && result !== null && !Array.isArray(result)
+      return { type: 'ok', result: open ? { ...result, ...said } : { result, ...said } }
+    }
+    case 'failed':
+      return {
+        type: 'failed',
+        error: { ...outcome.error, details: { ...outcome.error.details, ...said } },
+      }
+    case 'rises':
+      return outcome
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** What the journal has lost cannot be relied on to say what was approved. */
+export function journalInTrouble(trouble: string): Failed {
+  return failedInside('journal_unavailable', {
+    message: `The journal is not what was written: ${trouble} What is dangerous is not run until a person has seen to it. Nothing ran.`,
+    details: { trouble },
+    next: 'Looking goes on working. Tell the person: imago log verify shows what is wrong, and how to acknowledge it.',
+  })
+}
+
+/** A daemon before this one was given the call, and has written down how far it came. */
+export function ranEarlier(call: string, { tool, outcome }: Earlier): Failed {
+  const how = outcome === 'outcome_unknown' ? 'how it ended is not known' : `it ended: ${outcome}`
+  return failed('outcome_unknown', {
+    message: `The call ${call} (${tool}) was made before this daemon began, and ${how}. Its result is no longer kept. It was not run again.`,
+    details: { call, tool, outcome },
+    next: 'Look at what is there before deciding to run anything again. A new call needs a new name.',
+  })
+}

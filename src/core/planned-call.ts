@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto'
+import type { Level } from '../../tools/define.ts'
+import type { Outcome } from '../../tools/outcome.ts'
+import type { Evidence, Proposal } from '../../tools/proposal.ts'
+import { carryOut, effectsOf, type LetThrough, type Stale, toolMoved } from './effect.ts'
+import { withdrawn } from './faults.ts'
+import { canonical, copied, freeze, journalPlan, toolHash } from './freezing.ts'
+import type { Decision } from './gate.ts'
+import type { Arguments, Judgement, Passage, Refusal } from './passage.ts'
+import { stricter } from './passage.ts'
+import type { Answer, Plan } from './plan.ts'
+import * as planRefusals from './plan-refusals.ts'
+import * as refusals from './refusals.ts'
+import { validate } from './validate.ts'
+
+/** What is to be planned: the arguments of the caller, or those that a person put in their place. */
+interface Wish {
+  readonly args: Arguments
+  readonly level: Level
+  /** A person put them there. */
+  readonly edited: boolean
+}
+
+/** What was planned, with the real paths that it is about. */
+interface Drawn {
+  readonly type: 'drawn'
+  readonly plan: Plan
+  readonly paths: readonly string[]
+}
+
+type Asked = Extract<Judgement, { decision: 'allow' | 'ask' }>
+
+/**
+ * A call that is planned to the last byte before it runs: every dangerous one, and each that a rule wants a person to
+ * be asked about. It is carried out exactly as planned, once, or not at all.
+ */
+export class PlannedCall {
+  readonly #passage: Passage
+  readonly #level: Level
+  /** How far the gate has come, for the journal. */
+  #decision: Decision
+
+  constructor(passage: Passage, level: Level, early: Asked) {
+    this.#passage = passage
+    this.#level = level
+    this.#decision = early.decision
+  }
+
+  /** What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
+  async toItsEnd(early: Asked): Promise<Outcome> {
+    try {
+      return await this.#planned(early)
+    } catch (error) {
+      return this.#refuse(this.#passage.fault(error, 'safe'))
+    }
+  }
+
+  async #planned(early: Asked): Promise<Outcome> {
+    const passage = this.#passage
+    const hopeless = this.#hopeless(early)
+    if (hopeless !== undefined) return this.#refuse(hopeless)
+    const missing = passage.placed() ? undefined : await passage.findPlace()
+    if (missing !== undefined) return this.#refuse(missing)
+    let wish: Wish = { args: copied(passage.checked.args), level: this.#level, edited: false }
+    for (;;) {
+      const drawn = await this.#draw(wish)
+      if (drawn.type !== 'drawn') return this.#undrawn(drawn, wish)
+      const { plan, paths } = drawn
+      const judged = passage.judge({ level: wish.level, paths, effects: effectsOf(plan) })
+      this.#decision = judged.decision
+      if (judged.decision === 'deny') return this.#refuse(judged.refusal, wish)
+      const through = { passage, plan, paths, args: wish.args, approved: judged.decision === 'ask' }
+      if (judged.decision === 'allow') return this.#carryOut(through, wish)
+      const answer = await this.#ask(plan, judged)
+      if (answer.type === 'approved') return this.#carryOut(through, wish)
+      if (answer.type !== 'edited')
+        return this.#refuse(await this.#unapproved(answer, { plan, judged, wish }), wish)
+      const edited = this.#edited(answer)
+      if ('type' in edited) return this.#refuse(edited, wish)
+      wish = edited
+    }
+  }
+
+  /** What is known to come to nothing already, before a kernel is started and a file is read for it. */
+  #hopeless(early: Asked): Refusal | undefined {
+    const { options, flight } = this.#passage
+    if (flight.cancelled) return withdrawn()
+    if (options.journal.trouble !== undefined) return planRefusals.journalInTrouble(options.journal.trouble)
+    // A rule that allows an effect can be judged only once the effects are known.
+    const open = early.verdict.rule.from.type === 'default'
+    const hope =
+      open && early.policy.rules.some(rule => rule.decision === 'allow' && rule.effect !== undefined)
+    return early.decision === 'ask' && !hope ? this.#unasked(early) : undefined
+  }
+
+  /** Why nobody can be asked, or must not be asked yet another thing. */
+  #unasked(judged: Asked): Refusal | undefined {
+    const { options, flight } = this.#passage
+    const { approvals, pendingPlans: most } = options
+    if (!approvals?.seated) return this.#passage.unavailable(this.#level, judged)
+    const waiting = approvals.countOf(flight.caller.id)
+    return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
+  }
+
+  /** Works it out, with nothing done yet. What is not a plan is the answer of the call. */
+  async #draw({ args, level }: Wish): Promise<Drawn | Outcome> {
+    const passage = this.#passage
+    const paths = passage.realPaths(args)
+    if ('type' in paths) return paths
+    const proposal = await this.#propose(args)
+    if (proposal.type !== 'proposal') return proposal
+    const { flight, tool, place } = passage
+    const { caller } = flight
+    const hash = toolHash(tool)
+    const plan = freeze({
+      call: flight.call,
+      tool: tool.name,
+      level,
+      toolHash: hash,
+      args,
+      kernel: passage.kernelName,
+      epoch: place?.kernel.identity.epoch ?? null,
+      root: caller.root,
+      who: caller.who,
+      caller: caller.id,
+      proposal: { ...proposal, evidence: [...proposal.evidence, ...this.#ownEvidence(hash)] },
+    })
+    return { type: 'drawn', plan, paths: [...new Set([...paths, ...plan.changes.map(({ path }) => path)])] }
+  }
+
+  async #propose(args: Arguments): Promise<Proposal | Outcome> {
+    const { files, pathOf } = this.#passage.context('safe')
+    return this.#passage.tool.plan(args, { files, pathOf })
+  }
+
+  /** Any plan stands on its tool, and on the image that it is for: they are watched like files. */
+  #ownEvidence(hash: string): Evidence[] {
+    const passage = this.#passage
+    const { tool, place } = passage
+    const own: Evidence[] = [
+      {
+        what: `the tool ${tool.name}`,
+        hash,
+        moved: async () => toolMoved(passage, { toolHash: hash }),
+      },
+    ]
+    if (place !== undefined)
+      own.push({
+        what: `the image of ${place.name}`,
+        hash: createHash('sha256').update(place.kernel.identity.epoch).digest('hex'),
+        moved: async () => passage.imageMoved(),
+      })
+    return own
+  }
+
+  #undrawn(outcome: Outcome, wish: Wish): Outcome {
+    if (outcome.type === 'failed') return this.#refuse(outcome, wish)
+    // There was nothing to do, and nothing was done.
+    this.#passage.looked({ level: wish.level, decision: this.#decision }, outcome)
+    return outcome
+  }
+
+  /** Puts it before a person, and writes down both that and the answer. */
+  async #ask(plan: Plan, judged: Asked): Promise<Answer | Refusal> {
+    const { options, flight } = this.#passage
+    const { approvals, journal } = options
+    const unasked = this.#unasked(judged)
+    if (approvals === undefined || unasked !== undefined) return unasked ?? { type: 'unavailable' }
+    try {
+      const { decision: _, ...call } = this.#passage.journalled(this.#judged(), plan.args as Arguments)
+      journal.write({ type: 'requested', ...call, level: plan.level, plan: journalPlan(plan) })
+    } catch (error) {
+      return this.#unwritten(error)
+    }
+    this.#passage.track().asks({ plan: plan.id, withdraw: () => flight.cancel() })
+    const answer = await approvals.ask(plan, flight.signal)
+    return (await this.#decided(plan, answer)) ?? answer
+  }
+
+  /** An approval counts once it is on the disk; that nobody approved is written as soon as possible. */
+  async #decided(plan: Plan, answer: Answer): Promise<Refusal | undefined> {
+    const { journal, log } = this.#passage.options
+    const entry = {
+      type: 'decided',
+      call: plan.call,
+      plan: plan.id,
+      answer: answer.type,
+      by: 'by' in answer ? answer.by : null,
+      reason: answer.type === 'denied' ? answer.reason : null,
+    } as const
+    try {
+      if (answer.type === 'approved' || answer.type === 'edited') await journal.sync(entry)
+      else journal.write(entry)
+      return undefined
+    } catch (error) {
+      if (answer.type === 'approved' || answer.type === 'edited') return this.#unwritten(error)
+      log('how asking ended could not be written to the journal', error)
+      return undefined
+    }
+  }
+
+  #unwritten(error: unknown): Refusal {
+    this.#passage.options.log('a call was refused because the journal could not be written', error)
+    return refusals.journalUnavailable(error)
+  }
+
+  async #unapproved(
+    answer: Exclude<Answer | Refusal, { type: 'approved' | 'edited' }>,
+    { plan, judged, wish }: { readonly plan: Plan; readonly judged: Asked; readonly wish: Wish },
+  ): Promise<Refusal> {
+    switch (answer.type) {
+      case 'denied':
+        return planRefusals.deniedByPerson({ plan, reason: answer.reason })
+      case 'stale':
+        return this.#stale(plan, { causes: answer.causes, wish })
+      case 'timed_out':
+        return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
+      case 'cancelled':
+        return planRefusals.planWithdrawn(plan)
+      case 'unavailable':
+        return this.#passage.unavailable(plan.level, judged)
+      default:
+        return answer
+    }
+  }
+
+  /** The arguments that a person approved instead: for the same tool in the same image, checked like any others. */
+  #edited({ args }: Extract<Answer, { type: 'edited' }>): Wish | Refusal {
+    const { tool, options, kernelName } = this.#passage
+    const checked = validate(tool, args, options.registry)
+    if (checked.type === 'invalid') return planRefusals.badEdit(tool, checked.refusal)
+    if (checked.kernel !== undefined && checked.kernel !== kernelName) return planRefusals.badEdit(tool)
+    const level = stricter(this.#level, tool.raise(checked.args))
+    return { args: copied(checked.args), level, edited: true }
+  }
+
+  async #carryOut(through: LetThrough, wish: Wish): Promise<Outcome> {
+    const { plan } = through
+    const outcome = await carryOut(through)
+    if (outcome.type === 'stale') return this.#staleAtEffect(plan, { stale: outcome, wish })
+    if (outcome.type === 'failed' && outcome.error.code === 'stale_plan') {
+      const { error } = outcome
+      const details = { ...(await this.#preview(wish)), plan: plan.id, ...error.details }
+      return { type: 'failed', error: { ...error, details } }
+    }
+    return wish.edited ? this.#withEdits(outcome, wish) : outcome
+  }
+
+  async #staleAtEffect(plan: Plan, o: { readonly stale: Stale; readonly wish: Wish }): Promise<Refusal> {
+    const { causes, ended } = o.stale
+    const refusal = await this.#stale(plan, { causes, wish: o.wish })
+    return ended ? refusal : this.#refuse(refusal, o.wish)
+  }
+
+  async #stale(
+    plan: Plan,
+    { causes, wish }: { readonly causes: readonly string[]; readonly wish: Wish },
+  ): Promise<Refusal> {
+    return planRefusals.stale({ plan, causes, ...(await this.#preview(wish)) })
+  }
+
+  /** What the same call would come to now. Nobody is asked about it: that is for the caller to decide. */
+  async #preview({ args }: Wish): Promise<{ readonly preview: unknown }> {
+    try {
+      const proposal = await this.#propose(args)
+      if (proposal.type === 'proposal') return { preview: proposal.preview }
+      return { preview: proposal.type === 'failed' ? { failed: proposal.error.message } : null }
+    } catch {
+      return { preview: null }
+    }
+  }
+
+  /** Whoever called has to know that it did something else than was asked for. */
+  #withEdits(outcome: Outcome, { args }: Wish): Outcome {
+    const asked = this.#passage.checked.args
+    const names = [...new Set([...Object.keys(asked), ...Object.keys(args)])]
+    const changed = names.filter(name => canonical([asked[name]]) !== canonical([args[name]]))
+    return planRefusals.withEdits(
+      outcome,
+      Object.fromEntries(changed.map(name => [name, args[name] ?? null])),
+    )
+  }
+
+  #judged() {
+    return { level: this.#level, decision: this.#decision }
+  }
+
+  #refuse(refusal: Refusal, wish?: Wish): Refusal {
+    return this.#passage.noted(refusal, { ...this.#judged(), level: wish?.level ?? this.#level }, wish?.args)
+  }
+}
