@@ -39,6 +39,8 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     aliases: undefined,
     level: undefined,
     parameterAliases: undefined,
+    paths: undefined,
+    plan: undefined,
     ...definition,
   })
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition

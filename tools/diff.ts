@@ -7,6 +7,8 @@ export interface Versions {
   readonly path: string
   readonly before: string | null
   readonly after: string | null
+  /** Whether a file that is made can be run; not, unless given. */
+  readonly executable?: boolean
 }
 
 export interface FileDiff {
@@ -22,7 +24,7 @@ export interface FileDiff {
  * included. Always exact, and the same for the same contents; the shortest one as long as that is cheap to find, and
  * a longer one where the contents differ in thousands of places.
  */
-export function unifiedDiff({ path, before, after }: Versions): FileDiff {
+export function unifiedDiff({ path, before, after, executable = false }: Versions): FileDiff {
   const sides = { old: linesOf(before ?? ''), new: linesOf(after ?? '') }
   const edits = editsBetween(sides.old, sides.new)
   const patch: StructuredPatch = {
@@ -32,7 +34,7 @@ export function unifiedDiff({ path, before, after }: Versions): FileDiff {
     newHeader: undefined,
     hunks: grouped(edits).map(group => hunk(group, sides)),
     isGit: true,
-    ...(before === null && { isCreate: true, newMode: '100644' }),
+    ...(before === null && { isCreate: true, newMode: executable ? '100755' : '100644' }),
     ...(after === null && { isDelete: true, oldMode: '100644' }),
   }
   return {

@@ -3,7 +3,9 @@ import { classHierarchy, classSlots } from './classes.ts'
 import { complete } from './complete.ts'
 import type { Tool } from './define.ts'
 import { symbolDefinition } from './definition.ts'
+import { editFile } from './edit.ts'
 import { evalExpr } from './evaluate.ts'
+import { readFile } from './files.ts'
 import { listGlobals } from './globals.ts'
 import { inspect } from './inspect.ts'
 import { job } from './job.ts'
@@ -13,8 +15,10 @@ import { describeSymbol, functionArglist } from './names.ts'
 import { whoReferences } from './references.ts'
 import { aproposSearch, listPackageSymbols } from './search.ts'
 import { threads } from './threads.ts'
+import { undoChange } from './undo.ts'
+import { writeFile } from './write.ts'
 
-/** Every tool, in the order in which models read them: look at values and names, at what runs; then run. */
+/** Every tool, in the order in which models read them: look at values and names, at what runs; then run; then files. */
 export const TOOLS: readonly Tool[] = [
   listGlobals,
   inspect,
@@ -35,4 +39,8 @@ export const TOOLS: readonly Tool[] = [
   reload,
   readMore,
   job,
+  readFile,
+  editFile,
+  writeFile,
+  undoChange,
 ]

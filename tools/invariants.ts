@@ -18,6 +18,8 @@ export interface UncheckedDefinition {
   readonly categories: unknown
   readonly needs: unknown
   readonly examples: unknown
+  readonly paths: unknown
+  readonly plan: unknown
   readonly handler: unknown
 }
 
@@ -30,6 +32,8 @@ export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   if (typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
   const parameters = checkParameters(definition.parameters, refuse)
   checkParameterAliases(definition.parameterAliases, parameters, refuse)
+  checkPaths(definition.paths, parameters, refuse)
+  checkPlan(definition, refuse)
   checkExamples(definition.examples, parameters, refuse)
   return parameters
 }
@@ -89,6 +93,25 @@ function checkParameterAliases(aliases: unknown, { shape }: z.ZodObject, refuse:
     if (typeof name !== 'string' || !Object.hasOwn(shape, name))
       refuse('aliases', `${alias} stands for no parameter`)
   }
+}
+
+function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): void {
+  if (paths === undefined) return
+  if (!Array.isArray(paths) || new Set(paths).size !== paths.length)
+    refuse('paths', 'paths is not a list of different parameters')
+  const { properties } = z.toJSONSchema(parameters, { io: 'input' })
+  for (const name of paths) {
+    const property =
+      properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (!isRecord(property) || property.type !== 'string')
+      refuse('paths', `${String(name)} is no parameter that is a text`)
+  }
+}
+
+function checkPlan({ plan, level }: UncheckedDefinition, refuse: Refuse): void {
+  if (plan === undefined) return
+  if (typeof plan !== 'function') refuse('plan', 'plan is not a function')
+  if (level !== undefined && level !== 'dangerous') refuse('plan', 'it has a plan, and is not dangerous')
 }
 
 function jsonSchema(parameters: z.ZodObject, refuse: Refuse): unknown {

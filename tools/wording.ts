@@ -47,3 +47,10 @@ export function indent(text: string): string {
 export function cutNote({ text, original_len }: Text): string {
   return `cut at ${text.length}${original_len === null ? '' : ` of ${original_len}`} characters`
 }
+
+/** The first characters of a text, at most so many UTF-16 units, with no character cut in two. */
+export function beginning(text: string, most: number): string {
+  if (text.length <= most) return text
+  const last = text.charCodeAt(most - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)
+}

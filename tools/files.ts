@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { defineTool } from './define.ts'
+import { PATH } from './file-arguments.ts'
+import { linesOf, type Newline, newlineWord, unspelled } from './newlines.ts'
+import { type Failed, failed, ok } from './outcome.ts'
+import type { SeenFile, TextEncoding } from './proposal.ts'
+import { encodingWord, isText, nothingThere, notText } from './rewrite.ts'
+import { beginning, oneLine } from './wording.ts'
+
+/** Characters of text in one answer: as much as any client shows its model uncut. */
+const TEXT_LENGTH = 24_000
+const MOST_LINES = 2_000
+
+/** What `read_file` answers with. */
+export interface ReadFile {
+  /** From the project's root. */
+  readonly path: string
+  /** Lines end with LF where all lines of the file end alike; otherwise as they stand there. */
+  readonly text: string
+  readonly encoding: TextEncoding
+  /** How they end in the file. */
+  readonly newline: Newline
+  /** Of the whole file. */
+  readonly lines: number
+  readonly bytes: number
+  readonly first_line: number
+  /** Whether the file goes on after `text`. */
+  readonly truncated: boolean
+  /** The arguments that read on; null at the end. */
+  readonly next: Place | null
+}
+
+/** Both counted from 1. `column` is there where a line was cut. */
+interface Place {
+  readonly first_line: number
+  readonly column?: number
+}
+
+export const readFile = defineTool({
+  name: 'read_file',
+  description:
+    'Read a text file of the project, or a part of one. The answer says where it was cut, and how to read on. ' +
+    'What you read can be passed to edit_file as it is. The file is what is on the disk; for what the running ' +
+    'program has loaded use symbol_definition. Runs no code.',
+  parameters: {
+    path: PATH,
+    first_line: z.int().min(1).default(1).describe('The line to begin at, counted from 1.'),
+    limit: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines to read at most.'),
+    column: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe('Where in that line to begin, counted from 1: to read on in a line that was cut.'),
+  },
+  parameterAliases: { file_path: 'path', offset: 'first_line', line: 'first_line' },
+  level: 'safe',
+  profile: 'full',
+  categories: ['files'],
+  needs: [],
+  paths: ['path'],
+  examples: [
+    { args: { path: 'shop/orders.py' }, shows: 'a whole file' },
+    { args: { path: 'shop/orders.py', first_line: 120, limit: 40 }, shows: 'forty lines of it' },
+  ],
+
+  async handler({ path, ...part }, { files }) {
+    const file = await files.look(path)
+    if (file.type === 'failed') return file
+    if (!file.exists) return nothingThere(file)
+    if (!isText(file)) return notText(file)
+    return read(file, part)
+  },
+
+  show: result => showFile(result as ReadFile),
+})
+
+interface Part {
+  readonly first_line: number
+  readonly limit: number
+  readonly column: number
+}
+
+function read(file: SeenFile & { readonly text: string }, part: Part) {
+  const { newline } = file
+  const lines = linesOf(unspelled(file.text, newline))
+  const { first_line } = part
+  if (first_line > Math.max(1, lines.length)) return pastTheEnd(file, lines.length)
+  const { text, next } = taken(lines, part)
+  return ok<ReadFile>({
+    path: file.shown,
+    text,
+    encoding: file.encoding,
+    newline,
+    lines: lines.length,
+    bytes: file.bytes,
+    first_line,
+    truncated: next !== null,
+    next,
+  })
+}
+
+/** As many whole lines as fit; of a line that is longer than an answer, as much as fits. */
+function taken(
+  lines: readonly string[],
+  { first_line, limit, column }: Part,
+): { text: string; next: Place | null } {
+  const first = (lines[first_line - 1] ?? '').slice(column - 1)
+  if (first.length > TEXT_LENGTH) {
+    const text = beginning(first, TEXT_LENGTH)
+    return { text, next: { first_line, column: column + text.length } }
+  }
+  let text = first
+  let at = first_line
+  for (; at < lines.length && at < first_line - 1 + limit; at++) {
+    const line = lines[at] ?? ''
+    if (text.length + line.length > TEXT_LENGTH) break
+    text += line
+  }
+  return { text, next: at < lines.length ? { first_line: at + 1 } : null }
+}
+
+function pastTheEnd({ shown }: SeenFile, lines: number): Failed {
+  return failed('invalid_args', {
+    message: `${oneLine(shown)} has ${lines} lines, so that there is nothing to read after them.`,
+    details: { parameter: 'first_line', lines },
+    next: `Give a first_line of ${Math.max(1, lines)} at most.`,
+  })
+}
+
+/** A heading, and then the text as it is: without line numbers, so that it can be passed on to `edit_file`. */
+function showFile({ path, text, encoding, newline, lines, first_line, next }: ReadFile): string {
+  const last = first_line + Math.max(1, linesOf(text).length) - 1
+  const part = lines === 0 ? 'empty' : `lines ${first_line} to ${last} of ${lines}`
+  const facts = [part, encodingWord(encoding), newlineFact(newline), unended(text, next)]
+  const more = next === null ? [] : [`for more: ${argumentsOf(next)}`]
+  const heading = `${oneLine(path)}: ${[...facts.filter(fact => fact !== null), ...more].join('; ')}`
+  return text === '' ? heading : `${heading}\n${text.replace(/\n$/, '')}`
+}
+
+function newlineFact(newline: Newline): string | null {
+  if (newline === '\n' || newline === 'none') return null
+  return newline === 'mixed' ? `lines end ${newlineWord(newline)}` : `lines end with ${newlineWord(newline)}`
+}
+
+function unended(text: string, next: Place | null): string | null {
+  return next === null && text !== '' && !text.endsWith('\n') ? 'no line end after the last line' : null
+}
+
+function argumentsOf({ first_line, column }: Place): string {
+  return column === undefined ? `first_line ${first_line}` : `first_line ${first_line}, column ${column}`
+}
