@@ -12,6 +12,7 @@ import type {
 import type { Clock } from './clock.ts'
 import type { Journal } from './journal.ts'
 import type { Answer, Plan } from './plan.ts'
+import { keepSecret } from './redact.ts'
 import { shownPlan } from './shown-plan.ts'
 
 export interface ApprovalsOptions {
@@ -209,10 +210,12 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
       return new Promise<Answer>(resolve => {
         const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
         const end = (answer: Answer) => {
+          forget()
           signal.removeEventListener('abort', cancel)
           resolve(answer)
         }
         const code = String(randomness(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+        const forget = keepSecret(code, 'code')
         const one: Waiting = { plan, code, wrongCodes: 0, looking: false, end }
         began.set(plan, { clock: clock.now(), wall: wallClock() })
         waiting.set(plan.id, one)
