@@ -12,14 +12,33 @@ import type { CallEvent } from '../protocol.ts'
  * `imago call`: one call of one tool. What the code prints is shown as it comes, on standard error with `--json`.
  * The first Ctrl-C cancels the call and reports what came of that; the second leaves it to itself.
  */
-export async function call({ operands, options, printer }: CommandInput): Promise<ExitCode> {
+export async function call(input: CommandInput): Promise<ExitCode> {
+  const { operands, options } = input
   const [tool = '', given = '{}'] = operands
   const args = withReserved(parseArguments(given === '-' ? await readAll(process.stdin) : given), {
     ...(options.kernel === undefined ? {} : { kernel: options.kernel }),
     ...(options.patience === undefined ? {} : { patience: seconds(options.patience) }),
   })
+  return callTool({ as: 'imago call', tool, args, answers: given !== '-' }, input)
+}
+
+/** One call, as a command makes it. */
+export interface CommandCall {
+  /** The name of the client, for people. */
+  readonly as: string
+  readonly tool: string
+  readonly args: unknown
+  /** Whether somebody at the terminal may answer what the code asks. */
+  readonly answers: boolean
+}
+
+/** Makes the call, prints its answer, and says what that means for the exit code. */
+export async function callTool(
+  { as, tool, args, answers }: CommandCall,
+  { options, printer }: Pick<CommandInput, 'options' | 'printer'>,
+): Promise<ExitCode> {
   await using client = await connectDaemon({
-    name: 'imago call',
+    name: as,
     start: 'if-needed',
     root: findRoot(process.cwd()),
   })
@@ -32,7 +51,7 @@ export async function call({ operands, options, printer }: CommandInput): Promis
     else printer.out(event.text)
   }
   const cancel = onInterrupt(() => printer.err('\nimago: cancelling; once more leaves it running\n'))
-  const lines = given === '-' ? undefined : person()
+  const lines = answers ? person() : undefined
   const envelope = await client.call({
     tool,
     args,
