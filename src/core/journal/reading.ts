@@ -27,6 +27,8 @@ export type LineRead =
   | {
       readonly type: 'entry'
       readonly entry: EntryRead
+      /** The line as it stands there. */
+      readonly text: string
       readonly file: string
       readonly line: number
       readonly byte: number
@@ -162,7 +164,7 @@ async function* linesOf(segment: Segment, options: ReadOptions & { dir: string }
 function lineRead(text: string, where: { file: string; line: number; byte: number }): LineRead {
   try {
     const read = LINE.safeParse(JSON.parse(text))
-    if (read.success) return { type: 'entry', entry: read.data, ...where }
+    if (read.success) return { type: 'entry', entry: read.data, text, ...where }
   } catch {
     // It is shown as it is.
   }
