@@ -9,9 +9,12 @@ import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
 import { SYSTEM_CLOCK } from './core/clock.ts'
+import { NO_FILES } from './core/files.ts'
 import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
+import { openPolicyDesk } from './core/policy/desk.ts'
 import { openPolicy } from './core/policy.ts'
+import { keepSecret } from './core/redact.ts'
 import { openRegistry } from './core/registry.ts'
 import { openRemembered } from './core/remembered.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
@@ -19,6 +22,7 @@ import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
+import { openPolicyMethods } from './front/policy-methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openSeating } from './front/seat/seating.ts'
@@ -74,12 +78,20 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     journal,
     log: (sentence, error) => log.error({ error }, sentence),
   })
+  const policy = openPolicy(paths.configDir, {
+    stateDir: paths.stateDir,
+    freshMs: POLICY_FRESH_MS,
+    levelOf: tool => registry.find(tool)?.level,
+    changed: change => journal.later({ type: 'policy', ...change }),
+    log: (sentence, error) => log.error({ error }, sentence),
+  })
+  const desk = openPolicyDesk({ policy, registry, approvals, journal, files: NO_FILES })
   const calls = openCalls({
     registry,
     kernels,
     journal,
     approvals,
-    policy: openPolicy(paths.configDir, { freshMs: POLICY_FRESH_MS }),
+    policy,
     stateDir: paths.stateDir,
     texts,
     log: (sentence, error) => log.error({ error }, sentence),
@@ -96,6 +108,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       calls,
       kernels,
       seats: seating.seats,
+      policy: openPolicyMethods(desk),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted),
       status: () => ({
@@ -202,7 +215,11 @@ function kernelsOf({ config, paths, texts, log, limits }: KernelsParts): Kernels
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
-    programs: openPrograms({ runtimeDir, limits: heartbeatMs === undefined ? {} : { heartbeatMs } }),
+    programs: openPrograms({
+      runtimeDir,
+      limits: heartbeatMs === undefined ? {} : { heartbeatMs },
+      secret: value => keepSecret(value, 'key of a program'),
+    }),
     remembered: openRemembered({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
     launch: ({ language: _, ...request }, { background, scripted }) =>
       launchKernel({
@@ -212,6 +229,7 @@ function kernelsOf({ config, paths, texts, log, limits }: KernelsParts): Kernels
         language: 'python',
         runtimeDir,
         pass: env,
+        secret: value => keepSecret(value, 'key of a kernel'),
         ...(python === undefined ? {} : { python }),
       }),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PROFILES } from '../../tools/define.ts'
+import { LEVELS, PROFILES } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -7,6 +7,7 @@ import { Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import type { CallEvent, Calls } from '../core/call.ts'
 import { KernelError, type Kernels } from '../core/kernels.ts'
+import type { PolicyMethods } from './policy-methods.ts'
 import {
   type Ask,
   type DaemonStatus,
@@ -26,6 +27,7 @@ export interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
   readonly seats: Seats
+  readonly policy: PolicyMethods
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
@@ -62,6 +64,7 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
       onKernels(() => kernels.attach({ target, name, key, keyFile: key_file, root: session.root })),
     detach: ({ name }) => onKernels(() => kernels.detach(name)),
     ...parts.seats,
+    ...parts.policy,
     status: () => parts.status(),
     shutdown: ({ when }) => parts.shutdown(when),
   }
@@ -122,6 +125,15 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   approve: z.strictObject({ plan: key, code: key }),
   deny: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
   acknowledge: nothing,
+  policy: nothing,
+  check_policy: z.strictObject({
+    tool: z.string().max(256),
+    args: z.unknown().optional(),
+    kernel: name.exactOptional(),
+    path: z.string().min(1).max(4_096).exactOptional(),
+    level: z.enum(LEVELS).exactOptional(),
+  }),
+  accept_policy: nothing,
   status: nothing,
   watch: z.strictObject({ name }),
   shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),

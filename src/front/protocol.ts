@@ -1,11 +1,12 @@
 /** The client protocol in types; `docs/editor-protocol.md` is its specification. Times are milliseconds. */
 
-import type { Profile } from '../../tools/define.ts'
+import type { Level, Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
 import type { SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
+import type { PolicyReport } from '../core/policy/report.ts'
 import type { Trial } from '../core/trial.ts'
 
 /** What a client may ask of the daemon. */
@@ -92,6 +93,24 @@ export interface Methods {
   }
   /** From a seat: a person has taken note of what is wrong with the journal, so dangerous calls may go on. */
   acknowledge: { params: Empty; result: Empty }
+  /** What is in force in the project, and from where. */
+  policy: { params: Empty; result: PolicyReport }
+  /** The envelope holds a `CheckReport`: what the gate would say of that call, and why. Nothing runs. */
+  check_policy: {
+    params: {
+      readonly tool: string
+      readonly args?: unknown
+      readonly kernel?: string
+      readonly path?: string
+      readonly level?: Level
+    }
+    result: Envelope
+  }
+  /**
+   * Puts what waits in the files of the policy before the seats, and answers once a person has; until then it can be
+   * cancelled. There is nothing to say what is to be accepted: it stands in the files.
+   */
+  accept_policy: { params: Empty; result: Envelope }
   status: { params: Empty; result: DaemonStatus }
   shutdown: { params: { readonly when: ShutdownWhen }; result: ShutdownResult }
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { markOf } from '../../src/core/policy/file.ts'
 import { openPolicy } from '../../src/core/policy.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -44,7 +45,7 @@ test('the rules of the user come first, then those of the project, each with its
   )
 })
 
-test('threat 10: a project that allows is refused by name, and nothing of it holds', () => {
+test('a project that allows is refused by name, and nothing of it holds (threat 9)', () => {
   writeFileSync(userFile(), '[[rule]]\ndecision = "allow"\ntool = "a"\n')
   writeFileSync(
     projectFile(),
@@ -59,7 +60,15 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['text that is not TOML', 'decision = ', /line 1, is not TOML: /],
   ['a word that is not one', '[[rules]]\ndecision = "deny"\n', /"rules", which is not a word of a policy/],
   ['a misspelt word', '[[rule]]\ndecison = "deny"\ntool = "a"\n', /rule 1 has "decison"/],
-  ['an unknown matcher', '[[rule]]\ndecision = "deny"\ncode = "rm"\n', /rule 1 has "code"/],
+  ['a star in a path', '[[rule]]\ndecision = "deny"\npath = "src/*.py"\n', /rule 1, path, .*leave out \*/],
+  [
+    'the home of somebody else',
+    '[[rule]]\ndecision = "deny"\npath = "~root/x"\n',
+    /rule 1 has a path that begins with ~/,
+  ],
+  ['a control character', '[[rule]]\ndecision = "deny"\ntool = "a\\u001b[2J"\n', /rule 1, tool, .*control/],
+  ['an unknown word of a test', '[[test]]\ntool = "a"\nexpect = "deny"\nargs = 1\n', /test 1 has "args"/],
+  ['a test without an expectation', '[[test]]\ntool = "a"\n', /test 1, expect/],
   ['an unknown decision', '[[rule]]\ndecision = "maybe"\ntool = "a"\n', /rule 1, decision/],
   ['an unknown level', '[[rule]]\ndecision = "deny"\nlevel = "harmless"\n', /rule 1, level/],
   ['an allowance for everything', '[[rule]]\ndecision = "allow"\n', /rule 1 would allow everything/],
@@ -129,4 +138,21 @@ test('a problem goes away with its cause', () => {
   assert.match(policy.rulesFor(root).problem ?? '', 'is not TOML')
   writeFileSync(userFile(), '')
   assert.is(policy.rulesFor(root).problem, undefined)
+})
+
+test('a file whose bytes change is seen to have, though its size and its time of change are set back', async () => {
+  writeFileSync(userFile(), '# a\n')
+  const { mark } = markOf(userFile())
+  const { atime, mtime } = statSync(userFile())
+  const rewritten = () => {
+    writeFileSync(userFile(), '# b\n')
+    utimesSync(userFile(), atime, mtime)
+    return markOf(userFile()).mark
+  }
+  // The clock of a file system goes in steps; within one of them a file is read again anyway.
+  assert.not.ok(markOf(userFile()).settled)
+  for (let tries = 0; rewritten() === mark; tries++) {
+    assert.ok(tries < 1_000, 'the mark never changed')
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
 })

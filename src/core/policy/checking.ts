@@ -1,0 +1,144 @@
+import { LEVELS, type Level, type Tool } from '../../../tools/define.ts'
+import { type Failed, type Outcome, ok } from '../../../tools/outcome.ts'
+import type { Files } from '../files.ts'
+import { type Decision, type Effect, explain, type Rule } from '../gate.ts'
+import type { Policy } from '../policy.ts'
+import { unknownTool } from '../refusals.ts'
+import type { Registry } from '../registry.ts'
+import { validate } from '../validate.ts'
+import { aboutInWords } from './written.ts'
+
+/** A call that is only thought of. */
+export interface CheckRequest {
+  readonly root: string
+  readonly tool: string
+  /** Left out: only what the other fields say is known of the call. */
+  readonly args?: unknown
+  readonly kernel?: string | undefined
+  /** Besides those that the arguments name; as a caller in the project means it. */
+  readonly path?: string | undefined
+  /** Instead of the level that the tool has with these arguments. */
+  readonly level?: Level | undefined
+}
+
+/** What the gate would say of that call now, and why. */
+export interface CheckReport {
+  readonly tool: string
+  readonly level: Level
+  readonly kernel: string | null
+  /** Real paths. */
+  readonly paths: readonly string[]
+  readonly effects: readonly Effect[]
+  readonly decision: Decision
+  /** What decided, as a clause: `rule 2 of /…/policy.toml`, `the default for what is dangerous`. */
+  readonly by: string
+  readonly why: string
+  /** Every rule that speaks about the call, the one that decided included. */
+  readonly matching: readonly MatchingRule[]
+  /** What each part would be decided by itself, where the call has several. */
+  readonly parts: readonly PartReport[]
+  /** What a person should know about this answer; often empty. */
+  readonly notes: readonly string[]
+}
+
+export interface MatchingRule {
+  readonly decision: Decision
+  readonly about: string
+  readonly by: string
+}
+
+export interface PartReport {
+  readonly effect: Effect | null
+  readonly path: string | null
+  readonly decision: Decision
+  readonly by: string
+}
+
+export interface CheckingOptions {
+  readonly policy: Policy
+  readonly registry: Registry
+  readonly files: Files
+}
+
+/** Asks the policy about a call as the call path would, and runs nothing. */
+export function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<CheckReport> {
+  const tool = options.registry.find(asked.tool)
+  if (tool === undefined) return unknownTool(asked.tool, options.registry)
+  const known = knownOf(tool, asked, options)
+  if (known.type === 'failed') return known
+  if (known.type === 'refused') return known.refusal
+  const { level, kernel, paths } = known
+  const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
+  const { rules, problem } = options.policy.rulesFor(asked.root)
+  const { verdict, parts, matching } = explain({ tool: tool.name, level, kernel, paths, effects, rules })
+  const stopped = problem !== undefined && level !== 'safe'
+  const { rule } = verdict
+  return ok({
+    tool: tool.name,
+    level,
+    kernel,
+    paths,
+    effects,
+    decision: stopped ? 'deny' : verdict.decision,
+    by: stopped ? 'a problem of the policy' : placeOf(rule),
+    why: stopped ? `${problem} Until that is mended, only looking is allowed.` : whyOf(rule, matching),
+    matching: matching.map(one => ({ decision: one.decision, about: aboutInWords(one), by: placeOf(one) })),
+    parts: parts.map(({ effect = null, path = null, verdict: part }) => {
+      return { effect, path, decision: part.decision, by: placeOf(part.rule) }
+    }),
+    notes: notesOf(tool, kernel, rules),
+  })
+}
+
+interface KnownOfCall {
+  readonly type: 'known'
+  readonly level: Level
+  readonly kernel: string | null
+  readonly paths: readonly string[]
+}
+
+type Refused = { readonly type: 'refused'; readonly refusal: Outcome<never> }
+
+function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | Refused | Failed {
+  const { args, kernel, path, root } = asked
+  const checked = args === undefined ? undefined : validate(tool, args, o.registry)
+  if (checked?.type === 'invalid') return { type: 'refused', refusal: checked.refusal }
+  const level =
+    asked.level ?? (checked === undefined ? tool.level : stricter(tool.level, tool.raise(checked.args)))
+  const named = checked === undefined ? [] : tool.paths.flatMap(name => textsOf(checked.args[name]))
+  const paths = new Set<string>()
+  for (const one of path === undefined ? named : [...named, path]) {
+    const real = o.files.realPath({ root, path: one })
+    if (typeof real !== 'string') return real
+    paths.add(real)
+  }
+  return { type: 'known', level, kernel: kernel ?? checked?.kernel ?? null, paths: [...paths] }
+}
+
+function textsOf(value: unknown): string[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return values.filter(one => typeof one === 'string')
+}
+
+const stricter = (one: Level, other: Level): Level =>
+  LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
+
+/** Where a rule stands, as a clause. */
+function placeOf({ from, level }: Rule): string {
+  if (from.type === 'default') return `the default for what is ${level}`
+  return `rule ${from.number}${from.removed ? ', taken out,' : ''} of ${from.file}`
+}
+
+function whyOf(rule: Rule, matching: readonly Rule[]): string {
+  if (rule.from.type === 'default')
+    return matching.length === 0
+      ? 'No rule speaks about it.'
+      : 'Rules speak about parts of it, and about one of them none does.'
+  if (matching.length === 1) return 'It is the only rule that speaks about it.'
+  return `Of ${matching.length} rules that speak about it, this is the strictest, or the first of those.`
+}
+
+function notesOf(tool: Tool, kernel: string | null, rules: readonly Rule[]): readonly string[] {
+  if (kernel !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
+  return ['No kernel was named; rules about kernels are asked with the one that the call would get.']
+}

@@ -1,0 +1,344 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Asked, decide } from '../../src/core/gate.ts'
+import { type OpenPolicy, openPolicy, type PolicyChange } from '../../src/core/policy.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('policy acceptance')
+
+let folder = ''
+let root = ''
+let changes: PolicyChange[] = []
+let faults: string[] = []
+test.before.each(() => {
+  folder = mkdtempSync(join(tmpdir(), 'imago-accept-'))
+  root = join(folder, 'project')
+  for (const name of ['config', 'state', 'project', 'home']) mkdirSync(join(folder, name))
+  changes = []
+  faults = []
+})
+test.after.each(() => rmSync(folder, { recursive: true, force: true }))
+
+const userFile = () => join(folder, 'config/policy.toml')
+const projectFile = () => join(root, 'imago.toml')
+const records = () => join(folder, 'state/policy-accepted')
+const open = (): OpenPolicy =>
+  openPolicy(join(folder, 'config'), {
+    stateDir: join(folder, 'state'),
+    home: join(folder, 'home'),
+    changed: change => changes.push(change),
+    log: sentence => faults.push(sentence),
+  })
+
+const ALLOW = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
+const ASK = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+const DENY = '[[rule]]\ndecision = "deny"\ntool = "eval_expr"\n'
+
+/** What comes of a dangerous call of `write_file`, and of a cautious one of `eval_expr`. */
+function decisions(policy: OpenPolicy, at = root): string {
+  const { rules, problem } = policy.rulesFor(at)
+  if (problem !== undefined) return 'problem'
+  const say = (tool: string, level: Asked['level']) => decide({ tool, level, kernel: null, rules }).decision
+  return `${say('write_file', 'dangerous')} ${say('eval_expr', 'cautious')}`
+}
+
+const accept = (policy: OpenPolicy) => policy.accept(policy.standing(root), 'seat-1')
+
+test('what stands in the files at their first sight is accepted, and a record says so', () => {
+  writeFileSync(userFile(), ALLOW)
+  const policy = open()
+  assert.is(decisions(policy), 'allow allow')
+  assert.is(policy.standing(root).user.acceptance?.how, 'first_sight')
+  const record = join(records(), 'user.json')
+  assert.is(statSync(record).mode & 0o777, 0o600)
+  assert.is(statSync(records()).mode & 0o777, 0o700)
+  assert.match(readFileSync(record, 'utf8'), '"first_sight"')
+  assert.equal(
+    changes.map(({ file, what }) => [file, what]),
+    [[userFile(), 'accepted at first sight']],
+  )
+})
+
+test('that no file was there is a first sight too: one that allows later waits', () => {
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'ask allow')
+  assert.is(decisions(open()), 'ask allow')
+})
+
+test('of a file that is not in order at first sight nothing is accepted, also once it is mended', () => {
+  writeFileSync(userFile(), 'nonsense')
+  const policy = open()
+  assert.is(decisions(policy), 'problem')
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'ask allow')
+})
+
+/** Each: what was accepted, what is written then, what comes of it at once, and once it is accepted. */
+const STEPS: readonly (readonly [string, string, string, string, string])[] = [
+  ['an allowance that is added waits', '', ALLOW, 'ask allow', 'allow allow'],
+  ['an allowance that is taken out is gone at once', ALLOW, '', 'ask allow', 'ask allow'],
+  ['a denial that is added holds at once', '', DENY, 'ask deny', 'ask deny'],
+  ['a denial that is taken out holds on', DENY, '', 'ask deny', 'ask allow'],
+  ['asking that is added holds at once', '', ASK, 'ask ask', 'ask ask'],
+  ['asking that is taken out holds on', ASK, '', 'ask ask', 'ask allow'],
+  ['asking made denial holds at once', ASK, DENY, 'ask deny', 'ask deny'],
+  ['denial made asking stays denial', DENY, ASK, 'ask deny', 'ask ask'],
+  ['both at once are each for themselves', DENY, ALLOW, 'ask deny', 'allow allow'],
+  ['the order of rules means nothing', ALLOW + DENY, DENY + ALLOW, 'allow deny', 'allow deny'],
+  [
+    'a file that is only written otherwise is the same',
+    ALLOW,
+    `# new\n\n${ALLOW}`,
+    'allow allow',
+    'allow allow',
+  ],
+]
+
+for (const [what, before, after, atOnce, accepted] of STEPS)
+  test(`${what}, in this daemon and in the next, until a person accepts`, () => {
+    writeFileSync(userFile(), before)
+    const policy = open()
+    policy.rulesFor(root)
+    writeFileSync(userFile(), after)
+    assert.is(decisions(policy), atOnce)
+    const next = open()
+    assert.is(decisions(next), atOnce)
+    assert.is(accept(next), undefined)
+    assert.is(decisions(next), accepted)
+    assert.equal(next.rulesFor(root).waiting, [])
+    assert.is(decisions(open()), accepted)
+  })
+
+test('replacing asking by denial is not loosening, and waits for nobody', () => {
+  writeFileSync(userFile(), ASK)
+  const policy = open()
+  writeFileSync(userFile(), DENY)
+  assert.equal(policy.rulesFor(root).waiting, [])
+})
+
+test('a rule that tightened holds on when it is taken out again, and an allowance taken out has to be accepted anew', () => {
+  writeFileSync(userFile(), ALLOW)
+  const policy = open()
+  writeFileSync(userFile(), DENY)
+  assert.is(decisions(policy), 'ask deny')
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'ask deny')
+  assert.equal(
+    policy.rulesFor(root).waiting.map(({ what, rule }) => [what, rule.decision]),
+    [
+      ['allows', 'allow'],
+      ['removed', 'deny'],
+    ],
+  )
+})
+
+test('a rule that was taken out says so where it decides', () => {
+  writeFileSync(userFile(), DENY)
+  const policy = open()
+  rmSync(userFile())
+  assert.equal(policy.rulesFor(root).rules[0]?.from, {
+    type: 'user',
+    file: userFile(),
+    number: 1,
+    removed: true,
+  })
+})
+
+test('a project cannot take back what it tightened, and its rules hold for it alone', () => {
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  writeFileSync(projectFile(), DENY)
+  const policy = open()
+  assert.equal([decisions(policy), decisions(policy, other)], ['ask deny', 'ask allow'])
+  rmSync(projectFile())
+  assert.equal([decisions(policy), decisions(open())], ['ask deny', 'ask deny'])
+  accept(policy)
+  assert.equal([decisions(policy), decisions(open())], ['ask allow', 'ask allow'])
+})
+
+test('what one project accepted of the user holds in every other at once', () => {
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy, other), 'ask allow')
+  accept(policy)
+  assert.is(decisions(policy, other), 'allow allow')
+})
+
+test('a file that is broken lets go of nothing that was accepted, and takes nothing over', () => {
+  writeFileSync(userFile(), `${ALLOW}[[rule]]\ndecision = "deny"\ntool = "list_globals"\n`)
+  const policy = open()
+  writeFileSync(userFile(), 'nonsense')
+  const { rules, problem } = policy.rulesFor(root)
+  assert.match(problem ?? '', 'is not TOML')
+  assert.is(decide({ tool: 'list_globals', level: 'safe', kernel: null, rules }).decision, 'deny')
+  assert.is(decide({ tool: 'write_file', level: 'dangerous', kernel: null, rules }).decision, 'ask')
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'allow allow')
+  assert.is(policy.rulesFor(root).waiting.length, 1)
+})
+
+test('a failing test of rules takes nothing over either', () => {
+  const policy = open()
+  writeFileSync(userFile(), `${DENY}[[test]]\ntool = "eval_expr"\nexpect = "allow"\n`)
+  assert.is(decisions(policy), 'problem')
+  rmSync(userFile())
+  assert.is(decisions(policy), 'ask allow')
+})
+
+test('what was shown is accepted, or nothing', () => {
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  const shown = policy.standing(root)
+  writeFileSync(userFile(), ALLOW + ALLOW.replace('write_file', '*'))
+  assert.match(policy.accept(shown, 'seat-1')?.causes.join() ?? '', userFile())
+  assert.is(decisions(policy), 'ask allow')
+  writeFileSync(userFile(), ALLOW)
+  assert.ok(
+    policy.accept(shown, 'seat-1'),
+    'the same words again are another file than the one that was shown',
+  )
+})
+
+test('what was shown of both files is accepted, or nothing of either', () => {
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  const shown = policy.standing(root)
+  writeFileSync(projectFile(), DENY)
+  assert.match(policy.accept(shown, 'seat-1')?.causes.join() ?? '', projectFile())
+  assert.is(decisions(policy), 'ask deny')
+})
+
+test('a record that changes while the daemon runs changes nothing (threat 10)', () => {
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'ask allow')
+  const record = join(records(), 'user.json')
+  const forged = readFileSync(record, 'utf8').replace(
+    '"rules": []',
+    '"rules": [{"number": 1, "rule": {"decision": "allow", "tool": "write_file"}}]',
+  )
+  assert.match(forged, 'allow')
+  for (const change of [
+    () => writeFileSync(record, forged),
+    () => rmSync(record),
+    () => rmSync(records(), { recursive: true }),
+    () => symlinkSync(folder, records()),
+  ]) {
+    change()
+    assert.is(decisions(policy), 'ask allow')
+  }
+})
+
+test('a record that appears for a project that this daemon has not seen yet changes nothing', () => {
+  writeFileSync(projectFile(), DENY)
+  open().rulesFor(root)
+  const policy = open()
+  rmSync(records(), { recursive: true })
+  rmSync(projectFile())
+  assert.is(decisions(policy), 'ask deny')
+})
+
+test('somebody who can write into the state directory while no daemon runs can loosen (threat 10, what succeeds)', () => {
+  open()
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(open()), 'ask allow')
+  rmSync(records(), { recursive: true })
+  assert.is(decisions(open()), 'allow allow')
+})
+
+const BROKEN_RECORDS: readonly (readonly [string, (record: string) => void])[] = [
+  ['that is no JSON', record => writeFileSync(record, '{')],
+  ['of another form', record => writeFileSync(record, '{"v": 2, "rules": []}')],
+  [
+    'with an unknown word',
+    record => writeFileSync(record, readFileSync(record, 'utf8').replace('"v": 1', '"v": 1, "w": 1')),
+  ],
+  [
+    'that is a folder',
+    record => {
+      rmSync(record)
+      mkdirSync(record)
+    },
+  ],
+  [
+    'that is a link',
+    record => {
+      renameSync(record, `${record}.old`)
+      symlinkSync(`${record}.old`, record)
+    },
+  ],
+]
+
+for (const [what, spoil] of BROKEN_RECORDS)
+  test(`a record ${what} forbids what is not safe, until a person accepts anew`, () => {
+    writeFileSync(userFile(), ALLOW)
+    open()
+    const record = join(records(), 'user.json')
+    spoil(record)
+    const policy = open()
+    assert.match(policy.rulesFor(root).problem ?? '', record)
+    assert.is(
+      decide({ tool: 'write_file', level: 'dangerous', kernel: null, rules: policy.rulesFor(root).rules })
+        .decision,
+      'ask',
+    )
+    if (statSync(record).isDirectory()) rmSync(record, { recursive: true })
+    assert.is(accept(policy), undefined)
+    assert.is(decisions(policy), 'allow allow')
+    assert.is(decisions(open()), 'allow allow')
+  })
+
+test('a broken record of one project is a problem for it alone', () => {
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  writeFileSync(projectFile(), DENY)
+  open().rulesFor(root)
+  const [record = ''] = readdirSync(records()).filter(name => name.startsWith('project-'))
+  writeFileSync(join(records(), record), 'x')
+  const policy = open()
+  assert.equal([decisions(policy), decisions(policy, other)], ['problem', 'ask allow'])
+})
+
+test('what tightens holds although it cannot be recorded, and what loosens is not accepted then', () => {
+  const policy = open()
+  rmSync(records(), { recursive: true })
+  writeFileSync(records(), 'in the way')
+  writeFileSync(userFile(), DENY)
+  assert.is(decisions(policy), 'ask deny')
+  assert.is(faults.length, 1)
+  writeFileSync(userFile(), ALLOW)
+  assert.is(decisions(policy), 'ask deny')
+  assert.throws(() => accept(policy))
+  assert.is(decisions(policy), 'ask deny')
+})
+
+test('what has not changed is the same object, and is not recorded again', () => {
+  writeFileSync(userFile(), ALLOW)
+  const policy = open()
+  const first = policy.rulesFor(root)
+  const { ino } = statSync(join(records(), 'user.json'))
+  assert.is(policy.rulesFor(root), first)
+  open().rulesFor(root)
+  assert.is(statSync(join(records(), 'user.json')).ino, ino)
+})
+
+test('a record leaves nothing half-written beside it', () => {
+  const policy = open()
+  writeFileSync(userFile(), ALLOW)
+  accept(policy)
+  assert.equal(readdirSync(records()), ['user.json'])
+})
