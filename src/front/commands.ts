@@ -57,6 +57,8 @@ export const OPTIONS = {
     value: 'FILE',
     summary: 'a file with the key of the program; else it is $IMAGO_KEY, or what the program has announced',
   },
+  path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
+  level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
   profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
   format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
   root: {
@@ -96,6 +98,14 @@ export const COMMANDS: readonly Command[] = [
     operands: [1, 2],
     options: ['kernel', 'patience', 'json'],
     load: async () => (await import('./commands/call.ts')).call,
+  },
+  {
+    name: 'undo',
+    usage: 'NAME [--json]',
+    summary: 'take back a change to files, by the name that its answer gave',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/undo.ts')).undo,
   },
   {
     name: 'tools',
@@ -202,6 +212,14 @@ export const COMMANDS: readonly Command[] = [
     options: ['root', 'profile', 'structured'],
     // The entry of the program goes straight to the bridge; this row is for the help.
     load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
+  },
+  {
+    name: 'policy',
+    usage: '[check [TOOL [JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
+    summary: 'what may run, and from which file; check what a call would come to; accept what loosens',
+    operands: [0, 3],
+    options: ['kernel', 'path', 'level', 'json'],
+    load: async () => (await import('./commands/policy.ts')).policy,
   },
   {
     name: 'doctor',
