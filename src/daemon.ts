@@ -70,7 +70,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     log: (sentence, error) => log.error({ error }, sentence),
   })
   const kernels = kernelsOf({ config, paths, texts, log, limits })
-  const journal = openJournal({ stateDir: paths.stateDir })
+  const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,

@@ -1,99 +1,19 @@
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
-import type { Level } from '../../tools/define.ts'
 import type { CallId } from '../../wire/kernel.ts'
-import type { Decision } from './gate.ts'
-import { AppendError, LineFile, type LineFiles } from './line-file.ts'
-import type { Answer } from './plan.ts'
+import { AppendError } from './journal/append-error.ts'
+import { BackgroundPass } from './journal/background.ts'
+import { type JournalFiles, messageOf, NODE_FILES } from './journal/disk.ts'
+import type { JournalEntry, JournalNote, JournalTrouble, OpenCall } from './journal/entries.ts'
+import { LineQueue } from './journal/line-queue.ts'
+import { entryBody, noteBody } from './journal/lines.ts'
+import { type Earlier, lastWord, OpenCalls } from './journal/open-calls.ts'
+import { type Recovered, recover } from './journal/recovery.ts'
+import { KEPT, type Kept, outdated } from './journal/retention.ts'
+import { journalDir, type Segment, segmentName, segmentsIn } from './journal/segments.ts'
+import { Troubles } from './journal/troubles.ts'
+import { type Line, SegmentWriter } from './journal/writer.ts'
 
-/** The form of a line. Readers skip lines of a form they do not know, and lines that do not parse. */
-const JOURNAL_VERSION = 1
-
-/** What a call is, in every entry that begins one. */
-export interface JournalCall {
-  readonly call: CallId
-  readonly tool: string
-  readonly level: Level
-  /** Null for a tool that works without a kernel, and where none is known yet. */
-  readonly kernel: string | null
-  readonly epoch: string | null
-  readonly caller: string
-  readonly args: unknown
-  readonly decision: Decision
-}
-
-export type JournalEntry =
-  /** A dangerous call, worked out and about to be put before a person. */
-  | ({ readonly type: 'requested'; readonly plan: JournalPlan } & Omit<JournalCall, 'decision'>)
-  /** How asking ended. `by` is a seat, or null where nobody answered. */
-  | {
-      readonly type: 'decided'
-      readonly call: CallId
-      readonly plan: string
-      readonly answer: Answer['type']
-      readonly by: string | null
-      readonly reason: string | null
-    }
-  /**
-   * The call begins: the line is in the file before a byte reaches the kernel, or a file. Where it was allowed
-   * without asking, this line stands for `requested` and `decided` too. `plan` names the approval that it uses up.
-   */
-  | ({ readonly type: 'dispatched'; readonly plan?: string } & JournalCall)
-  /**
-   * How a dispatched call ended. A `dispatched` without one is an outcome that nobody knows, and the next daemon
-   * writes it: `outcome_unknown`. `undo` is the name under which its changes can be taken back.
-   */
-  | {
-      readonly type: 'ended'
-      readonly call: CallId
-      readonly outcome: string
-      readonly elapsed_ms: number | null
-      readonly undo?: string
-    }
-  /** A whole call that changed nothing. */
-  | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
-  /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
-  | ({ readonly type: 'refused'; readonly outcome: string } & Loosely<JournalCall>)
-  /** A seat was taken, refused or left; `who` is a terminal and a process. */
-  | {
-      readonly type: 'seat'
-      readonly what: 'taken' | 'refused' | 'left'
-      readonly seat: string | null
-      readonly who: string
-      readonly why: string | null
-    }
-  /** What is in force changed. */
-  | { readonly type: 'policy'; readonly file: string; readonly sha256: string; readonly what: string }
-  /** A kernel was started, attached, detached or lost. */
-  | {
-      readonly type: 'kernel'
-      readonly kernel: string
-      readonly epoch: string | null
-      readonly what: string
-    }
-  /** So many lines are missing here, because the journal could not be written. */
-  | { readonly type: 'lost'; readonly lines: number }
-
-/** The approval that is asked for, and of exactly what. */
-export interface JournalPlan {
-  readonly id: string
-  readonly hash: string
-  readonly title: string
-  readonly preview_sha256: string
-  readonly preview_bytes: number
-  readonly paths: readonly string[]
-}
-
-type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {
-  readonly level: Level | null
-  readonly decision: Decision | null
-}
-
-/** How a dispatched call ended that an earlier daemon was given: a code, `outcome_unknown` where it never said. */
-export interface Earlier {
-  readonly tool: string
-  readonly outcome: string
-}
+export type { JournalCall, JournalEntry, JournalPlan } from './journal/entries.ts'
+export type { Earlier } from './journal/open-calls.ts'
 
 /** The append-only record of every call. */
 export interface Journal {
@@ -121,79 +41,222 @@ export class JournalError extends Error {
 export interface JournalOptions {
   /** Made if it is missing, for its owner only. */
   readonly stateDir: string
-  readonly files?: LineFiles
+  readonly files?: JournalFiles
   readonly now?: () => Date
+  /** Of the daemon, for whoever reads the journal. */
+  readonly version?: string
+  /** A segment that has so many bytes is followed by the next one. */
+  readonly segmentBytes?: number
+  readonly kept?: Kept
 }
 
-/** How long a line of `later` may wait, in milliseconds, and how many characters may, while the disk takes none. */
-const FLUSH_MS = 20
-const WAITING_CHARS = 1024 * 1024
+/** A journal as its own process has it. */
+export interface OpenJournal extends Journal {
+  /** Resolves once what earlier daemons wrote has been verified, or the journal was closed before that. */
+  readonly verified: Promise<void>
+}
 
-/** Opens `journal.jsonl` in the state directory. Throws `JournalError` where it cannot be written at all. */
-export function openJournal({ stateDir, files, now = () => new Date() }: JournalOptions): Journal {
-  const file = explained(() => new LineFile(join(stateDir, 'journal.jsonl'), files))
-  let waiting: string[] = []
-  let waitingChars = 0
-  let lost = 0
-  let timer: NodeJS.Timeout | undefined
+const SEGMENT_BYTES = 16 * 1024 * 1024
 
-  /** All that waits and then `more`. What could not be written goes on waiting, except `more` itself. */
-  function append(more: readonly string[]): void {
-    const gap = lost > 0 ? [line({ type: 'lost', lines: lost }, now())] : []
+/**
+ * Opens the journal in the state directory, in time that does not grow with its length: what earlier daemons wrote is
+ * verified in the background. Throws `JournalError` where it cannot be written at all.
+ */
+export function openJournal(options: JournalOptions): OpenJournal {
+  const { files = NODE_FILES, stateDir } = options
+  return new SegmentedJournal(
+    options,
+    explained(() => recover(journalDir(stateDir), files)),
+  )
+}
+
+class SegmentedJournal implements OpenJournal {
+  readonly #dir: string
+  readonly #files: JournalFiles
+  readonly #now: () => Date
+  readonly #version: string
+  readonly #kept: Kept
+  readonly #writer: SegmentWriter
+  readonly #queue: LineQueue
+  readonly #troubles: Troubles
+  readonly #pass: BackgroundPass
+  readonly #open = new OpenCalls()
+  /** Whether `#open` has those of earlier daemons too. */
+  #openKnown: boolean
+  #removing: Promise<unknown> = Promise.resolve()
+  #acknowledging: Promise<void> | undefined
+  readonly verified: Promise<void>
+
+  constructor(options: JournalOptions, found: Recovered) {
+    this.#dir = journalDir(options.stateDir)
+    this.#files = options.files ?? NODE_FILES
+    this.#now = options.now ?? (() => new Date())
+    this.#version = options.version ?? 'unknown'
+    this.#kept = options.kept ?? KEPT
+    this.#troubles = new Troubles(found.troubles)
+    this.#openKnown = found.segments.length === 0
+    this.#writer = new SegmentWriter(found.place, {
+      dir: this.#dir,
+      files: this.#files,
+      segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
+      header: about => this.#note({ type: 'segment', ...about, ...this.#inForce() }),
+      spoilt: trouble => this.#spoilt(trouble),
+      begun: () => void setImmediate(() => this.#retain()).unref(),
+    })
+    this.#queue = new LineQueue({
+      append: lines => this.#writer.append(lines),
+      lost: lines => this.#entry({ type: 'lost', lines }),
+    })
+    for (const note of found.notes) this.#queue.later(this.#note(note))
+    const { corrupt } = found
+    const aside = corrupt === undefined ? undefined : this.#setAside(corrupt.trouble, corrupt.segment)
+    this.#pass = new BackgroundPass({
+      files: this.#files,
+      segments: found.segments.map(segment => (segment === corrupt?.segment ? (aside ?? segment) : segment)),
+      lastBytes: corrupt === undefined && found.place.fd !== undefined ? found.place.size : undefined,
+      known: this.#troubles.list.map(({ file }) => file),
+      unended: calls => this.#endAll(calls),
+      report: (trouble, segment) => void this.#setAside(trouble, segment),
+    })
+    this.verified = this.#pass.done.then(whole => {
+      if (whole) this.#retain()
+    })
+  }
+
+  get trouble(): string | undefined {
+    return this.#troubles.sentence
+  }
+
+  write(entry: JournalEntry): void {
+    explained(() => this.#queue.now([this.#entry(entry)]))
+  }
+
+  later(entry: JournalEntry): void {
+    this.#queue.later(this.#entry(entry))
+  }
+
+  async sync(entry: JournalEntry): Promise<void> {
+    await this.#durable(this.#entry(entry))
+  }
+
+  async acknowledge(by: string): Promise<void> {
+    this.#acknowledging ??= this.#acknowledge(by).finally(() => {
+      this.#acknowledging = undefined
+    })
+    await this.#acknowledging
+  }
+
+  async earlier(call: CallId): Promise<Earlier | undefined> {
     try {
-      if (waiting.length + gap.length === 0) file.append(more)
-      else file.append([...waiting, ...gap, ...more])
-      waiting = []
-      lost = 0
-    } catch (error) {
-      if (error instanceof AppendError && error.written > waiting.length) lost = 0
-      if (error instanceof AppendError) waiting = waiting.slice(error.written)
-      schedule()
-      throw error
+      return (await this.#pass.recent).of(call)
+    } catch (cause) {
+      throw new JournalError('The journal was closed before it was read.', { cause })
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pass.stop()
+    try {
+      explained(() => this.#queue.close())
     } finally {
-      waitingChars = waiting.reduce((sum, text) => sum + text.length, 0)
+      await this.#removing
+      await this.#writer.close()
     }
   }
 
-  function flush(): void {
-    timer = undefined
+  #entry(entry: JournalEntry): Line {
+    const body = entryBody(entry, this.#now())
+    return 'call' in entry ? { body, written: () => void this.#open.note(entry) } : { body }
+  }
+
+  #note(note: JournalNote): Line {
+    return { body: noteBody(note, this.#now()) }
+  }
+
+  #inForce() {
+    const open = this.#openKnown ? this.#open.list : null
+    return { version: this.#version, trouble: this.#troubles.list, open }
+  }
+
+  async #durable(line: Line): Promise<void> {
+    explained(() => this.#queue.now([line]))
     try {
-      if (waiting.length + lost > 0) append([])
-    } catch {
-      // What waits is tried again, with the next line or by the timer that `append` has set.
+      await this.#writer.durable()
+    } catch (cause) {
+      throw new JournalError(
+        `The disk did not say that it has the journal: ${messageOf(cause)}. Whether the last lines outlast this machine is not certain; look after the disk.`,
+        { cause },
+      )
     }
   }
 
-  function schedule(): void {
-    timer ??= setTimeout(flush, FLUSH_MS).unref()
+  /** The header of the segment that begins with it names the trouble no more. */
+  async #acknowledge(by: string): Promise<void> {
+    const trouble = this.#troubles.acknowledging()
+    if (trouble.length === 0) return
+    this.#writer.begin('acknowledged')
+    try {
+      await this.#durable(this.#note({ type: 'acknowledged', by, trouble }))
+    } catch (error) {
+      this.#troubles.restore()
+      this.#writer.begin('quarantine')
+      throw error
+    }
+    this.#troubles.acknowledged()
   }
 
-  return {
-    write: entry => explained(() => append([line(entry, now())])),
-    later(entry) {
-      const text = line(entry, now())
-      schedule()
-      if (waitingChars + text.length > WAITING_CHARS) {
-        lost++
-        return
-      }
-      waiting.push(text)
-      waitingChars += text.length
-    },
-    sync: async entry => explained(() => append([line(entry, now())])),
-    trouble: undefined,
-    acknowledge: async () => {},
-    earlier: async () => undefined,
-    async close() {
-      clearTimeout(timer)
-      timer = undefined
-      try {
-        if (waiting.length + lost > 0) explained(() => append([]))
-      } finally {
-        clearTimeout(timer)
-        file.close()
-      }
-    },
+  #endAll(calls: readonly OpenCall[]): void {
+    this.#open.add(calls)
+    this.#openKnown = true
+    for (const open of calls)
+      this.later({ type: 'ended', call: open.call, outcome: lastWord(open), elapsed_ms: null })
+  }
+
+  /**
+   * A fresh segment is begun, which says why; then the corrupt one gets a name that says so. Where that cannot be
+   * written, the next line does; and the next daemon finds it again.
+   */
+  #setAside(trouble: JournalTrouble, segment: Segment | undefined): Segment | undefined {
+    this.#troubles.add(trouble)
+    this.#writer.begin('quarantine')
+    const name = segment === undefined ? null : segmentName(segment.number, { aside: true })
+    try {
+      this.#queue.now([this.#note({ type: 'quarantined', ...trouble, kept: name })])
+      if (segment === undefined || name === null) return undefined
+      const path = `${this.#dir}/${name}`
+      this.#files.rename(segment.path, path)
+      return { ...segment, name, path, aside: true }
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Found while a line is being written, so this waits for its turn. */
+  #spoilt(trouble: JournalTrouble): void {
+    this.#troubles.add(trouble)
+    queueMicrotask(() => this.#queue.later(this.#note({ type: 'quarantined', ...trouble, kept: null })))
+  }
+
+  #retain(): void {
+    const old = this.#outdated()
+    if (old.length === 0) return
+    this.#queue.later(this.#note({ type: 'removed', files: old.map(({ name }) => name) }))
+    // What could not be removed is tried again with the next segment.
+    this.#removing = Promise.allSettled(old.map(({ path }) => this.#files.remove(path)))
+  }
+
+  #outdated(): Segment[] {
+    try {
+      return outdated({
+        segments: segmentsIn(this.#dir, this.#files),
+        files: this.#files,
+        now: this.#now(),
+        kept: this.#kept,
+        wanted: ({ name }) => !this.#openKnown || this.#troubles.names(name),
+      })
+    } catch {
+      return []
+    }
   }
 }
 
@@ -206,59 +269,5 @@ function explained<Result>(work: () => Result): Result {
       `The journal ${cause.message}. Make room, or set IMAGO_STATE_DIR to a directory that can be written.`,
       { cause },
     )
-  }
-}
-
-function line(entry: JournalEntry, time: Date): string {
-  const text = JSON.stringify('args' in entry ? withKeptArgs(entry) : entry)
-  const short = text.length <= LINE_CHARS ? text : JSON.stringify({ ...entry, args: hashed(text) })
-  return `{"v":${JOURNAL_VERSION},"time":"${time.toISOString()}",${short.slice(1)}\n`
-}
-
-/** With whatever a caller passed as something that JSON can hold, within bounds. */
-function withKeptArgs<Entry extends { readonly args: unknown }>(entry: Entry): Entry {
-  try {
-    return isShort(entry.args) ? entry : { ...entry, args: capped(entry.args, 0) }
-  } catch {
-    return { ...entry, args: '[cannot be shown]' }
-  }
-}
-
-/** The usual case: a few short values, which stand in the line as they are. */
-function isShort(args: unknown): boolean {
-  if (typeof args !== 'object' || args === null) return false
-  const values = Object.values(args)
-  return values.length <= 16 && values.every(isShortValue)
-}
-
-function isShortValue(value: unknown): boolean {
-  if (typeof value === 'string') return value.length <= ARGUMENT_CHARS
-  return typeof value === 'number' || typeof value === 'boolean'
-}
-
-/** Longer texts are kept as their beginning, their length and their hash. */
-const ARGUMENT_CHARS = 4 * 1024
-const BEGINNING_CHARS = 1024
-const DEPTH = 8
-/** Of a longer line, only the beginning of it is kept in place of its arguments. */
-const LINE_CHARS = 64 * 1024
-
-/** Arguments as they are kept: bounded, and always something that JSON can hold. */
-function capped(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return value.length <= ARGUMENT_CHARS ? value : hashed(value)
-  if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol')
-    return String(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (depth === DEPTH) return '…'
-  if (Array.isArray(value)) return value.slice(0, 100).map(item => capped(item, depth + 1))
-  const entries = Object.entries(value).slice(0, 100)
-  return Object.fromEntries(entries.map(([key, item]) => [key.slice(0, 100), capped(item, depth + 1)]))
-}
-
-function hashed(text: string) {
-  return {
-    beginning: text.slice(0, BEGINNING_CHARS),
-    length: text.length,
-    sha256: createHash('sha256').update(text).digest('hex'),
   }
 }

@@ -1,5 +1,5 @@
 import type { CallEvent } from '../../src/core/call.ts'
-import { NODE_FILES } from '../../src/core/line-file.ts'
+import { NODE_FILES } from '../../src/core/journal/disk.ts'
 import { TOOL_ERRORS } from '../../tools/errors.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { failed, ok } from '../../tools/outcome.ts'
@@ -174,7 +174,7 @@ test('a cautious call is in the journal before the kernel is asked, and its end 
       ...NODE_FILES,
       write(fd, bytes) {
         lines.push(
-          JSON.parse(Buffer.from(bytes).toString().trim().split('\n')[0] ?? '').type,
+          JSON.parse(Buffer.from(bytes).toString().trim().split('\n').at(-1) ?? '').type,
           made.kernel.asked.length,
         )
         return NODE_FILES.write(fd, bytes)

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
 import { type JournalEntry, JournalError, openJournal } from '../../src/core/journal.ts'
-import { type LineFiles, NODE_FILES } from '../../src/core/line-file.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { journalLines } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -16,7 +16,7 @@ test.before.each(() => {
 })
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
-const file = () => join(folder, 'journal.jsonl')
+const file = () => join(folder, 'journal/000001.jsonl')
 const calls = () => journalLines(folder).map(line => line.call)
 
 function dispatched(call: string, args: unknown = {}): JournalEntry {
@@ -32,7 +32,7 @@ function ended(call: string): JournalEntry {
 function failingAt(
   n: number,
   how: 'fails' | 'takes half and fails' | 'takes half',
-): LineFiles & { count: number } {
+): JournalFiles & { count: number } {
   let halved = false
   return {
     ...NODE_FILES,
@@ -143,7 +143,7 @@ test('fault 12: a short write is carried on with, and is one whole line', () => 
 
 test('fault 11: while the disk is full, lines for later wait within bounds, and what was lost is counted', async () => {
   let full = true
-  const files: LineFiles = {
+  const files: JournalFiles = {
     ...NODE_FILES,
     write(fd, bytes) {
       if (full) throw new Error('ENOSPC: no space left on device')

@@ -88,7 +88,7 @@ withRig(
     await rig.imago(['attach', 'web', '--name', 'server'])
     await evaluated(rig, '6 * 7')
     const { IMAGO_STATE_DIR = '' } = rig.env
-    const entries = readFileSync(join(IMAGO_STATE_DIR, 'journal.jsonl'), 'utf8')
+    const entries = readFileSync(join(IMAGO_STATE_DIR, 'journal/000001.jsonl'), 'utf8')
     assert.match(entries, /"kernel":"server"/)
     const history = await rig.imago(['call', 'get_repl_history', '{}', '--json'])
     assert.match(JSON.stringify(resultOf(history)), /imago call/)
@@ -158,7 +158,7 @@ withRig(
     const byEnv = await rig.imago(['attach', 'web', '--json'], { env: { IMAGO_KEY: KEY } })
     assert.is(resultOf(byEnv).pid, program.pid)
     const state = rig.env.IMAGO_STATE_DIR ?? ''
-    for (const name of ['attached.json', 'daemon.log', 'journal.jsonl'])
+    for (const name of ['attached.json', 'daemon.log', 'journal/000001.jsonl'])
       if (existsSync(join(state, name))) assert.not.match(readFileSync(join(state, name), 'utf8'), KEY)
     const missing = await rig.imago(['attach', 'web', '--key-file', 'nowhere'])
     assert.is(missing.code, 2)

@@ -5,6 +5,7 @@ export const GENESIS = '0'.repeat(32)
 
 const MARK = ',"chain":"'
 const END = '"}'
+const BEARS = /^,"chain":"[0-9a-f]{32}"\}$/
 /** Of `,"chain":"…"}`. */
 const TAIL = MARK.length + GENESIS.length + END.length
 
@@ -22,8 +23,7 @@ export function chainOf(line: Buffer): string | undefined {
   const begin = line.length - TAIL
   if (begin < 1) return undefined
   const tail = line.toString('latin1', begin)
-  const whole = tail.startsWith(MARK) && tail.endsWith(END)
-  return whole ? tail.slice(MARK.length, -END.length) : undefined
+  return BEARS.test(tail) ? tail.slice(MARK.length, -END.length) : undefined
 }
 
 /** Whether a line, without its newline, is what was written after the line that bears `previous`. */

@@ -108,7 +108,7 @@ export interface SegmentHeader {
   readonly trouble: readonly JournalTrouble[]
   /** The calls that had begun and not ended; null where that is not known, and the segment before has to be read. */
   readonly open: readonly OpenCall[] | null
-  /** With `unsynced`: the disk would not say that it has what this file holds beyond this byte. */
+  /** The disk would not say that it has what this file, the one before, holds beyond this byte. */
   readonly uncertain?: { readonly file: string; readonly byte: number }
 }
 

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { duration, oneLine } from '../../../tools/wording.ts'
+import { NODE_FILES } from '../../core/journal/disk.ts'
+import { journalDir, segmentsIn } from '../../core/journal/segments.ts'
 import { messageOf } from '../../failure.ts'
 import { looking, plain, type Span } from './style.ts'
 import { fitted, widthOf } from './width.ts'
@@ -33,7 +34,7 @@ interface Wanted {
 export function journalSpans({ stateDir, count, columns }: Wanted): Span[] {
   let text: string
   try {
-    text = tail(join(stateDir, 'journal.jsonl'))
+    text = tail(journalDir(stateDir))
   } catch (error) {
     return [looking('error', `The journal cannot be read: ${messageOf(error)}\n`)]
   }
@@ -46,7 +47,13 @@ export function journalSpans({ stateDir, count, columns }: Wanted): Span[] {
   return calls.slice(-count).flatMap(line => lineSpans(line, { end: ends.get(line.call), columns }))
 }
 
-function tail(path: string): string {
+/** Of the last two segments: the last one may only just have begun. */
+function tail(dir: string): string {
+  const paths = segmentsIn(dir, NODE_FILES).slice(-2)
+  return paths.map(({ path }) => tailOf(path)).join('')
+}
+
+function tailOf(path: string): string {
   const file = openSync(path, 'r')
   try {
     const { size } = fstatSync(file)
