@@ -137,7 +137,7 @@ function remedy({ tool, level, verdict, policy, within }: Judged): string {
   const { from } = verdict.rule
   const path = within === undefined ? '' : `\npath = ${JSON.stringify(within)}`
   const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${path}`
-  const allow = `a person may allow it by adding these lines to ${policy.userFile}:\n${rule}`
+  const allow = `a person may allow it: imago policy accept, after adding these lines to ${policy.userFile}:\n${rule}`
   if (from.type === 'default') return `If that is right, ${allow}`
   const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`
   return `${removed} If that is right, a person may take it out, and ${allow.replace('a person ', '')}`
@@ -145,5 +145,7 @@ function remedy({ tool, level, verdict, policy, within }: Judged): string {
 
 function ruleName({ rule: { from, level } }: Verdict): string {
   if (from.type === 'default') return `The default for what is ${level}`
+  if (from.removed)
+    return `Rule ${from.number}, taken out of ${from.file} and in force until imago policy accept,`
   return `Rule ${from.number} of ${from.file}`
 }
