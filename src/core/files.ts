@@ -1,5 +1,17 @@
-import type { Committed, FileChange, ProjectFiles } from '../../tools/define.ts'
+import { homedir } from 'node:os'
 import { type Failed, failed } from '../../tools/outcome.ts'
+import type { Committed, FileChange, ProjectFiles, SeenFile } from '../../tools/proposal.ts'
+import { commit } from './files/commit.ts'
+import { type Confining, openConfinement } from './files/confine.ts'
+import { type Disk, NODE_DISK } from './files/disk.ts'
+import { encode } from './files/encoding.ts'
+import { hasOpenFiles } from './files/folder.ts'
+import { type Kept, openKept } from './files/kept.ts'
+import { openLocks } from './files/lock.ts'
+import { type Looking, type Sight, see, seenOf, tooLarge } from './files/look.ts'
+import { identityOf } from './files/mark.ts'
+import { pathRefused } from './files/refused.ts'
+import { undone } from './files/undoing.ts'
 
 /** The files that tools may look at and change, of every project (design section 5). */
 export interface Files {
@@ -16,13 +28,122 @@ export interface Files {
    */
   lock(paths: readonly string[]): Promise<() => void>
   /**
-   * Writes the changes, each as a whole or not at all: what was there is kept first, under `change`. The bytes and the
-   * identity of each file are compared once more, immediately before it is replaced; `stale_plan` where they differ.
+   * Writes the changes, all of them or none: what was there is kept first, under `change`. The bytes and the identity
+   * of each file are compared once more, immediately before it is replaced; `stale_plan` where they differ. Mode and
+   * owner stay; extended attributes and access lists do not. `file_failed` says in `details.holds` whether the files
+   * hold what they held (`old`), what they were to hold (`new`), or that it cannot be told.
    */
   commit(order: {
     readonly change: string
     readonly changes: readonly FileChange[]
   }): Promise<Committed | Failed>
+}
+
+export interface FilesOptions {
+  /** Folders besides the caller's project, as the user configured them. */
+  readonly roots?: readonly string[]
+  /** Folders and files that are Imago's own, there or not. */
+  readonly protected: readonly string[]
+  /** What was there before a change is kept in `undo/` in it. It should be among the protected ones. */
+  readonly stateDir: string
+  readonly disk?: Disk
+  readonly home?: string
+  /** Whether names in a folder are reached by its descriptor; where the system can, unless given. */
+  readonly throughProc?: boolean
+  /** Milliseconds since 1970. */
+  now?(): number
+  readonly limits?: Partial<FilesLimits>
+}
+
+export interface FilesLimits {
+  /** Bytes of the largest file that is looked at or written. */
+  readonly fileBytes: number
+  /** What is kept for undoing, in bytes and in milliseconds; the oldest goes first. */
+  readonly undoBytes: number
+  readonly undoMs: number
+}
+
+const LIMITS: FilesLimits = {
+  fileBytes: 8 * 1024 * 1024,
+  undoBytes: 512 * 1024 * 1024,
+  undoMs: 7 * 24 * 60 * 60 * 1_000,
+}
+
+export function openFiles(options: FilesOptions): Files {
+  const { disk = NODE_DISK, stateDir, now = Date.now, home = homedir(), roots = [] } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const throughProc = options.throughProc ?? hasOpenFiles(disk)
+  const confining: Confining = { disk, roots, protected: options.protected, home }
+  const looking: Looking = {
+    disk,
+    throughProc,
+    confinement: openConfinement(confining),
+    most: limits.fileBytes,
+  }
+  const kept = openKept({
+    disk,
+    stateDir,
+    now,
+    limits: { bytes: limits.undoBytes, ms: limits.undoMs, fileBytes: limits.fileBytes },
+  })
+  const projects = new Map<string, ProjectFiles>()
+
+  return {
+    of(root) {
+      const known = projects.get(root) ?? filesOf({ looking, kept, root })
+      projects.set(root, known)
+      return known
+    },
+    realPath(asked) {
+      const located = looking.confinement.locate(asked)
+      return located.type === 'failed' ? located : located.path
+    },
+    lock: openLocks(),
+    commit: order => commit({ ...looking, kept }, order),
+  }
+}
+
+function filesOf({ looking, kept, root }: { looking: Looking; kept: Kept; root: string }): ProjectFiles {
+  // What a tool holds says nothing of devices and inodes; the sight behind it does.
+  const sights = new WeakMap<SeenFile, Sight>()
+  return {
+    async look(path) {
+      const asked = { root, path }
+      const sight = see(looking, asked)
+      if (sight.type === 'failed') return sight
+      const seen = seenOf(looking, asked, sight)
+      sights.set(seen, sight)
+      return seen
+    },
+    changed(file, text) {
+      const sight = sights.get(file)
+      if (sight === undefined) throw new Error('that file was not looked at through these files')
+      return changed({ file, sight, text, most: looking.most })
+    },
+    undone: async change => undone({ ...looking, kept }, { root, change }),
+  }
+}
+
+function changed(o: { file: SeenFile; sight: Sight; text: string; most: number }): FileChange | Failed {
+  const { file, sight, text, most } = o
+  const { shown, path, encoding } = file
+  const encoded = encode(text, encoding)
+  if (encoded.type === 'unspellable')
+    return failed('not_text', {
+      message: `${shown} cannot be given that text: ${encoded.why}.`,
+      details: { encoding },
+    })
+  const after = encoded.bytes
+  if (after.length > most) return tooLarge({ shown, bytes: after.length, most })
+  const { found, folder } = sight
+  const before = found?.bytes ?? null
+  return {
+    path,
+    shown,
+    before,
+    after,
+    identity: { folder, file: found === undefined ? null : identityOf(found.stat) },
+  }
 }
 
 /** For callers that were given no files at all. */
@@ -34,10 +155,7 @@ export const NO_FILES: Files = {
 }
 
 function refused(): Failed {
-  return failed('path_refused', {
-    message: 'This daemon was given no files to look at.',
-    details: { reason: 'no_files' },
-  })
+  return pathRefused('no_files', { why: 'This daemon was given no files to look at.' })
 }
 
 async function refuse(): Promise<Failed> {

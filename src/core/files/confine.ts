@@ -1,0 +1,164 @@
+import { join, relative } from 'node:path'
+import type { Failed } from '../../../tools/outcome.ts'
+import type { Disk, Stat } from './disk.ts'
+import { ALL_HIDDEN, faultOfNewName, faultOfPath, folded, holdsHidden } from './names.ts'
+import { isWithin, openProtected } from './protected.ts'
+import { fileFailed, pathRefused } from './refused.ts'
+import { realOf, resolvePath } from './resolve.ts'
+
+/** A path that a tool may touch. */
+export interface Located {
+  readonly type: 'located'
+  /** Absolute, without links. */
+  readonly path: string
+  readonly shown: string
+  /** What is there; undefined for what is not. */
+  readonly stat: Stat | undefined
+  /** Whether the folder that it is in is there. */
+  readonly inFolder: boolean
+  readonly throughLink: boolean
+}
+
+export interface Asked {
+  /** The caller's project. */
+  readonly root: string
+  /** As the caller wrote it; a relative one counts from `root`. */
+  readonly path: string
+}
+
+/** The only place that decides which paths tools may touch. */
+export interface Confinement {
+  locate(asked: Asked): Located | Failed
+  /**
+   * Why a path that was located leads to another place by now, or to one of Imago's own, as a clause; undefined where
+   * it does not. Throws what the disk throws.
+   */
+  strayed(path: string): string | undefined
+}
+
+export interface Confining {
+  readonly disk: Disk
+  /** Further folders, besides the caller's project. */
+  readonly roots: readonly string[]
+  readonly protected: readonly string[]
+  /** The home directory, which is no project. */
+  readonly home: string
+}
+
+export function openConfinement({ disk, roots, protected: own, home }: Confining): Confinement {
+  const guard = openProtected(disk, own)
+  const pinned = new Map<string, string>()
+
+  /** Where a root lies stays as it was first seen: a link put in its place later leads out of it. */
+  function pin(root: string): string | undefined {
+    const known = pinned.get(root)
+    if (known !== undefined) return known
+    const found = resolvePath(disk, root)
+    if (found.type !== 'resolved' || found.missing.length > 0) return undefined
+    pinned.set(root, found.there)
+    return found.there
+  }
+
+  function locate({ root, path }: Asked): Located | Failed {
+    const quoted = shortened(path)
+    const fault = faultOfPath(path)
+    if (fault !== undefined)
+      return pathRefused('bad_name', { why: `${quoted} is no path: ${fault}.`, next: 'Write another one.' })
+    const top = pin(root)
+    if (top === undefined || top === '/' || top === (realOf(disk, home) ?? home)) return noProject(root)
+    const found = resolvePath(disk, path.startsWith('/') ? path : `${top}/${path}`)
+    if (found.type === 'unresolved')
+      return pathRefused(found.reason, {
+        why: `${quoted} leads nowhere: ${found.why}.`,
+        next: 'Write another path.',
+      })
+
+    const { there, missing, throughLink } = found
+    const real = join(there, ...missing)
+    const stat = missing.length === 0 ? found.stat : undefined
+    const protection = guard.reason(real, stat)
+    if (protection !== undefined) return isProtected(quoted, protection)
+    const further = roots.flatMap(each => pin(each) ?? [])
+    if (![top, ...further].some(each => isWithin(real, each))) return isOutside({ quoted, real, root: top })
+    const refusal = missing.length === 0 ? undefined : refusalOfNew({ quoted, there, missing })
+    if (refusal !== undefined) return refusal
+    const shown = isWithin(real, top) ? relative(top, real) || '.' : real
+    return { type: 'located', path: real, shown, stat, inFolder: missing.length <= 1, throughLink }
+  }
+
+  /** Why nothing new may be made of these names, the first of them in the folder that is there. */
+  function refusalOfNew(o: {
+    quoted: string
+    there: string
+    missing: readonly string[]
+  }): Failed | undefined {
+    const fault = o.missing.map(faultOfNewName).find(each => each !== undefined)
+    if (fault !== undefined)
+      return pathRefused('bad_name', {
+        why: `${o.quoted} cannot be made: ${fault}.`,
+        next: 'Use another name.',
+      })
+    const [name = ''] = o.missing
+    const alike = disk.readdir(o.there).find(each => each !== name && folded(each) === folded(name))
+    if (alike === undefined) return undefined
+    return pathRefused('looks_like', {
+      why: `${o.quoted} is not there, but ${shortened(join(o.there, alike))} is, which differs only by case or spelling.`,
+      next: 'Use that name, or one that cannot be taken for it.',
+    })
+  }
+
+  return {
+    locate(asked) {
+      try {
+        return locate(asked)
+      } catch (error) {
+        return fileFailed(error, { what: 'looked for', shown: shortened(asked.path) })
+      }
+    },
+    strayed(path) {
+      const found = resolvePath(disk, path)
+      if (found.type === 'unresolved') return `leads nowhere: ${found.why}`
+      const real = join(found.there, ...found.missing)
+      if (real !== path) return `leads to ${shortened(real)} now`
+      return guard.reason(path, found.missing.length === 0 ? found.stat : undefined)
+    },
+  }
+}
+
+/** What a person should know of the way to a file. */
+export function remarksOn({ shown, throughLink }: Located): string[] {
+  return [
+    ...(throughLink ? ['It was reached through a link; the path here is where that leads.'] : []),
+    ...(holdsHidden(shown) ? ['Its name holds characters that cannot be seen.'] : []),
+  ]
+}
+
+const noProject = (root: string) =>
+  pathRefused('no_project', {
+    why: `${root} is no project: files are looked at and changed in a project’s folder only.`,
+    next: 'Start in one. The home directory and the top of the file system are never one.',
+  })
+
+const isProtected = (quoted: string, why: string) =>
+  pathRefused('protected', {
+    why: `${quoted} is not for tools: ${why}.`,
+    next: 'If a person wants it changed, that person has to do it by hand.',
+  })
+
+const isOutside = (o: { quoted: string; real: string; root: string }) =>
+  pathRefused('outside_project', {
+    why: `${o.quoted} leads to ${shortened(o.real)}, outside of the project ${o.root}.`,
+    next: 'Use a path inside it. The user can add further folders to config.toml: [files] roots = ["/path"].',
+  })
+
+const LONGEST_SHOWN = 300
+
+/** As JSON quotes it, with whatever a person would not see written out. */
+function shortened(path: string): string {
+  const characters = [...path]
+  const shown = characters.length > LONGEST_SHOWN ? `${characters.slice(0, LONGEST_SHOWN).join('')}…` : path
+  return JSON.stringify(shown).replace(
+    ALL_HIDDEN,
+    character => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}

@@ -1,0 +1,221 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type Disk, errnoOf, readAll, writeAll } from './disk.ts'
+import { sha256 } from './mark.ts'
+
+/** What is kept of one file before it is changed. */
+export interface KeptFile {
+  readonly path: string
+  readonly before: Uint8Array | null
+  /** What the change leaves; null for a file that it takes away. */
+  readonly afterSha256: string | null
+  /** Permissions before; null where there was no file. */
+  readonly mode: number | null
+}
+
+/** One change that can be taken back. */
+export interface KeptChange {
+  readonly change: string
+  readonly files: readonly (Omit<KeptFile, 'before'> & { readonly beforeSha256: string | null })[]
+  /** What the file of that number held before. Undefined where what was kept is not what it was. */
+  before(number: number): Uint8Array | null | undefined
+}
+
+export interface Kept {
+  /** Returns once all of it is on the disk; throws what the disk throws, and then nothing of it counts. */
+  keep(change: string, files: readonly KeptFile[]): Promise<void>
+  /** Undefined for a change that is not known, or not any more. Throws what the disk throws. */
+  find(change: string): KeptChange | undefined
+  /** After a change that did not come about. Never throws. */
+  forget(change: string): void
+}
+
+export interface KeptOptions {
+  readonly disk: Disk
+  readonly stateDir: string
+  /** Milliseconds since 1970. */
+  now(): number
+  readonly limits: { readonly bytes: number; readonly ms: number; readonly fileBytes: number }
+}
+
+const RECORD = z.object({
+  v: z.literal(1),
+  change: z.string(),
+  time: z.string(),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      before_sha256: z.string().nullable(),
+      after_sha256: z.string().nullable(),
+      mode: z.number().nullable(),
+    }),
+  ),
+})
+
+const RECORD_BYTES = 1024 * 1024
+
+/** `undo/NAME.json` in the state directory says what changed, `undo/NAME.N.before` holds what was there. */
+export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
+  const dir = join(stateDir, 'undo')
+  const recordPath = (change: string) => join(dir, `${stemOf(change)}.json`)
+  const bytesPath = (change: string, number: number) => join(dir, `${stemOf(change)}.${number}.before`)
+
+  async function write(path: string, bytes: Uint8Array) {
+    const fd = disk.open(path, { for: 'making', mode: 0o600 })
+    try {
+      writeAll(disk, { fd, bytes })
+      await disk.sync(fd)
+    } finally {
+      disk.close(fd)
+    }
+  }
+
+  function read(path: string, most: number): Uint8Array | undefined {
+    const fd = disk.open(path, { for: 'reading' })
+    try {
+      return readAll(disk, { fd, most })
+    } finally {
+      disk.close(fd)
+    }
+  }
+
+  async function syncDir(path: string) {
+    const fd = disk.open(path, { for: 'looking into a folder' })
+    try {
+      await disk.sync(fd)
+    } finally {
+      disk.close(fd)
+    }
+  }
+
+  async function makeDir() {
+    if (disk.lstat(dir) !== undefined) return
+    disk.mkdir(dir, 0o700)
+    await syncDir(stateDir)
+  }
+
+  /** Oldest first, until what is left and what comes are within the limits. */
+  function makeRoom(bytes: number) {
+    const all = [...changesIn(disk, dir)].sort((one, other) => one.changedMs - other.changedMs)
+    let held = all.reduce((sum, each) => sum + each.bytes, bytes)
+    for (const each of all) {
+      if (held <= limits.bytes && now() - each.changedMs <= limits.ms) return
+      for (const name of each.names) disk.unlink(join(dir, name))
+      held -= each.bytes
+    }
+  }
+
+  function forget(change: string) {
+    const stem = stemOf(change)
+    attempt(() => {
+      // The record first: what is left without it does not count.
+      const names = disk.readdir(dir).filter(name => stemIn(name) === stem)
+      for (const name of names.sort(
+        (one, other) => Number(other.endsWith('.json')) - Number(one.endsWith('.json')),
+      ))
+        attempt(() => disk.unlink(join(dir, name)))
+    })
+  }
+
+  return {
+    async keep(change, files) {
+      await makeDir()
+      attempt(() => makeRoom(files.reduce((sum, { before }) => sum + (before?.length ?? 0), 0)))
+      if (disk.lstat(recordPath(change)) !== undefined)
+        throw new Error(`the change ${change} was carried out before`)
+      try {
+        for (const [number, { before }] of files.entries())
+          if (before !== null) await write(bytesPath(change, number), before)
+        await write(
+          recordPath(change),
+          Buffer.from(`${JSON.stringify(recordOf({ change, files, now: now() }))}\n`),
+        )
+        await syncDir(dir)
+      } catch (error) {
+        forget(change)
+        throw error
+      }
+    },
+    forget,
+    find(change) {
+      if (disk.lstat(recordPath(change)) === undefined) return undefined
+      const record = parsed(read(recordPath(change), RECORD_BYTES))
+      if (record?.change !== change) return undefined
+      const files = record.files.map(({ path, before_sha256, after_sha256, mode }) => ({
+        path,
+        beforeSha256: before_sha256,
+        afterSha256: after_sha256,
+        mode,
+      }))
+      return {
+        change,
+        files,
+        before(number) {
+          const hash = files[number]?.beforeSha256 ?? null
+          if (hash === null) return null
+          const path = bytesPath(change, number)
+          const bytes = disk.lstat(path) === undefined ? undefined : read(path, limits.fileBytes)
+          return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined
+        },
+      }
+    },
+  }
+}
+
+function recordOf({ change, files, now }: { change: string; files: readonly KeptFile[]; now: number }) {
+  return {
+    v: 1,
+    change,
+    time: new Date(now).toISOString(),
+    files: files.map(({ path, before, afterSha256, mode }) => ({
+      path,
+      before_sha256: before === null ? null : sha256(before),
+      after_sha256: afterSha256,
+      mode,
+    })),
+  } satisfies z.input<typeof RECORD>
+}
+
+interface OnDisk {
+  readonly names: string[]
+  bytes: number
+  changedMs: number
+}
+
+function changesIn(disk: Disk, dir: string): Iterable<OnDisk> {
+  const changes = new Map<string, OnDisk>()
+  for (const name of disk.readdir(dir)) {
+    const stat = disk.lstat(join(dir, name))
+    if (stat === undefined) continue
+    const change = changes.get(stemIn(name)) ?? { names: [], bytes: 0, changedMs: 0 }
+    change.names.push(name)
+    change.bytes += stat.size
+    change.changedMs = Math.max(change.changedMs, stat.changedMs)
+    changes.set(stemIn(name), change)
+  }
+  return changes.values()
+}
+
+/** A caller may have chosen the name of a change; what is no plain name becomes one. */
+const stemOf = (change: string): string =>
+  /^[A-Za-z0-9_-]{1,100}$/.test(change) ? change : `named-${sha256(change)}`
+
+const stemIn = (name: string): string => name.slice(0, Math.max(0, name.indexOf('.')))
+
+/** Undefined for a record that was torn when it was written: its change was never begun. */
+function parsed(bytes: Uint8Array | undefined): z.output<typeof RECORD> | undefined {
+  try {
+    return RECORD.safeParse(JSON.parse(Buffer.from(bytes ?? []).toString())).data
+  } catch {
+    return undefined
+  }
+}
+
+/** Tidying up may fail, and is tried again with the next change. */
+function attempt(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}

@@ -1,0 +1,99 @@
+import { type Failed, failed } from '../../../tools/outcome.ts'
+import type { FileChange, Undone } from '../../../tools/proposal.ts'
+import type { Kept, KeptChange } from './kept.ts'
+import { type Looking, type Sight, see, seenOf } from './look.ts'
+import { identityOf, short } from './mark.ts'
+import { fileFailed, stale } from './refused.ts'
+
+export interface Undoing extends Looking {
+  readonly kept: Kept
+}
+
+type KeptFile = KeptChange['files'][number]
+
+/**
+ * The change that takes back the one of that name, or what of it is still there. Refused where a file holds neither
+ * what that change left nor what was there before it.
+ */
+export function undone(
+  undoing: Undoing,
+  asked: { readonly root: string; readonly change: string },
+): Undone | Failed {
+  const { root, change } = asked
+  try {
+    const kept = undoing.kept.find(change)
+    if (kept === undefined) return unknown(change, 'is not known, or was too long ago to be undone')
+    const sights: Sight[] = []
+    for (const { path } of kept.files) {
+      const sight = see(undoing, { root, path })
+      if (sight.type === 'failed') return sight
+      sights.push(sight)
+    }
+    return reversed({ undoing, kept, sights, root })
+  } catch (error) {
+    return fileFailed(error, { what: 'read', shown: `What is kept of ${change}` })
+  }
+}
+
+interface Reversing {
+  readonly undoing: Undoing
+  readonly kept: KeptChange
+  readonly sights: readonly Sight[]
+  readonly root: string
+}
+
+function reversed({ undoing, kept, sights, root }: Reversing): Undone | Failed {
+  const pairs = kept.files.flatMap((file, number) => {
+    const sight = sights[number]
+    return sight === undefined ? [] : [{ file, sight, number }]
+  })
+  const causes = pairs.flatMap(({ file, sight }) => movedSince({ file, sight, change: kept.change }) ?? [])
+  if (causes.length > 0) return stale(causes)
+  const left = pairs.filter(({ file, sight }) => hashOf(sight) === file.afterSha256)
+  if (left.length === 0)
+    return stale(
+      pairs.map(({ sight }) => `${sight.located.shown} is already as it was before ${kept.change}`),
+    )
+  const changes: FileChange[] = []
+  for (const { file, sight, number } of left) {
+    const after = kept.before(number)
+    if (after === undefined) return unknown(kept.change, `has lost what ${sight.located.shown} held before`)
+    changes.push(changeBack({ file, sight, after }))
+  }
+  const files = left.map(({ file, sight }) => seenOf(undoing, { root, path: file.path }, sight))
+  return { type: 'undone', files, changes }
+}
+
+const hashOf = ({ found }: Sight): string | null => found?.mark.sha256 ?? null
+
+function movedSince(o: { file: KeptFile; sight: Sight; change: string }): string | undefined {
+  const { file, sight, change } = o
+  const now = hashOf(sight)
+  if (now === file.afterSha256 || now === file.beforeSha256) return undefined
+  const left = file.afterSha256 === null ? 'no file' : `sha256 ${short(file.afterSha256)}`
+  const found = now === null ? 'it is gone' : `it is sha256 ${short(now)}`
+  return `${sight.located.shown} has moved on: ${change} left ${left}, and now ${found}`
+}
+
+function changeBack(o: { file: KeptFile; sight: Sight; after: Uint8Array | null }): FileChange {
+  const { file, sight, after } = o
+  const { located, found, folder } = sight
+  return {
+    path: located.path,
+    shown: located.shown,
+    before: found?.bytes ?? null,
+    after,
+    identity: {
+      folder,
+      file: found === undefined ? null : identityOf(found.stat),
+      ...(file.mode !== null && { mode: file.mode }),
+    },
+  }
+}
+
+function unknown(change: string, why: string): Failed {
+  return failed('not_found', {
+    message: `The change ${JSON.stringify(change)} ${why}.`,
+    next: 'Use the name that the change was answered with.',
+  })
+}
