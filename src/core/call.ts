@@ -118,7 +118,13 @@ export function openCalls(given: CallsOptions): Calls {
   const texts = options.texts ?? openTexts(options)
   const once = openOnce()
   const pending = new Map<string, number>()
-  const path: PathOptions = { ...options, jobs, texts, consumed: new Set(), filesOf: options.files.of }
+  const path: PathOptions = {
+    ...options,
+    jobs,
+    texts,
+    consumed: new Set(),
+    filesOf: root => options.files.of(root),
+  }
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 
   /** Counts the call with its caller until it ends, however long that takes. */

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Committed } from '../../tools/proposal.ts'
@@ -114,7 +113,7 @@ export class Passage {
     for (const name of this.tool.paths)
       for (const path of [args[name]].flat()) {
         if (typeof path !== 'string') continue
-        const real = this.options.files.realPath({ root, path: resolve(root, path) })
+        const real = this.options.files.realPath({ root, path })
         if (typeof real !== 'string') return real
         found.push(real)
       }

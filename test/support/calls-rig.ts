@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { Approvals, ShownPlan } from '../../src/core/approvals.ts'
+import { openApprovals } from '../../src/core/approvals-book.ts'
 import {
   type Caller,
   type CallRequest,
@@ -10,8 +12,9 @@ import {
   openCalls,
 } from '../../src/core/call.ts'
 import type { Clock } from '../../src/core/clock.ts'
+import type { Files } from '../../src/core/files.ts'
+import type { JournalFiles } from '../../src/core/journal/disk.ts'
 import { type Journal, openJournal } from '../../src/core/journal.ts'
-import type { LineFiles } from '../../src/core/line-file.ts'
 import { openPolicy } from '../../src/core/policy.ts'
 import { openRegistry } from '../../src/core/registry.ts'
 import { defineTool, type Level, type Tool } from '../../tools/define.ts'
@@ -19,6 +22,7 @@ import { TOOLS } from '../../tools/index.ts'
 import { type Envelope, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
 import { FakeKernel, type Script } from './fake-kernel.ts'
 import type { Suite } from './harness.ts'
+import { type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
 
 /** The call path over a fake kernel, with everything else real, in a folder of its own. */
 export interface CallsRig {
@@ -27,6 +31,10 @@ export interface CallsRig {
   readonly folder: string
   readonly root: string
   readonly clock: HandClock
+  /** Nobody has a seat until a test takes one. */
+  readonly approvals: Approvals
+  /** How far the wall clock is ahead of the other, in milliseconds. */
+  readonly wall: { ahead: number }
   /** The names that were asked of `resolve`. */
   readonly resolved: (string | undefined)[]
   /** What was logged. */
@@ -36,6 +44,7 @@ export interface CallsRig {
     args?: unknown,
     more?: Partial<CallRequest> | { caller?: Partial<Caller> },
   ): Promise<Envelope>
+  seat(script?: (plan: ShownPlan) => Reply | Promise<Reply>, who?: string): ScriptedSeat
   /** The lines of the journal, once all of them are written. */
   journal(): Promise<Record<string, unknown>[]>
   close(): Promise<void>
@@ -48,7 +57,11 @@ export interface RigOptions {
   readonly policy?: string
   /** The project's. */
   readonly projectPolicy?: string
-  readonly files?: LineFiles
+  readonly files?: JournalFiles
+  /** The files of the project, made for its root. Left out: none can be looked at. */
+  readonly projectFiles?: (root: string) => Files
+  /** What the journal does otherwise than the real one. */
+  readonly journalAs?: (journal: Journal) => Partial<Journal>
   readonly options?: Partial<CallsOptions>
 }
 
@@ -62,6 +75,22 @@ export function rigsOf(test: Suite): (options?: RigOptions) => CallsRig {
     const rig = openCallsRig(options)
     open.push(rig)
     return rig
+  }
+}
+
+/** A journal that passes on whatever is not done otherwise. */
+function over(journal: Journal, otherwise: Partial<Journal>): Journal {
+  return {
+    write: entry => journal.write(entry),
+    later: entry => journal.later(entry),
+    sync: entry => journal.sync(entry),
+    get trouble() {
+      return journal.trouble
+    },
+    acknowledge: by => journal.acknowledge(by),
+    earlier: call => journal.earlier(call),
+    close: () => journal.close(),
+    ...otherwise,
   }
 }
 
@@ -95,12 +124,17 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
   if (more.projectPolicy !== undefined) writeFileSync(join(root, 'imago.toml'), more.projectPolicy)
   const kernel = new FakeKernel(script)
   const clock = new HandClock()
-  const journal: Journal = openJournal({
+  const written: Journal = openJournal({
     stateDir: folder,
     ...(more.files !== undefined && { files: more.files }),
   })
+  const journal = over(written, more.journalAs?.(written) ?? {})
   const resolved: (string | undefined)[] = []
   const faults: CallsRig['faults'] = []
+  const log = (message: string, error: unknown) => faults.push({ message, error })
+  const wall = { ahead: 0 }
+  const wallClock = () => clock.now() + wall.ahead
+  const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log })
   const calls = openCalls({
     registry: openRegistry(tools),
     kernels: {
@@ -111,8 +145,10 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
     },
     policy: openPolicy(folder),
     journal,
+    approvals,
+    ...(more.projectFiles !== undefined && { files: more.projectFiles(root) }),
     stateDir: folder,
-    log: (message, error) => faults.push({ message, error }),
+    log,
     clock,
     ...more.options,
   })
@@ -132,26 +168,36 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
     folder,
     root,
     clock,
+    approvals,
+    wall,
     resolved,
     faults,
+    seat: (script, who) => takeSeat(approvals, script, who),
     run: (tool, args = {}, given = {}) =>
       calls.run({ tool, args, ...given, caller: { ...caller, ...given.caller } } as CallRequest),
     async journal() {
-      await journal.close()
+      await written.close()
       return journalLines(folder)
     },
     async close() {
       calls.close()
-      await journal.close().catch(() => undefined)
+      await written.close().catch(() => undefined)
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** The whole lines of a journal; others are skipped, as any reader does. */
+/** What a journal says, in order; the lines that are about the journal itself are left out. */
 export function journalLines(folder: string): Record<string, unknown>[] {
-  return readFileSync(join(folder, 'journal.jsonl'), 'utf8')
-    .split('\n')
+  const segments = join(folder, 'journal')
+  const files = existsSync(segments)
+    ? readdirSync(segments)
+        .filter(name => name.endsWith('.jsonl'))
+        .sort()
+        .map(name => join(segments, name))
+    : [join(folder, 'journal.jsonl')]
+  return files
+    .flatMap(file => readFileSync(file, 'utf8').split('\n'))
     .flatMap(line => {
       try {
         return [JSON.parse(line) as Record<string, unknown>]
@@ -159,6 +205,7 @@ export function journalLines(folder: string): Record<string, unknown>[] {
         return []
       }
     })
+    .filter(({ type }) => type !== 'segment' && type !== 'recovered')
 }
 
 /** A clock that goes only when it is told to. */

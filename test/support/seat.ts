@@ -1,0 +1,96 @@
+import type { Approvals, SeatNews, ShownPlan, Taken } from '../../src/core/approvals.ts'
+
+/** What a scripted person does about a plan. */
+export type Reply =
+  | 'approve'
+  | 'deny'
+  | { readonly deny: string }
+  | { readonly edit: Readonly<Record<string, unknown>> }
+  /** Approves with the hash of another plan. */
+  | { readonly crossed: string }
+  /** Approves, and then again, and then denies. */
+  | 'twice'
+  /** Looks at it and says nothing. */
+  | undefined
+
+/** A seat that nobody sits on: it answers by a function of what it is shown, and remembers all of it. */
+export interface ScriptedSeat {
+  readonly id: string
+  /** All that it was told, in order. */
+  readonly told: readonly SeatNews[]
+  /** The plans that it was shown, in order. */
+  readonly plans: readonly ShownPlan[]
+  /** What became of its answers, in order. */
+  readonly taken: readonly Taken[]
+  /** Answers now: a plan by its name, or the one that was shown last. */
+  answer(reply: Reply, plan?: string): Taken
+  /** Resolves with the next plan that is shown, or with one that was shown and not waited for yet. */
+  next(): Promise<ShownPlan>
+  leave(): void
+}
+
+/** Takes a seat. `script` may be slow; without one, nothing is answered but by `answer`. */
+export function takeSeat(
+  approvals: Approvals,
+  script: (plan: ShownPlan) => Reply | Promise<Reply> = () => undefined,
+  who = 'a scripted seat',
+): ScriptedSeat {
+  const told: SeatNews[] = []
+  const plans: ShownPlan[] = []
+  const taken: Taken[] = []
+  const unseen: ShownPlan[] = []
+  const wanting: ((plan: ShownPlan) => void)[] = []
+
+  function answer(reply: Reply, id = plans.at(-1)?.id): Taken {
+    const plan = plans.findLast(one => one.id === id)
+    if (reply === undefined || plan === undefined) return { type: 'unknown' }
+    const named = { plan: plan.id, hash: plan.hash }
+    const answers = answersOf(reply).map(given => seat.answer({ ...named, ...given }))
+    taken.push(...answers)
+    return answers[0] ?? { type: 'unknown' }
+  }
+
+  const seat = approvals.sit({
+    who,
+    tell(news) {
+      told.push(news)
+      if (news.type !== 'plan') return
+      const { plan } = news
+      plans.push(plan)
+      const want = wanting.shift()
+      if (want === undefined) unseen.push(plan)
+      else want(plan)
+      void Promise.resolve(plan)
+        .then(script)
+        .then(reply => answer(reply, plan.id))
+    },
+  })
+
+  return {
+    id: seat.id,
+    told,
+    plans,
+    taken,
+    answer,
+    next: () => {
+      const plan = unseen.shift()
+      return plan === undefined ? new Promise(resolve => wanting.push(resolve)) : Promise.resolve(plan)
+    },
+    leave: () => seat.leave(),
+  }
+}
+
+interface Given {
+  readonly decision: 'approve' | 'deny' | 'edit'
+  readonly reason?: string
+  readonly args?: Readonly<Record<string, unknown>>
+  readonly hash?: string
+}
+
+function answersOf(reply: Exclude<Reply, undefined>): Given[] {
+  if (reply === 'twice') return [{ decision: 'approve' }, { decision: 'approve' }, { decision: 'deny' }]
+  if (typeof reply === 'string') return [{ decision: reply }]
+  if ('deny' in reply) return [{ decision: 'deny', reason: reply.deny }]
+  if ('edit' in reply) return [{ decision: 'edit', args: reply.edit }]
+  return [{ decision: 'approve', hash: reply.crossed }]
+}
