@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { Failure, messageOf } from './failure.ts'
 import { LOG_LEVELS } from './log.ts'
+
+const NO_ROOT =
+  'must be the absolute path of a folder, or begin with ~/; neither / nor the home directory itself'
 
 /**
  * The user's `config.toml`. Times are written in the unit that their name ends in. Every key has a default; a key
@@ -26,6 +30,12 @@ const CONFIG = z.strictObject({
       approval_minutes: z.number().positive().max(1_440).default(30),
     })
     .prefault({}),
+  files: z
+    .strictObject({
+      /** Folders besides the caller's project in which tools may look at files and change them. */
+      roots: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
+    })
+    .prefault({}),
   kernels: z
     .strictObject({
       /** The interpreter of Python kernels, instead of the project's. */
@@ -41,6 +51,16 @@ export type Config = z.output<typeof CONFIG>
 /** Reads `config.toml` of the folder. A missing file is an empty one. Throws a `Failure` that names file and key. */
 export function readConfig(folder: string): Config {
   return parseConfig(CONFIG, join(folder, 'config.toml'))
+}
+
+/** `~/notes` is in the home directory, as in a shell. */
+function fromHome(path: string): string {
+  const absolute = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
+  return isAbsolute(absolute) ? resolve(absolute) : absolute
+}
+
+function isOwnFolder(path: string): boolean {
+  return isAbsolute(path) && path !== '/' && path !== homedir()
 }
 
 /** Reads one TOML file into the form of `schema`. */

@@ -9,7 +9,7 @@ import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
 import { SYSTEM_CLOCK } from './core/clock.ts'
-import { NO_FILES } from './core/files.ts'
+import { openFiles } from './core/files.ts'
 import { openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
 import { openPolicyDesk } from './core/policy/desk.ts'
@@ -85,9 +85,15 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     changed: change => journal.later({ type: 'policy', ...change }),
     log: (sentence, error) => log.error({ error }, sentence),
   })
-  const desk = openPolicyDesk({ policy, registry, approvals, journal, files: NO_FILES })
+  const files = openFiles({
+    roots: config.files.roots,
+    protected: [paths.runtimeDir, paths.stateDir, paths.configDir],
+    stateDir: paths.stateDir,
+  })
+  const desk = openPolicyDesk({ policy, registry, approvals, journal, files })
   const calls = openCalls({
     registry,
+    files,
     kernels,
     journal,
     approvals,
