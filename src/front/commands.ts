@@ -11,6 +11,8 @@ export interface Command {
   /** How many operands it takes, at least and at most. */
   readonly operands: readonly [number, number]
   readonly options: readonly OptionName[]
+  /** What an option means here, where that is not what it means elsewhere. */
+  readonly means?: Readonly<Partial<Record<OptionName, string>>>
   /** Whether `--` and what follows are handed on. */
   readonly rest?: true
   load(): Promise<Run>
@@ -68,6 +70,21 @@ export const OPTIONS = {
   },
   code: { type: 'string', value: 'CODE', summary: 'the code of the plan, which is shown on every seat' },
   reason: { type: 'string', value: 'TEXT', summary: 'why, which the model is told' },
+  tool: { type: 'string', value: 'TOOL', summary: 'calls of this tool alone; a last * stands for any end' },
+  outcome: {
+    type: 'string',
+    value: 'OUTCOME',
+    summary: 'calls that ended so: ok, a code of an error, failed (any code), or open (no end yet)',
+  },
+  since: {
+    type: 'string',
+    value: 'TIME',
+    summary: 'from then on: 10m, 2h, 3d (ago), today, yesterday, 14:30, or a date, with a time or without',
+  },
+  until: { type: 'string', value: 'TIME', summary: 'up to then' },
+  count: { type: 'string', value: 'N', summary: 'the last N, or all' },
+  follow: { type: 'boolean', summary: 'go on with what comes, until Ctrl-C' },
+  long: { type: 'boolean', summary: 'with all that was kept of each call' },
   structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
   json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
   force: { type: 'boolean', summary: 'even if something runs' },
@@ -220,6 +237,22 @@ export const COMMANDS: readonly Command[] = [
     operands: [0, 3],
     options: ['kernel', 'path', 'level', 'json'],
     load: async () => (await import('./commands/policy.ts')).policy,
+  },
+  {
+    name: 'log',
+    usage:
+      '[verify | acknowledge] [--kernel NAME] [--tool TOOL] [--level LEVEL] [--outcome OUTCOME] [--since TIME] [--until TIME] [--count N] [--follow] [--long] [--json]',
+    summary:
+      'what was called and what came of it; check that the journal is what was written; take note that it is not',
+    operands: [0, 1],
+    options: ['kernel', 'tool', 'level', 'outcome', 'since', 'until', 'count', 'follow', 'long', 'json'],
+    means: {
+      kernel: 'calls on this kernel alone; a last * stands for any end, and commas divide several',
+      json: 'the lines as they are, one object in a line; with verify, one envelope',
+      count:
+        'the last N calls, with --json the last N lines, or all; 50 calls unless --since or --json is given',
+    },
+    load: async () => (await import('./commands/log.ts')).log,
   },
   {
     name: 'doctor',

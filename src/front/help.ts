@@ -20,7 +20,10 @@ Exit codes: 0 done, 1 the tool failed, 2 usage, 3 denied, 4 no such kernel, 5 st
 function details(command: Command): string {
   const options = command.options.map(name => {
     const option = OPTIONS[name]
-    return [`--${name}${'value' in option ? ` ${option.value}` : ''}`, option.summary] as const
+    return [
+      `--${name}${'value' in option ? ` ${option.value}` : ''}`,
+      command.means?.[name] ?? option.summary,
+    ] as const
   })
   const width = Math.max(0, ...options.map(([line]) => line.length))
   const list = options.map(([line, summary]) => `  ${line.padEnd(width)}  ${summary}\n`).join('')

@@ -1,0 +1,170 @@
+import { duration, indent, oneLine } from '../../../tools/wording.ts'
+import type { EntryRead } from '../../core/journal/reading.ts'
+import { lengthOf, type Piece, piece } from './paint.ts'
+import type { CallStory, Note, Story, Unreadable } from './stories.ts'
+
+export interface Form {
+  /** Width of the terminal; undefined where there is none. */
+  readonly columns: number | undefined
+  /** With all that was kept of a call below its line. */
+  readonly long: boolean
+}
+
+/** Characters of what was called that stand in a line which no terminal bounds. */
+const MOST_CHARS = 200
+/** Less room than that is none, and what was called gets a line of its own. */
+const LEAST_CHARS = 24
+const BELOW = '    '
+
+/** A story in one line, or in few. */
+export function storyPieces(story: Story, form: Form): Piece[] {
+  if (story.type === 'unreadable') return [...unreadablePieces(story), piece('\n')]
+  if (story.type === 'note') return [...notePieces(story, form), piece('\n')]
+  return callPieces(story, form)
+}
+
+function callPieces(story: CallStory, { columns, long }: Form): Piece[] {
+  const head = headOf(story)
+  const tail = tailOf(story)
+  const what = whatOf(story)
+  const below = long ? [piece(`${indented(detailsOf(story))}\n`)] : []
+  if (columns === undefined) return [...head, piece(cut(what, MOST_CHARS)), ...tail, piece('\n'), ...below]
+  const room = columns - lengthOf(head) - lengthOf(tail)
+  if (room >= LEAST_CHARS || room >= what.length)
+    return [...head, piece(cut(what, room)), ...tail, piece('\n'), ...below]
+  const narrow = cut(`${BELOW}${what}`, Math.max(LEAST_CHARS, columns - lengthOf(tail)))
+  return [...head, piece('\n'), piece(narrow), ...tail, piece('\n'), ...below]
+}
+
+/** The columns: what came of it, when, how long, where, what, how much it can do, and for whom. */
+function headOf(story: CallStory): Piece[] {
+  const { began, elapsedMs } = story
+  const { word, mark, look } = cameOf(story)
+  const took = elapsedMs === undefined ? '' : duration(elapsedMs)
+  return [
+    piece(mark, look),
+    piece(` ${clock(story.time)} `, 'faint'),
+    piece(`${word.padEnd(12)} `, look),
+    piece(`${took.padStart(8)}  `, 'faint'),
+    piece(
+      `${column(began?.kernel ?? '-', 8)} ${column(began?.tool ?? '(before)', 12)} ${column(began?.level ?? '-', 9)} ${column(began?.caller ?? '-', 9)} `,
+    ),
+  ]
+}
+
+/** How a call came out. Refused ones and those of which nobody knows bear a mark, so that they are seen without colours. */
+function cameOf({ outcome, dispatched, decided, plan, began }: CallStory) {
+  if (outcome === 'ok') return { word: 'ok', mark: ' ', look: 'plain' } as const
+  if (outcome === 'outcome_unknown') return { word: 'unknown', mark: '?', look: 'doubt' } as const
+  if (outcome !== undefined && (began?.type === 'refused' || (!dispatched && plan !== undefined)))
+    return { word: outcome, mark: '!', look: 'bad' } as const
+  if (outcome !== undefined) return { word: outcome, mark: 'x', look: 'bad' } as const
+  if (dispatched) return { word: 'no end yet', mark: '.', look: 'doubt' } as const
+  if (decided !== undefined) return { word: decided.answer, mark: '.', look: 'doubt' } as const
+  return { word: plan === undefined ? 'no end yet' : 'asks', mark: '.', look: 'doubt' } as const
+}
+
+/** What must not be cut: names that a person types elsewhere, and who decided. */
+function tailOf({ plan, decided, undo }: CallStory): Piece[] {
+  const by = decided?.by ? ` by ${decided.by}` : ''
+  const reason = decided?.reason ? `: ${cut(oneLine(decided.reason), MOST_CHARS)}` : ''
+  const answer = decided === undefined ? '' : `, ${decided.answer}${by}${reason}`
+  return [
+    ...(plan === undefined ? [] : [piece(`  [${plan.id}${answer}]`, 'strong')]),
+    ...(undo === undefined ? [] : [piece(`  undo ${undo}`, 'strong')]),
+  ]
+}
+
+/** The title of the plan, or the arguments. A single text stands for itself. */
+function whatOf({ plan, began }: CallStory): string {
+  if (plan?.title !== undefined) return oneLine(plan.title)
+  if (began === undefined) return 'began before what was read here'
+  const { kernel: _, patience: __, ...args } = objectOf(began.args)
+  const [only, ...others] = Object.values(args)
+  const text = typeof only === 'string' && others.length === 0 ? only : JSON.stringify(began.args)
+  return oneLine((text ?? '').slice(0, MOST_CHARS * 4))
+}
+
+function detailsOf({ began, call, plan, decided }: CallStory): string {
+  const { epoch, decision } = began ?? {}
+  const facts = { call, epoch, gate: decision, plan, decided }
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
+  const lines = [...known, ...Object.entries(objectOf(began?.args))].map(([name, value]) => {
+    const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+    return text.includes('\n') ? `${name}:\n${indent(text)}` : `${name}: ${text}`
+  })
+  return lines.join('\n')
+}
+
+const indented = (text: string) => text.replace(/^/gm, BELOW)
+
+function notePieces({ entry }: Note, { columns }: Form): Piece[] {
+  const { bad, text } = noteText(entry)
+  const room = columns === undefined ? MOST_CHARS * 4 : Math.max(LEAST_CHARS, columns - 12)
+  return [
+    piece(bad ? '!' : ' ', 'bad'),
+    piece(` ${clock(entry.time)} `, 'faint'),
+    piece(cut(oneLine(text), bad ? Number.POSITIVE_INFINITY : room), bad ? 'bad' : 'plain'),
+  ]
+}
+
+/** What a line says that is about no call. Its members are read as they come: other versions write others. */
+function noteText(entry: EntryRead): { bad: boolean; text: string } {
+  const said = (name: string) => {
+    const value = entry[name]
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  }
+  const why = said('why') === '' ? '' : `: ${said('why')}`
+  switch (entry.type) {
+    case 'seat':
+      return {
+        bad: said('what') === 'refused',
+        text: `${said('seat') || 'seat'} ${said('what')}, ${said('who')}${why}`,
+      }
+    case 'policy':
+      return { bad: false, text: `policy ${said('file')}: ${said('what')}` }
+    case 'kernel':
+      return { bad: false, text: `kernel ${said('kernel')}: ${said('what')}` }
+    case 'lost':
+      return { bad: true, text: `${said('lines')} lines are missing here: the journal could not be written` }
+    case 'recovered':
+      return {
+        bad: true,
+        text: `${said('bytes')} bytes at the end of ${said('file')} were no whole line, and were cut off`,
+      }
+    case 'quarantined':
+      return {
+        bad: true,
+        text: `${said('file')} is not what was written: ${said('what')}. Dangerous calls are refused until: imago log acknowledge`,
+      }
+    case 'acknowledged':
+      return { bad: false, text: `what is wrong with the journal was acknowledged by ${said('by')}` }
+    case 'removed':
+      return { bad: false, text: `the oldest files were removed: ${JSON.stringify(entry.files) ?? ''}` }
+    default:
+      return { bad: false, text: JSON.stringify(entry) }
+  }
+}
+
+function unreadablePieces({ file, line, text }: Unreadable): Piece[] {
+  return [piece(`! ${file}, line ${line} cannot be read: ${cut(oneLine(text.slice(0, 400)), 80)}`, 'bad')]
+}
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {}
+
+const column = (text: string, width: number) => cut(oneLine(text), Math.max(width, 24)).padEnd(width)
+
+const cut = (text: string, most: number) =>
+  text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`
+
+/** Day and time, in the person's own zone. */
+export function clock(time: string): string {
+  const date = new Date(time)
+  if (Number.isNaN(date.getTime())) return oneLine(time)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+}
