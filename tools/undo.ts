@@ -41,7 +41,7 @@ export const undoChange = defineTool({
   profile: 'full',
   categories: ['files'],
   needs: [],
-  examples: [{ args: { change: 'change-k3v9q2mx' }, shows: 'taking back one change' }],
+  examples: [{ args: { change: 'plan-kvqxmtrw' }, shows: 'taking back one change' }],
 
   preview: ({ change }) => ({ title: `Take back the change ${oneLine(change)}`, body: change }),
 
