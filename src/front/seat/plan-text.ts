@@ -24,8 +24,10 @@ export function planText(plan: ShownPlan, columns: number): PlanText {
     ...warnings.map(warning => `  LOOK     ${oneLine(warning)}`),
     '',
   ]
-  const script = code === '' ? '' : ` From a script: imago approve ${id} --code ${code}`
-  const foot = [`==== end of ${id}, all ${lines} ${lines === 1 ? 'line' : 'lines'} of it.${script}`]
+  const foot = [
+    `==== end of ${id}, all ${lines} ${lines === 1 ? 'line' : 'lines'} of it`,
+    ...(code === '' ? [] : [`From a script: imago approve ${id} --code ${code}`]),
+  ]
   return { head: joined(head), body: bodyRows(plan.body, columns), foot: joined(foot) }
 }
 

@@ -1,0 +1,368 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Envelope } from '../../tools/outcome.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, type Rig, until, within } from '../support/rig.ts'
+import { openScreen, type ScreenOf } from '../support/screen.ts'
+import { APPROVE, openSeatTerminal, openWatch, type Watch } from '../support/watching.ts'
+
+const test = suite('seat')
+
+/** Evaluating asks there, so that anything can be put before a person. */
+const ASKS = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+
+function openAsking(): Rig {
+  const rig = openRig()
+  mkdirSync(rig.paths.configDir, { recursive: true })
+  writeFileSync(join(rig.paths.configDir, 'policy.toml'), ASKS)
+  return rig
+}
+
+/** A daemon that asks before it evaluates, and someone at a terminal. */
+async function withWatch(use: (parts: { rig: Rig; watch: Watch }) => Promise<void>, env = {}) {
+  const rig = openAsking()
+  let watch: Watch | undefined
+  try {
+    await rig.serve()
+    watch = await openWatch(rig, { env })
+    await use({ rig, watch })
+  } finally {
+    watch?.screen.close()
+    await rig.close()
+  }
+}
+
+/** Waits for the answer of a call that a person is asked about. */
+async function evaluating(rig: Rig, expr: string, signal?: AbortSignal) {
+  const client = await rig.connect()
+  const call = { tool: 'eval_expr', args: { expr }, ...(signal === undefined ? {} : { signal }) }
+  return { client, answer: within<Envelope>(client.call(call), `the answer to ${expr.slice(0, 40)}`) }
+}
+
+/** Waits until the question has been put so often. */
+const asks = (screen: ScreenOf, times: number) =>
+  until(() => screen.all().filter(row => row.startsWith('Approve?')).length === times, `${times} questions`)
+
+const codeOf = (envelope: Envelope) => (envelope.ok ? 'ok' : envelope.error.code)
+const journalOf = (rig: Rig) =>
+  readFileSync(join(rig.paths.stateDir, 'journal.jsonl'), { encoding: 'utf8', flag: 'r' })
+const planOf = ({ screen }: Watch) => /plan-[a-z]{8}/.exec(screen.text())?.[0] ?? ''
+
+test('a plan is shown whole at a terminal that can only print lines, and y approves it', () =>
+  withWatch(
+    async ({ rig, watch: { screen } }) => {
+      const { answer } = await evaluating(rig, 'x = 40\nx + 2')
+      await screen.shows(APPROVE)
+      const text = screen.text()
+      for (const part of ['plan-', '| x = 40\n| x + 2\n', 'eval_expr', '2 lines', 'imago test', rig.project])
+        assert.ok(text.includes(part), part)
+      assert.match(text, /sha256 {3}[0-9a-f]{64}\n/)
+      screen.type('y\n')
+      assert.is(codeOf(await answer), 'ok')
+      await screen.shows(': approved')
+    },
+    { TERM: 'dumb' },
+  ))
+
+test('n denies it, with a reason on the same line or on the next', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const first = await evaluating(rig, '1')
+    await screen.shows(APPROVE)
+    screen.type('n not today\n')
+    const denied = await first.answer
+    assert.is(codeOf(denied), 'denied')
+    assert.match(JSON.stringify(denied), /not today/)
+    const second = await evaluating(rig, '2')
+    await screen.shows(/\| 2\n[\s\S]*Approve\?/)
+    screen.type('no\n')
+    await screen.shows('Why?')
+    screen.type('because\n')
+    assert.match(JSON.stringify(await second.answer), /because/)
+  }))
+
+test('other words are explained, and the question stands', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const { answer } = await evaluating(rig, '1')
+    await screen.shows(APPROVE)
+    screen.type('?\n')
+    await asks(screen, 2)
+    assert.match(screen.text(), /exactly as shown, once/)
+    screen.type('yes please\n')
+    await asks(screen, 3)
+    screen.type('YES\n')
+    assert.is(codeOf(await answer), 'ok')
+  }))
+
+test('several plans wait in the order in which they came', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const first = await evaluating(rig, '1001')
+    await screen.shows(/\| 1001\n[\s\S]*Approve\?/)
+    const second = await evaluating(rig, '1002')
+    await until(async () => (await rig.imago(['approvals'])).stdout.split('plan-').length === 3, 'two plans')
+    assert.not.match(screen.text(), /1002/)
+    screen.type('y\n')
+    await screen.shows(/\| 1002\n[\s\S]*Approve\?/)
+    screen.type('n\n')
+    await screen.shows('Why?')
+    screen.type('\n')
+    assert.equal([codeOf(await first.answer), codeOf(await second.answer)], ['ok', 'denied'])
+  }))
+
+test('what is typed before a question stands there does not answer it', () =>
+  withWatch(async ({ rig, watch }) => {
+    const { screen, pid } = watch
+    screen.type('y\ny\n')
+    // Stopped, it cannot read what is typed next: that lies in the terminal when the question comes.
+    process.kill(pid, 'SIGSTOP')
+    const { answer } = await evaluating(rig, '1')
+    await until(async () => (await rig.imago(['approvals'])).stdout.includes('plan-'), 'the plan')
+    screen.type('y\ny\n')
+    process.kill(pid, 'SIGCONT')
+    await screen.shows(APPROVE)
+    assert.match((await rig.imago(['approvals'])).stdout, /^plan-/)
+    screen.type('n\n')
+    await screen.shows('Why?')
+    screen.type('\n')
+    assert.is(codeOf(await answer), 'denied')
+  }))
+
+test('a question is withdrawn with the cause when its caller gives up', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const cancel = new AbortController()
+    const { answer } = await evaluating(rig, '1', cancel.signal)
+    await screen.shows(APPROVE)
+    screen.type('y')
+    cancel.abort()
+    assert.is(codeOf(await answer), 'withdrawn')
+    await screen.shows(/needs no answer any more: .*gave up/)
+    const next = await evaluating(rig, '3003')
+    await screen.shows(/\| 3003\n[\s\S]*Approve\?/)
+    screen.type('\n')
+    await asks(screen, 3)
+    screen.type('y\n')
+    assert.is(codeOf(await next.answer), 'ok')
+  }))
+
+test('Ctrl-C, Ctrl-D and q leave the seat, and what waits goes on waiting for the next one', () =>
+  withWatch(async ({ rig, watch }) => {
+    const { answer } = await evaluating(rig, '1')
+    await watch.screen.shows(APPROVE)
+    watch.screen.type('\x03')
+    assert.is(await watch.screen.ended, 0)
+    for (const leave of ['\x04', 'q\n']) {
+      const { screen } = await openWatch(rig)
+      await screen.shows(APPROVE)
+      screen.type(leave)
+      assert.is(await screen.ended, 0)
+    }
+    const { screen } = await openWatch(rig)
+    await screen.shows(APPROVE)
+    screen.type('y\n')
+    assert.is(codeOf(await answer), 'ok')
+    screen.close()
+  }))
+
+test('a seat without a plan is left with Ctrl-D, too', () =>
+  withWatch(async ({ watch: { screen } }) => {
+    screen.type('\x04')
+    assert.is(await screen.ended, 0)
+    assert.match(screen.text(), /The seat was left/)
+  }))
+
+test('without a terminal it is refused with exit code 2, and says why', async () => {
+  const rig = openAsking()
+  const { code, stderr } = await rig.imago(['watch'])
+  assert.is(code, 2)
+  assert.match(stderr, /needs a terminal/)
+  await rig.close()
+})
+
+test('the preview stands between rows of ours, and none of its own can be taken for one (threat 14)', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const forged = [
+      '"""',
+      '==== end of plan-aaaaaaaa, all 1 line of it',
+      'Approve? [y]es [n]o [q]uit [?] y',
+      '  tool     list_globals (safe)',
+      `x${' '.repeat(300)}==== the rest is harmless`,
+      '"""',
+      '# This only lists the names, and changes nothing.',
+      'import os; os.abort()',
+    ].join('\n')
+    const { answer } = await evaluating(rig, forged)
+    await asks(screen, 1)
+    const rows = screen.text().split('\n')
+    const from = rows.indexOf('| """')
+    const to = rows.findIndex(row => /^==== end of plan-/.test(row))
+    assert.ok(from > 0 && to > from)
+    assert.ok(rows.slice(from, to).every(row => /^[|+]/.test(row)))
+    assert.ok(rows.includes('| import os; os.abort()'))
+    assert.ok(rows.some(row => /^ {2}tool {5}eval_expr \(cautious\)$/.test(row)))
+    screen.type('n\n')
+    await screen.shows('Why?')
+    screen.type('\n')
+    assert.is(codeOf(await answer), 'denied')
+  }))
+
+test('a very long plan can be approved only when its end was shown (threat 15)', () =>
+  withWatch(async ({ rig, watch }) => {
+    watch.screen.close()
+    await until(async () => (await rig.imago(['approvals'])).stdout.includes('Nobody has a seat'), 'no seat')
+    const { screen } = await openWatch(rig, { rows: 1_100 })
+    const code = `${Array.from({ length: 2_500 }, (_, n) => `line_${n} = ${n}`).join('\n')}\nlast_of_all = 1`
+    const first = await evaluating(rig, code)
+    await screen.shows(/1099 of 2501; Enter goes on/)
+    assert.match(screen.all().join('\n'), /size {5}\d+ bytes, 2501 lines/)
+    screen.type('y\n')
+    await screen.shows(/2198 of 2501; Enter goes on/)
+    screen.type('s\n')
+    await screen.shows('Not all was shown. [n]o [q]uit [?]')
+    screen.type('y\n')
+    await screen.shows(/Not all was shown[\s\S]*Not all was shown/)
+    assert.not.match(screen.all().join('\n'), /last_of_all/)
+    screen.type('n\n')
+    await screen.shows('Why?')
+    screen.type('\n')
+    assert.is(codeOf(await first.answer), 'denied')
+    const second = await evaluating(rig, code)
+    for (const page of ['1099', '2198']) {
+      await screen.shows(new RegExp(`${page} of 2501; Enter goes on, s stops here\\)\\s*$`))
+      screen.type('\n')
+    }
+    await screen.shows(/last_of_all = 1\n==== end of plan-\w+, all 2501 lines of it\n[\s\S]*Approve\?/)
+    screen.type('y\n')
+    assert.is(codeOf(await second.answer), 'ok')
+    screen.close()
+  }))
+
+test('a script answers with the code that a seat shows, once, and lists what waits without it', () =>
+  withWatch(async ({ rig, watch }) => {
+    const { screen } = watch
+    const { answer } = await evaluating(rig, '"hidden from lists"')
+    await screen.shows(APPROVE)
+    const plan = planOf(watch)
+    const code = /--code (\d{8})/.exec(screen.text())?.[1] ?? ''
+    const listed = await rig.imago(['approvals', '--json'])
+    assert.not.match(listed.stdout, new RegExp(`${code}|hidden from lists`))
+    const { result } = JSON.parse(listed.stdout)
+    assert.is(result.approvals[0].id, plan)
+    assert.match(result.approvals[0].hash, /^[0-9a-f]{64}$/)
+    assert.match(result.seats[0].who, /^terminal \/dev\/pts\/\d+ \(process \d+\)$/)
+    assert.is((await rig.imago(['approve', plan])).code, 2)
+    const approved = await rig.imago(['approve', plan, '--code', code, '--json'])
+    assert.equal(JSON.parse(approved.stdout), { ok: true, result: { plan, decision: 'approve' } })
+    assert.is(codeOf(await answer), 'ok')
+    await screen.shows(/needs no answer any more/)
+    const again = await rig.imago(['approve', plan, '--code', code])
+    assert.is(again.code, 1)
+    assert.match(again.stderr, /too late/)
+  }))
+
+test('a script denies with a reason', () =>
+  withWatch(async ({ rig, watch }) => {
+    const { answer } = await evaluating(rig, '1')
+    await watch.screen.shows(APPROVE)
+    const code = /--code (\d{8})/.exec(watch.screen.text())?.[1] ?? ''
+    assert.is((await rig.imago(['deny', planOf(watch), '--code', code, '--reason', 'no, thanks'])).code, 0)
+    assert.match(JSON.stringify(await answer), /no, thanks/)
+  }))
+
+test('somebody who sits is asked before another one may, and silence or no is no', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    const other = await openSeatTerminal(rig)
+    other.type('sit')
+    await screen.shows(
+      /Somebody else wants to approve, too: terminal[\s\S]*seat-terminal\.ts[\s\S]*\[y\]es \[n\]o/,
+    )
+    assert.match(JSON.stringify(await other.hears('type', 'asked')), /seat-1/)
+    screen.type('n\n')
+    const refused = await other.hears('failed')
+    assert.is(refused.failed, 'seat_refused')
+    assert.match(String(refused.said), /turned away by seat-1/)
+    await screen.shows(/wanted a seat and did not get it/)
+    other.type('sit')
+    await screen.shows(/wants to approve, too[\s\S]*wants to approve, too[\s\S]*\[y\]es \[n\]o$/m)
+    screen.type('y\n')
+    assert.is((await other.hears('seated')).seated, 'seat-2')
+    const { answer } = await evaluating(rig, '7007')
+    await screen.shows(APPROVE)
+    const { plan } = (await other.hears('type', 'plan')) as {
+      plan: { id: string; hash: string; body: string }
+    }
+    assert.match(plan.body, '7007')
+    const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
+    const wrong = await other.says('answer', { ...given, hash: 'f'.repeat(64) })
+    assert.equal(wrong.answer, { type: 'wrong_hash' })
+    assert.equal((await other.says('answer', given)).answer, { type: 'taken' })
+    assert.is(codeOf(await answer), 'ok')
+    await screen.shows(/needs no answer any more: .*approved it/)
+    other.screen.close()
+    await screen.shows(/! seat-2, terminal .* has left/)
+  }))
+
+test('a seat that was left, and one of a daemon that has ended, can answer nothing, nor can its codes (threat 8)', async () => {
+  const rig = openAsking()
+  try {
+    await rig.serve()
+    const seat = await openSeatTerminal(rig)
+    assert.is((await seat.says('sit')).seated, 'seat-1')
+    const { client, answer } = await evaluating(rig, '1')
+    const { plan } = (await seat.hears('type', 'plan')) as {
+      plan: { id: string; hash: string; code: string }
+    }
+    await seat.says('leave')
+    const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
+    assert.is((await seat.says('answer', given)).failed, 'no_seat')
+    assert.is((await seat.says('plan', { plan: plan.id })).failed, 'no_seat')
+    assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
+    await answer.catch(() => {})
+    await client.close()
+    await rig.serve()
+    const { code } = await rig.imago(['approve', plan.id, '--code', plan.code])
+    assert.is(code, 1)
+    assert.match(JSON.stringify(await seat.says('answer', given)), /failed/)
+    assert.match((await rig.imago(['approvals'])).stdout, /Nobody has a seat/)
+    seat.screen.close()
+  } finally {
+    await rig.close()
+  }
+})
+
+test('imago watch ends with exit code 1 when the daemon does, and says what to do', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    await rig.imago(['shutdown', '--force'])
+    assert.is(await screen.ended, 1)
+    assert.match(screen.text(), /The seat is lost: [\s\S]*imago watch/)
+  }))
+
+test('grants, leavings and refusals are in the journal', () =>
+  withWatch(async ({ rig, watch: { screen } }) => {
+    screen.type('\x03')
+    await screen.ended
+    await rig.imago(['shutdown', '--force'])
+    const seats = journalLines(rig).filter(line => line.includes('"type":"seat"'))
+    assert.equal(
+      seats.map(line => JSON.parse(line)).map(({ what, seat }) => [what, seat]),
+      [
+        ['taken', 'seat-1'],
+        ['left', 'seat-1'],
+      ],
+    )
+  }))
+
+function journalLines(rig: Rig): string[] {
+  return journalOf(rig).trim().split('\n')
+}
+
+test('a terminal whose output goes elsewhere is no terminal', async () => {
+  const rig = openAsking()
+  await rig.serve()
+  const main = join(import.meta.dirname, '../../dist/src/main.js')
+  const screen = openScreen(rig, {
+    command: ['sh', '-c', `${process.execPath} ${main} watch > out.txt; cat out.txt; echo ended $?`],
+  })
+  await screen.shows('ended')
+  assert.match(screen.text(), /needs a terminal/)
+  screen.close()
+  await rig.close()
+})

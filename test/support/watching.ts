@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { type Rig, until } from './rig.ts'
+import { openScreen, type ScreenOf, type ScreenOptions } from './screen.ts'
+
+/** `imago watch` at a terminal of its own: a real seat. Resolves once it sits. */
+export async function openWatch(rig: Rig, options: ScreenOptions = {}): Promise<Watch> {
+  const screen = openScreen(rig, { columns: 100, rows: 60, args: ['watch'], ...options })
+  await screen.shows(/seat-\d+, terminal/)
+  return { screen, pid: Number(/\(process (\d+)\)/.exec(screen.text())?.[1]) }
+}
+
+export interface Watch {
+  readonly screen: ScreenOf
+  readonly pid: number
+}
+
+/** The prompt of a plan that is shown whole. */
+export const APPROVE = 'Approve? [y]es [n]o [q]uit [?]'
+
+/** A client at a terminal of its own that says what it is told to: test/support/seat-terminal.ts. */
+export interface SeatTerminal {
+  readonly screen: ScreenOf
+  /** Types the command, and resolves with what came of it. */
+  says(command: string, params?: unknown): Promise<Record<string, unknown>>
+  /** Types it, and does not wait. */
+  type(command: string): void
+  /** All that it has printed. */
+  told(): Record<string, unknown>[]
+  /** Resolves with the first thing printed that has the key. */
+  hears(key: string, value?: unknown): Promise<Record<string, unknown>>
+}
+
+export async function openSeatTerminal(rig: Rig): Promise<SeatTerminal> {
+  const script = join(PACKAGE_ROOT, 'test/support/seat-terminal.ts')
+  const command = [process.execPath, '--import', import.meta.resolve('tsx'), script]
+  const screen = openScreen(rig, { command, columns: 200, rows: 60 })
+  const told = () =>
+    [...screen.written.matchAll(/^@(\{.*\})\r?$/gm)].map(([, json = '{}']) => JSON.parse(json))
+  const hears = async (key: string, value?: unknown) => {
+    const wanted = () => told().find(one => key in one && (value === undefined || one[key] === value))
+    await until(() => wanted() !== undefined, `${key} ${value ?? ''}: ${screen.written}`)
+    return wanted() ?? {}
+  }
+  const type = (line: string) => screen.type(`${line}\n`)
+  await hears('ready')
+  return {
+    screen,
+    told,
+    hears,
+    type,
+    async says(word, params) {
+      const before = told().length
+      type(params === undefined ? word : `${word} ${JSON.stringify(params)}`)
+      const keys = [word, 'failed', 'seated', 'left']
+      const came = () =>
+        told()
+          .slice(before)
+          .find(one => keys.some(key => key in one))
+      await until(() => came() !== undefined, `${word}: ${screen.written}`)
+      return came() ?? {}
+    },
+  }
+}
