@@ -182,7 +182,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'the last calls, of every client, from the journal',
     async run(operand, { showing, stage }) {
       const count = Number(operand) || 100
-      const spans = journalSpans({ stateDir: findPaths().stateDir, count, columns: stage.size.columns })
+      const spans = await journalSpans({ stateDir: findPaths().stateDir, count, columns: stage.size.columns })
       await showing.page('journal', spans)
     },
   },

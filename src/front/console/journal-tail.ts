@@ -1,28 +1,14 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { z } from 'zod'
 import { duration, oneLine } from '../../../tools/wording.ts'
-import { NODE_FILES } from '../../core/journal/disk.ts'
-import { journalDir, segmentsIn } from '../../core/journal/segments.ts'
+import { journalDir } from '../../core/journal/segments.ts'
 import { messageOf } from '../../failure.ts'
+import { EVERYTHING } from '../log/asked.ts'
+import { showStories } from '../log/show.ts'
+import type { CallStory, Story } from '../log/stories.ts'
 import { looking, plain, type Span } from './style.ts'
 import { fitted, widthOf } from './width.ts'
 
-/** How much of the end of the journal is read at most, in bytes. */
-const TAIL = 4 * 1024 * 1024
 /** Characters of the arguments that a line shows. */
 const ARGUMENTS = 200
-
-const LINE = z.object({
-  time: z.string(),
-  type: z.string(),
-  call: z.string().optional(),
-  tool: z.string().optional(),
-  kernel: z.string().nullish(),
-  args: z.unknown().optional(),
-  outcome: z.string().optional(),
-  elapsed_ms: z.number().optional(),
-})
-type Line = z.output<typeof LINE>
 
 interface Wanted {
   readonly stateDir: string
@@ -31,63 +17,35 @@ interface Wanted {
 }
 
 /** The last calls of the journal, one in a line, oldest first. What the console asks while one types is left out. */
-export function journalSpans({ stateDir, count, columns }: Wanted): Span[] {
-  let text: string
+export async function journalSpans({ stateDir, count, columns }: Wanted): Promise<Span[]> {
+  const place = { dir: journalDir(stateDir), signal: new AbortController().signal }
+  const spans: Span[] = []
+  const show = (story: Story) => spans.push(...(isCall(story) ? lineSpans(story, columns) : []))
   try {
-    text = tail(journalDir(stateDir))
+    await showStories(place, { asked: { ...EVERYTHING, count, also: isCall }, show })
   } catch (error) {
     return [looking('error', `The journal cannot be read: ${messageOf(error)}\n`)]
   }
-  const lines = text.split('\n').flatMap(parsed)
-  const ends = new Map(lines.filter(({ type }) => type === 'ended').map(line => [line.call, line]))
-  const calls = lines.filter(
-    ({ type, tool }) => type !== 'ended' && tool !== undefined && tool !== 'complete',
-  )
-  if (calls.length === 0) return [looking('hint', 'Nothing was called yet.\n')]
-  return calls.slice(-count).flatMap(line => lineSpans(line, { end: ends.get(line.call), columns }))
+  return spans.length === 0 ? [looking('hint', 'Nothing was called yet.\n')] : spans
 }
 
-/** Of the last two segments: the last one may only just have begun. */
-function tail(dir: string): string {
-  const paths = segmentsIn(dir, NODE_FILES).slice(-2)
-  return paths.map(({ path }) => tailOf(path)).join('')
-}
+const isCall = (story: Story): story is CallStory =>
+  story.type === 'call' && story.began !== undefined && story.began.tool !== 'complete'
 
-function tailOf(path: string): string {
-  const file = openSync(path, 'r')
-  try {
-    const { size } = fstatSync(file)
-    const bytes = Buffer.alloc(Math.min(size, TAIL))
-    readSync(file, bytes, 0, bytes.length, size - bytes.length)
-    return bytes.toString()
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** The first line may be cut, and lines of later versions may have another form: they are left out. */
-function parsed(line: string): Line[] {
-  try {
-    const read = LINE.safeParse(JSON.parse(line))
-    return read.success ? [read.data] : []
-  } catch {
-    return []
-  }
-}
-
-function lineSpans(line: Line, { end, columns }: { end: Line | undefined; columns: number }): Span[] {
-  const { time, type, tool = '', kernel, args } = line
-  const outcome = line.outcome ?? end?.outcome ?? (type === 'dispatched' ? 'under way' : type)
-  const elapsed = line.elapsed_ms ?? end?.elapsed_ms
+function lineSpans(story: CallStory, columns: number): Span[] {
+  const { time, began, elapsedMs } = story
+  const tool = began?.tool ?? ''
+  const outcome = story.outcome ?? (story.dispatched ? 'under way' : (story.decided?.answer ?? 'asks'))
   const good = outcome === 'ok' || outcome === 'under way'
-  const took = elapsed === undefined ? '' : duration(elapsed)
-  const head = `${clock(time)} ${tool.padEnd(14)} ${outcome.padEnd(9)} ${took.padStart(7)} ${kernel ?? '-'} `
+  const took = elapsedMs === undefined ? '' : duration(elapsedMs)
+  const kernel = began?.kernel ?? '-'
+  const head = `${clock(time)} ${tool.padEnd(14)} ${outcome.padEnd(9)} ${took.padStart(7)} ${kernel} `
   const room = Math.max(8, columns - widthOf(head) - 1)
   return [
     looking('hint', head.slice(0, 9)),
     plain(head.slice(9, 9 + tool.padEnd(14).length + 1)),
     looking(good ? 'hint' : 'error', head.slice(9 + tool.padEnd(14).length + 1)),
-    plain(`${fitted(shortened(args), room)}\n`),
+    plain(`${fitted(shortened(began?.args), room)}\n`),
   ]
 }
 

@@ -16,7 +16,12 @@ export interface Asked {
   readonly until?: Date
   /** The last so many. */
   readonly count?: number
+  /** What else has to be so of a story. */
+  also?(story: Story): boolean
 }
+
+/** Leaves nothing out. */
+export const EVERYTHING: Asked = { kernel: [], tool: [], level: [], outcome: [] }
 
 /** How many calls are shown where nothing else is said. */
 const COUNT = 50
@@ -85,6 +90,7 @@ export const isFiltered = ({ kernel, tool, level, outcome }: Asked) =>
 
 /** Whether a story is in the part that is wanted. */
 export function isWanted(story: Story, asked: Asked): boolean {
+  if (asked.also?.(story) === false) return false
   if (story.type === 'unreadable') return !isFiltered(asked)
   const time = story.type === 'call' ? story.time : story.entry.time
   if (asked.since !== undefined && time < asked.since.toISOString()) return false
