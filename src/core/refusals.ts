@@ -16,7 +16,7 @@ export function unknownTool(name: string, registry: Registry): Outcome<never> {
     message: `There is no tool ${shown}.${hint}`,
     details: { tool: name.slice(0, 100), nearest },
     next:
-      tools.length <= 20
+      tools.length <= 30
         ? `The tools are: ${tools.join(', ')}.`
         : 'imago tools lists all of them, with their arguments.',
   })
