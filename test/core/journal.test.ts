@@ -55,8 +55,12 @@ function failingAt(
 test('a line that was written is in the file when write returns, for its owner only', () => {
   const journal = openJournal({ stateDir: folder, now: () => new Date(0) })
   journal.write(dispatched('a', { expr: '1' }))
-  assert.equal(JSON.parse(readFileSync(file(), 'utf8')), {
-    v: 1,
+  const [header = '', line = ''] = readFileSync(file(), 'utf8').split('\n')
+  assert.is(JSON.parse(header).type, 'segment')
+  const { chain, ...entry } = JSON.parse(line)
+  assert.match(chain, /^[0-9a-f]{32}$/)
+  assert.equal(entry, {
+    v: 2,
     time: '1970-01-01T00:00:00.000Z',
     type: 'dispatched',
     call: 'a',
@@ -166,10 +170,23 @@ test('fault 11: while the disk is full, lines for later wait within bounds, and 
   await journal.close()
 })
 
-test('fault 9: a torn tail of an earlier daemon is left behind, and hides no later line', () => {
-  writeFileSync(file(), `${JSON.stringify({ call: 'old' })}\n{"call":"torn"}`)
-  openJournal({ stateDir: folder }).write(dispatched('new'))
-  assert.equal(calls(), ['old', 'new'])
+test('the single file of earlier versions is left alone', async () => {
+  writeFileSync(join(folder, 'journal.jsonl'), 'as it was')
+  const journal = openJournal({ stateDir: folder })
+  journal.write(dispatched('new'))
+  await journal.close()
+  assert.is(readFileSync(join(folder, 'journal.jsonl'), 'utf8'), 'as it was')
+  assert.equal(calls(), ['new'])
+})
+
+test('what looks like a secret is not in the file', async () => {
+  const journal = openJournal({ stateDir: folder })
+  const secret = 'hunter2-hunter2-hunter2'
+  journal.write(dispatched('a', { password: secret, long: `password = "${secret}"${' '.repeat(10_000)}` }))
+  await journal.close()
+  const text = readFileSync(file(), 'utf8')
+  assert.match(text, 'redacted')
+  assert.not.match(text, secret)
 })
 
 test('a state directory that cannot be written is a clear error', () => {

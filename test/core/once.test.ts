@@ -1,5 +1,5 @@
 import type { CallId } from '../../wire/kernel.ts'
-import { errorOf, resultOf, rigsOf, settled, toolAt } from '../support/calls-rig.ts'
+import { errorOf, resultOf, rigsOf, settled, toolAt, until } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -21,7 +21,7 @@ test('fault 29: a call that is asked for again is not run again; its answer is g
 test('fault 29: a call that still runs is joined, with events from then on', async () => {
   const { run, kernel, calls } = rig({ script: SCRIPT })
   const first = run('eval_expr', { expr: 'loop' }, { call })
-  await settled()
+  await until(() => kernel.asked.length > 0)
   const again = run('eval_expr', { expr: 'loop' }, { call })
   await settled()
   assert.is(calls.busy(), 1)

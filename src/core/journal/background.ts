@@ -105,7 +105,7 @@ export class BackgroundPass {
   }
 
   async #wait(ms: number): Promise<void> {
-    await wait(ms, undefined, { ref: false, signal: this.#stopping.signal })
+    await wait(ms, undefined, { signal: this.#stopping.signal })
   }
 }
 

@@ -127,8 +127,11 @@ interface Linking {
 }
 
 /** Whether a segment follows the end of the one before. Where one of them is corrupt, it cannot be said. */
-function linkBefore({ header, segment }: SegmentCheck, { before, notes }: Linking): JournalTrouble[] {
-  if (header === undefined) return []
+function linkBefore(
+  { header, segment, problem }: SegmentCheck,
+  { before, notes }: Linking,
+): JournalTrouble[] {
+  if (header === undefined || problem !== undefined) return []
   if (before === undefined) {
     if (segment.number > 1 || header.previous === GENESIS) return []
     return [{ file: segment.name, line: 1, byte: 0, what: 'Line 1 follows another line, which is not here' }]

@@ -1,0 +1,338 @@
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { verifyJournal } from '../../src/core/journal/verification.ts'
+import type { CallId } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { decided, dispatched, ended, journalsOf, requested } from '../support/journals.ts'
+
+const test = suite('journal recovery', { limitMs: 60_000 })
+const journals = journalsOf(test)
+
+const path = (name: string) => join(journals.dir, name)
+const id = (call: string) => call as CallId
+const problem = async () => (await verifyJournal(journals.dir)).problem
+
+/** What a daemon wrote that then ended; `open` calls began and have no end. */
+async function earlierDaemon(calls: number, open: readonly string[] = [], segmentBytes = 1_000_000) {
+  const journal = journals.open({ segmentBytes })
+  for (let index = 0; index < calls; index++) {
+    journal.write(dispatched(`call-${index}`, { expr: 'naïve → 日本' }))
+    journal.write(ended(`call-${index}`))
+  }
+  for (const call of open) journal.write(dispatched(call))
+  await journal.close()
+}
+
+test('whatever byte an end was torn at, the whole lines before it are kept, and the rest is said and cut off (fault 9)', async () => {
+  await earlierDaemon(3)
+  const whole = journals.bytes('000001.jsonl')
+  for (let size = 0; size < whole.length; size++) {
+    writeFileSync(path('000001.jsonl'), whole.subarray(0, size))
+    const kept = whole.subarray(0, whole.subarray(0, size).lastIndexOf(0x0a) + 1)
+    const journal = journals.open()
+    journal.write(dispatched('new'))
+    await journal.close()
+    assert.is(journal.trouble, undefined)
+    const now = journals.bytes('000001.jsonl')
+    assert.ok(now.subarray(0, kept.length).equals(kept), `cut at ${size}`)
+    const entries = await journals.entries()
+    const recovered = entries.filter(({ type }) => type === 'recovered')
+    assert.equal(
+      recovered.map(({ bytes }) => bytes),
+      size === kept.length ? [] : [size - kept.length],
+    )
+    assert.ok(entries.some(({ call }) => call === 'new'))
+    assert.is(await problem(), undefined)
+    rmSync(path('000001.jsonl'))
+  }
+})
+
+test('a torn end without any newline, and longer than what is read at once, is cut off too (fault 9)', async () => {
+  await earlierDaemon(2)
+  const before = journals.bytes('000001.jsonl')
+  appendFileSync(path('000001.jsonl'), Buffer.alloc(300_000))
+  const journal = journals.open()
+  journal.write(dispatched('new'))
+  await journal.close()
+  assert.ok(journals.bytes('000001.jsonl').subarray(0, before.length).equals(before))
+  assert.ok(journals.bytes('000001.jsonl').length < before.length + 1_000)
+  assert.is(await problem(), undefined)
+})
+
+test('a line longer than what is read at once is found whole', async () => {
+  const first = journals.open()
+  const args = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`k${index}`, 'x'.repeat(4_000)]))
+  for (const call of ['a', 'b']) {
+    first.write(dispatched(call, args))
+    first.write(ended(call))
+  }
+  first.write(dispatched('c', args))
+  await first.close()
+  const second = journals.open()
+  assert.equal(await second.earlier(id('c')), { tool: 't', outcome: 'outcome_unknown' })
+  await second.close()
+  assert.is(second.trouble, undefined)
+  assert.is(await problem(), undefined)
+})
+
+test('a daemon that was killed between making a segment and writing its first line is followed by one that writes it', async () => {
+  await earlierDaemon(8, ['open'], 1_000)
+  const count = journals.names().length
+  const name = `${String(count + 1).padStart(6, '0')}.jsonl`
+  for (const begun of ['', '{"v":2,"ti']) {
+    writeFileSync(path(name), begun)
+    const journal = journals.open()
+    journal.write(dispatched('new'))
+    journal.write(ended('new'))
+    await journal.close()
+    assert.is(await problem(), undefined)
+    rmSync(path(name))
+  }
+})
+
+test('what was dispatched and never ended gets one end that says so, over any number of restarts', async () => {
+  await earlierDaemon(2, ['open-1', 'open-2'])
+  for (let restart = 0; restart < 3; restart++) {
+    const journal = journals.open()
+    assert.equal(await journal.earlier(id('open-1')), { tool: 't', outcome: 'outcome_unknown' })
+    assert.equal(await journal.earlier(id('call-0')), { tool: 't', outcome: 'ok' })
+    assert.is(await journal.earlier(id('never')), undefined)
+    await journal.close()
+  }
+  const ends = (await journals.entries()).filter(({ type }) => type === 'ended')
+  assert.equal(
+    ends.map(({ call, outcome }) => [call, outcome]),
+    [
+      ['call-0', 'ok'],
+      ['call-1', 'ok'],
+      ['open-1', 'outcome_unknown'],
+      ['open-2', 'outcome_unknown'],
+    ],
+  )
+})
+
+test('what was asked for and never dispatched ends as withdrawn; what was refused has its end', async () => {
+  const first = journals.open()
+  first.write(requested('waiting'))
+  first.write(requested('answered'))
+  await first.sync(decided('answered'))
+  first.write(requested('denied'))
+  first.write(decided('denied', 'denied'))
+  first.write({ ...requested('denied'), type: 'refused', decision: 'ask', outcome: 'denied' } as never)
+  first.write(requested('begun'))
+  first.write(decided('begun'))
+  await first.sync(dispatched('begun'))
+  await first.close()
+  const second = journals.open()
+  assert.equal(await second.earlier(id('denied')), { tool: 't', outcome: 'denied' })
+  await second.close()
+  const ends = (await journals.entries()).filter(({ type }) => type === 'ended')
+  assert.equal(
+    ends.map(({ call, outcome }) => [call, outcome]),
+    [
+      ['waiting', 'withdrawn'],
+      ['answered', 'withdrawn'],
+      ['begun', 'outcome_unknown'],
+    ],
+  )
+})
+
+test('a call that was open many segments ago is carried along, and ended once', async () => {
+  const first = journals.open({ segmentBytes: 1_000 })
+  first.write(dispatched('long'))
+  for (let index = 0; index < 30; index++) {
+    first.write(dispatched(`call-${index}`))
+    first.write(ended(`call-${index}`))
+  }
+  await first.close()
+  assert.ok(journals.names().length > 5)
+  for (let restart = 0; restart < 2; restart++) {
+    const next = journals.open({ segmentBytes: 1_000 })
+    await next.earlier(id('none'))
+    await next.close()
+  }
+  const ends = (await journals.entries()).filter(({ type, call }) => type === 'ended' && call === 'long')
+  assert.equal(
+    ends.map(({ outcome }) => outcome),
+    ['outcome_unknown'],
+  )
+  assert.is(await problem(), undefined)
+})
+
+test('a segment that is begun before earlier calls are known does not hide them', async () => {
+  await earlierDaemon(1, ['open'])
+  const hasty = journals.open({ segmentBytes: 100 })
+  hasty.write(dispatched('a'))
+  hasty.write(ended('a'))
+  // It ends before it has looked.
+  await hasty.close()
+  const next = journals.open()
+  assert.equal(await next.earlier(id('open')), { tool: 't', outcome: 'outcome_unknown' })
+  await next.close()
+  assert.is(await problem(), undefined)
+})
+
+/** Changes one byte of one line, counted from 1. */
+function spoil(name: string, line: number) {
+  const bytes = readFileSync(path(name))
+  let at = 0
+  for (let skipped = 1; skipped < line; skipped++) at = bytes.indexOf(0x0a, at) + 1
+  at += 40
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  writeFileSync(path(name), bytes)
+}
+
+for (const [what, line] of [
+  ['in its middle', 4],
+  ['in its first line', 1],
+  ['in its last line', 9],
+] as const)
+  test(`a last segment that is corrupt ${what} is set aside, and that is known until a person acknowledges (fault 10)`, async () => {
+    await earlierDaemon(4)
+    spoil('000001.jsonl', line)
+    const spoilt = journals.bytes('000001.jsonl')
+    const first = journals.open()
+    await first.verified
+    assert.match(first.trouble ?? '', new RegExp(`^000001\\.jsonl, byte \\d+: Line ${line} `))
+    first.write(dispatched('after'))
+    first.write(ended('after'))
+    await first.close()
+    assert.equal(journals.names(), ['000001.quarantined.jsonl', '000002.jsonl'])
+    assert.ok(journals.bytes('000001.quarantined.jsonl').equals(spoilt))
+    assert.is((await problem())?.line, line)
+
+    // It is known at once, and is not found a second time.
+    const second = journals.open()
+    assert.match(second.trouble ?? '', '000001.jsonl')
+    await second.verified
+    await second.acknowledge('seat-1')
+    assert.is(second.trouble, undefined)
+    await second.close()
+    const third = journals.open()
+    await third.verified
+    assert.is(third.trouble, undefined)
+    await third.close()
+    const entries = (await rest()).filter(({ type }) => type === 'quarantined' || type === 'acknowledged')
+    assert.equal(
+      entries.map(({ type, line, kept, by }) => [type, line ?? by, kept]),
+      [
+        ['quarantined', line, '000001.quarantined.jsonl'],
+        ['acknowledged', 'seat-1', undefined],
+      ],
+    )
+    const found = await verifyJournal(journals.dir)
+    assert.is(found.problem, undefined)
+    assert.ok(
+      found.notes.some(note => note.includes('000001.quarantined.jsonl') && note.includes('acknowledged')),
+    )
+  })
+
+/** The entries of what was not set aside. */
+async function rest(): Promise<Record<string, unknown>[]> {
+  const names = journals.names().filter(name => !name.includes('quarantined'))
+  return names.flatMap(name =>
+    journals
+      .bytes(name)
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  )
+}
+
+test('a corrupt segment far back is found in the background, and the rest goes on (fault 10)', async () => {
+  await earlierDaemon(30, [], 1_000)
+  const before = journals.names().length
+  assert.ok(before > 5)
+  spoil('000002.jsonl', 2)
+  const journal = journals.open({ segmentBytes: 1_000 })
+  assert.is(journal.trouble, undefined)
+  journal.write(dispatched('a'))
+  await journal.verified
+  assert.match(journal.trouble ?? '', '000002.jsonl')
+  journal.write(ended('a'))
+  await journal.acknowledge('seat-2')
+  await journal.close()
+  assert.ok(journals.names().includes('000002.quarantined.jsonl'))
+  const reopened = journals.open()
+  await reopened.verified
+  assert.is(reopened.trouble, undefined)
+  await reopened.close()
+  assert.is(await problem(), undefined)
+})
+
+test('a missing segment is trouble once, until it is acknowledged (fault 10)', async () => {
+  await earlierDaemon(30, [], 1_000)
+  rmSync(path('000003.jsonl'))
+  const journal = journals.open()
+  await journal.verified
+  assert.is(journal.trouble, '000003.jsonl: It is missing.')
+  await journal.acknowledge('seat-1')
+  await journal.close()
+  const reopened = journals.open()
+  await reopened.verified
+  assert.is(reopened.trouble, undefined)
+})
+
+test('a newline of the last line that became something else is corruption, not a torn end (fault 10)', async () => {
+  await earlierDaemon(2)
+  const bytes = journals.bytes('000001.jsonl')
+  bytes[bytes.length - 1] = 0x0b
+  writeFileSync(path('000001.jsonl'), bytes)
+  const journal = journals.open()
+  assert.match(journal.trouble ?? '', 'Line 5 does not end as a line does')
+  await journal.verified
+  assert.is(await journal.earlier(id('call-0')).then(earlier => earlier?.outcome), 'ok')
+})
+
+test('calls in a corrupt segment are not forgotten: what can be read of them counts (fault 10)', async () => {
+  await earlierDaemon(4, ['open'])
+  spoil('000001.jsonl', 3)
+  const journal = journals.open()
+  assert.equal(await journal.earlier(id('call-3')), { tool: 't', outcome: 'ok' })
+  assert.equal(await journal.earlier(id('open')), { tool: 't', outcome: 'outcome_unknown' })
+  await journal.close()
+  const again = journals.open()
+  await again.earlier(id('none'))
+  await again.close()
+  const ends = (await rest()).filter(({ type }) => type === 'ended')
+  // The end of one cannot be read any more, so nobody knows how it ended.
+  assert.equal(
+    ends.map(({ call, outcome }) => [call, outcome]),
+    [
+      ['call-0', 'outcome_unknown'],
+      ['open', 'outcome_unknown'],
+    ],
+  )
+})
+
+test('a file that was cut while it is written is trouble, and certainty is not claimed for it (fault 10)', async () => {
+  const journal = journals.open()
+  journal.write(dispatched('a'))
+  truncateSync(path('000001.jsonl'), 10)
+  let caught: unknown
+  await journal.sync(dispatched('b')).catch(error => {
+    caught = error
+  })
+  assert.match(String(caught), 'JournalError')
+  assert.match(journal.trouble ?? '', '000001.jsonl: It is shorter than what was written to it')
+  await journal.sync(dispatched('c'))
+  assert.ok(journals.bytes('000002.jsonl').toString().includes('"call":"c"'))
+})
+
+test('a file that was removed while it is written is trouble too (fault 10)', async () => {
+  const journal = journals.open()
+  journal.write(dispatched('a'))
+  rmSync(path('000001.jsonl'))
+  await journal.sync(dispatched('b')).catch(() => undefined)
+  assert.match(journal.trouble ?? '', 'or gone')
+  await journal.sync(dispatched('c'))
+  assert.equal(journals.names(), ['000002.jsonl'])
+})
+
+test('acknowledging what is in order writes nothing', async () => {
+  const journal = journals.open()
+  await journal.acknowledge('seat-1')
+  await journal.close()
+  assert.is(journals.bytes('000001.jsonl').length, 0)
+})
