@@ -94,10 +94,15 @@ export class Walk {
   /** What a daemon before this one was given under the same name does not run again. */
   async #earlier(): Promise<Refusal | undefined> {
     const { options, flight } = this.#passage
-    const known = await options.journal.earlier(flight.call)
-    if (known !== undefined) return planRefusals.ranEarlier(String(flight.call), known)
-    this.#isNew = true
-    return undefined
+    try {
+      const known = await options.journal.earlier(flight.call)
+      if (known !== undefined) return planRefusals.ranEarlier(String(flight.call), known)
+      this.#isNew = true
+      return undefined
+    } catch (error) {
+      options.log('a call was refused because the journal could not be read', error)
+      return refusals.journalUnavailable(error)
+    }
   }
 
   #needsName({ rules }: Rules): boolean {

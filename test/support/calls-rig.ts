@@ -248,6 +248,11 @@ export class HandClock implements Clock {
 /** After everything that only waited for promises. */
 export const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
+/** When it holds; a test that waits for ever is ended by its own limit. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await settled()
+}
+
 /** The error of an envelope that holds one. */
 export function errorOf(envelope: Envelope): ToolError {
   if (envelope.ok) throw new Error(`expected an error, got ${JSON.stringify(envelope)}`)
