@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { openPolicy } from '../../src/core/policy.ts'
@@ -19,11 +19,19 @@ const [configText = '', policyText = ''] = [...page.matchAll(/```toml\n([\s\S]*?
 
 test('the config.toml of docs/configuration.md is accepted, and says the defaults', () => {
   const written = place('documented', { 'config.toml': configText })
-  const { kernels, ...documented } = readConfig(written)
-  const { kernels: none, ...defaults } = readConfig(join(folder, 'nowhere'))
+  const { kernels, files, ...documented } = readConfig(written)
+  const { kernels: none, files: noRoots, ...defaults } = readConfig(join(folder, 'nowhere'))
   assert.equal(documented, defaults)
   assert.equal(kernels, { python: '/usr/bin/python3', env: ['MY_SERVICE_TOKEN'] })
   assert.equal(none, { env: [] })
+  assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
+})
+
+test('a further folder for files is absolute, and neither the home directory nor the top', () => {
+  for (const root of ['notes', '', '/', '~', homedir(), '~/.']) {
+    const written = place('roots', { 'config.toml': `[files]\nroots = [${JSON.stringify(root)}]` })
+    assert.throws(() => readConfig(written), /files\.roots\.0: must be the absolute path/, root)
+  }
 })
 
 test('the rules of docs/configuration.md are accepted, from either file', () => {

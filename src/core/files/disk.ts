@@ -14,7 +14,6 @@ import {
   readlinkSync,
   readSync,
   renameSync,
-  rmdirSync,
   statSync,
   unlinkSync,
   writeSync,
@@ -50,7 +49,6 @@ export interface Disk {
   /** A further name; throws EEXIST where it is taken. */
   link(from: string, to: string): void
   unlink(path: string): void
-  rmdir(path: string): void
 }
 
 export type Opening =
@@ -106,7 +104,6 @@ export const NODE_DISK: Disk = {
   rename: (from, to) => renameSync(from, to),
   link: (from, to) => linkSync(from, to),
   unlink: path => unlinkSync(path),
-  rmdir: path => rmdirSync(path),
 }
 
 function statOf(stat: BigIntStats): Stat
