@@ -18,11 +18,13 @@ export interface Journals {
   readonly folder: string
   readonly dir: string
   open(options?: Partial<JournalOptions>): OpenJournal
+  /** A state directory more. */
+  another(): { readonly folder: string; readonly dir: string }
   /** The names of the files, and what is in one. */
   names(): string[]
   bytes(name: string): Buffer
   /** What all lines say, in order, once everything is written. */
-  entries(): Promise<Record<string, unknown>[]>
+  entries(dir?: string): Promise<Record<string, unknown>[]>
 }
 
 export function journalsOf(test: Suite): Journals {
@@ -50,7 +52,11 @@ export function journalsOf(test: Suite): Journals {
     },
     names: () => readdirSync(dir()).sort(),
     bytes: name => readFileSync(join(dir(), name)),
-    entries: () => entriesIn(dir()),
+    entries: (of = dir()) => entriesIn(of),
+    another() {
+      const more = mkdtempSync(join(folder, 'more-'))
+      return { folder: more, dir: join(more, 'journal') }
+    },
   }
 }
 
