@@ -1,0 +1,376 @@
+import type { Approvals } from '../../src/core/approvals.ts'
+import { type ApprovalsOptions, openApprovals } from '../../src/core/approvals-book.ts'
+import type { JournalEntry } from '../../src/core/journal.ts'
+import { LightSignal } from '../../wire/signal.ts'
+import { HandClock, settled } from '../support/calls-rig.ts'
+import { assert, suite } from '../support/harness.ts'
+import { evidenceThat, somePlan } from '../support/plans.ts'
+import { takeSeat } from '../support/seat.ts'
+
+const test = suite('approvals')
+
+const MINUTE = 60_000
+const still = new LightSignal()
+
+interface Book {
+  readonly approvals: Approvals
+  readonly clock: HandClock
+  readonly wall: { ahead: number }
+  readonly journal: JournalEntry[]
+  readonly faults: string[]
+}
+
+function book(options: Partial<ApprovalsOptions> = {}): Book {
+  const clock = new HandClock()
+  const wall = { ahead: 0 }
+  const journal: JournalEntry[] = []
+  const faults: string[] = []
+  const approvals = openApprovals({
+    clock,
+    wallClock: () => 1.7e12 + clock.now() + wall.ahead,
+    expiryMs: 30 * MINUTE,
+    journal: { later: entry => journal.push(entry) },
+    log: message => faults.push(message),
+    ...options,
+  })
+  return { approvals, clock, wall, journal, faults }
+}
+
+test('with nobody on a seat a plan is unavailable at once, and waits for nobody', async () => {
+  const { approvals, clock } = book()
+  assert.equal([approvals.seated, await approvals.ask(somePlan(), still)], [false, { type: 'unavailable' }])
+  takeSeat(approvals).leave()
+  assert.equal([approvals.seated, await approvals.ask(somePlan(), still)], [false, { type: 'unavailable' }])
+  assert.equal([approvals.waiting(), clock.waiting], [[], 0])
+})
+
+test('what was cancelled before it was asked is not asked', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const signal = new LightSignal()
+  signal.abort()
+  assert.equal(await approvals.ask(somePlan(), signal), { type: 'cancelled' })
+  assert.equal(person.told, [])
+})
+
+test('the journal says who sat down and who left', () => {
+  const { approvals, journal } = book()
+  const seat = takeSeat(approvals, undefined, 'terminal /dev/pts/3 (process 4711)')
+  seat.leave()
+  seat.leave()
+  const said = { type: 'seat', seat: 'seat-1', who: 'terminal /dev/pts/3 (process 4711)', why: null }
+  assert.equal(journal, [
+    { ...said, what: 'taken' },
+    { ...said, what: 'left' },
+  ])
+})
+
+test('an answer for another plan is refused by its hash, in both directions (threat 20)', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const [one, other] = [somePlan({ body: 'harmless' }), somePlan({ body: 'rm -rf' })]
+  const answers = [approvals.ask(one, still), approvals.ask(other, still)]
+  assert.is(person.answer({ crossed: other.hash }, one.id).type, 'wrong_hash')
+  assert.is(person.answer({ crossed: one.hash }, other.id).type, 'wrong_hash')
+  assert.is(approvals.waiting().length, 2)
+  person.answer('approve', one.id)
+  person.answer({ deny: 'no' }, other.id)
+  assert.equal(await Promise.all(answers), [
+    { type: 'approved', by: 'seat-1' },
+    { type: 'denied', by: 'seat-1', reason: 'no' },
+  ])
+})
+
+test('two plans with the same content are two approvals (threat 20)', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const [one, other] = [somePlan(), somePlan()]
+  assert.is(one.hash, other.hash)
+  const first = approvals.ask(one, still)
+  void approvals.ask(other, still)
+  person.answer('approve', one.id)
+  assert.is((await first).type, 'approved')
+  assert.equal(
+    approvals.waiting().map(({ id }) => id),
+    [other.id],
+  )
+})
+
+test('an answer counts once: again, later and in another session it does not (threat 19)', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  assert.is(person.answer('approve', plan.id).type, 'taken')
+  assert.equal(await answer, { type: 'approved', by: 'seat-1' })
+  for (const reply of ['approve', 'deny'] as const)
+    assert.equal(person.answer(reply, plan.id), { type: 'late', why: 'a scripted seat approved it.' })
+  const restarted = book().approvals
+  const seat = restarted.sit({ who: 'another daemon', tell: () => undefined })
+  const given = { plan: plan.id, hash: plan.hash, decision: 'approve' } as const
+  assert.equal(seat.answer(given), { type: 'unknown' })
+  assert.equal(restarted.answerWithCode({ ...given, code: person.plans[0]?.code ?? '' }), { type: 'unknown' })
+})
+
+test('a seat that has left answers nothing, though it knows the plan (threat 4)', async () => {
+  const { approvals } = book()
+  const [gone, stays] = [takeSeat(approvals), takeSeat(approvals)]
+  const plan = somePlan()
+  void approvals.ask(plan, still)
+  gone.leave()
+  assert.is(gone.answer('approve', plan.id).type, 'unknown')
+  assert.is(stays.answer('deny', plan.id).type, 'taken')
+})
+
+test('the first answer counts, the others are told of it and come late (fault 27)', async () => {
+  const { approvals } = book()
+  const seats = ['one', 'two', 'three'].map(who => takeSeat(approvals, undefined, who))
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  const taken = seats.map((seat, index) => seat.answer(index === 0 ? 'deny' : 'approve', plan.id).type)
+  assert.equal(taken, ['taken', 'late', 'late'])
+  assert.equal(await answer, { type: 'denied', by: 'seat-1', reason: null })
+  const settledNews = { type: 'settled', id: plan.id, why: 'one denied it.' }
+  assert.equal(
+    seats.map(({ told }) => told.slice(1)),
+    [[], [settledNews], [settledNews]],
+  )
+})
+
+test('a seat that answers while it is told leaves the others with the plan settled, not open', async () => {
+  const { approvals } = book()
+  const seat = approvals.sit({
+    who: 'quick',
+    tell: news => {
+      if (news.type === 'plan') seat.answer({ plan: news.plan.id, hash: news.plan.hash, decision: 'approve' })
+    },
+  })
+  const slow = takeSeat(approvals)
+  assert.is((await approvals.ask(somePlan(), still)).type, 'approved')
+  assert.equal(
+    slow.told.map(({ type }) => type),
+    ['settled'],
+  )
+})
+
+test('a plan waits for the next seat, which is told of all that waits, oldest first (fault 26)', async () => {
+  const { approvals, clock } = book()
+  const first = takeSeat(approvals)
+  const plans = [somePlan({ title: 'one' }), somePlan({ title: 'two' })]
+  const answers = plans.map(plan => approvals.ask(plan, still))
+  first.leave()
+  await clock.pass(90_000)
+  const second = takeSeat(approvals)
+  assert.equal(
+    second.plans.map(({ title, waited_ms }) => [title, waited_ms]),
+    [
+      ['one', 90_000],
+      ['two', 90_000],
+    ],
+  )
+  for (const plan of plans) second.answer('approve', plan.id)
+  assert.equal(
+    (await Promise.all(answers)).map(answer => answer.type === 'approved' && answer.by),
+    ['seat-2', 'seat-2'],
+  )
+})
+
+test('a seat that cannot be told has left, and the plan goes on waiting (fault 26)', async () => {
+  const { approvals, journal, faults } = book()
+  approvals.sit({
+    who: 'broken',
+    tell: () => {
+      throw new Error('EPIPE')
+    },
+  })
+  const answer = approvals.ask(somePlan(), still)
+  assert.equal([approvals.seated, approvals.waiting().length, faults.length], [false, 1, 1])
+  assert.equal(
+    journal.map(entry => entry.type === 'seat' && entry.what),
+    ['taken', 'left'],
+  )
+  takeSeat(approvals, () => 'approve')
+  assert.is((await answer).type, 'approved')
+})
+
+test('nobody answers: after half an hour it counts as denied, and no clock is left running (fault 26)', async () => {
+  const { approvals, clock } = book()
+  const person = takeSeat(approvals)
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  await clock.pass(30 * MINUTE - 1)
+  assert.is(approvals.waiting().length, 1)
+  await clock.pass(1)
+  assert.equal(await answer, { type: 'timed_out', afterMs: 30 * MINUTE })
+  assert.is(person.answer('approve', plan.id).type, 'late')
+  assert.is(clock.waiting, 0)
+})
+
+test('an hour that only the wall clock saw, as a suspended machine does, ends a plan (fault 25)', async () => {
+  const { approvals, clock, wall } = book()
+  const person = takeSeat(approvals)
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  wall.ahead = 60 * MINUTE
+  assert.is(person.answer('approve', plan.id).type, 'late')
+  assert.is((await answer).type, 'timed_out')
+  wall.ahead = 0
+  await clock.pass(10)
+  assert.equal([person.answer('approve', plan.id).type, approvals.waiting()], ['late', []])
+})
+
+test('a wall clock that is set back gives no plan a longer life (fault 25)', async () => {
+  const { approvals, clock, wall } = book()
+  const person = takeSeat(approvals)
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  wall.ahead = -60 * MINUTE
+  await clock.pass(30 * MINUTE)
+  assert.is((await answer).type, 'timed_out')
+  assert.is(person.answer('approve', plan.id).type, 'late')
+})
+
+for (const [what, jump] of [
+  ['set forward', 60 * MINUTE],
+  ['passed by', 0],
+] as const)
+  test(`an approval that was not used yet expires as well: time was ${what} (fault 25)`, async () => {
+    const { approvals, clock, wall } = book()
+    takeSeat(approvals, () => 'approve')
+    const plan = somePlan()
+    assert.is((await approvals.ask(plan, still)).type, 'approved')
+    assert.is(approvals.expired(plan), false)
+    wall.ahead = jump
+    if (jump === 0) await clock.pass(30 * MINUTE)
+    assert.is(approvals.expired(plan), true)
+    assert.is(approvals.expired(somePlan()), false)
+  })
+
+test('what a plan was made from is looked at about once a second, and its moving ends the wait (fault 28)', async () => {
+  const { approvals, clock } = book()
+  const person = takeSeat(approvals)
+  let moved: string | undefined
+  let looks = 0
+  const evidence = evidenceThat(() => {
+    looks++
+    return moved
+  })
+  const plan = somePlan({ evidence: [evidence] })
+  const answer = approvals.ask(plan, still)
+  await clock.pass(10_000)
+  assert.is(looks, 10)
+  moved = 'a.txt was changed'
+  await clock.pass(1_000)
+  assert.equal(await answer, { type: 'stale', causes: ['a.txt was changed'] })
+  const why = 'It is out of date: a.txt was changed.'
+  assert.equal(person.told.at(-1), { type: 'settled', id: plan.id, why })
+  assert.equal(person.answer('approve', plan.id), { type: 'late', why })
+})
+
+test('evidence that cannot be looked at has moved', async () => {
+  const { approvals, clock } = book()
+  takeSeat(approvals)
+  const broken = { ...evidenceThat(() => undefined), moved: () => Promise.reject(new Error('EIO')) }
+  const answer = approvals.ask(somePlan({ evidence: [broken] }), still)
+  await clock.pass(1_000)
+  assert.equal(await answer, { type: 'stale', causes: ['a.txt cannot be looked at any more'] })
+})
+
+test('evidence that takes long to look at is looked at once at a time', async () => {
+  const { approvals, clock } = book()
+  takeSeat(approvals)
+  let looks = 0
+  const slow = {
+    ...evidenceThat(() => undefined),
+    moved: () => {
+      looks++
+      return new Promise<undefined>(() => undefined)
+    },
+  }
+  void approvals.ask(somePlan({ evidence: [slow] }), still)
+  await clock.pass(20_000)
+  assert.is(looks, 1)
+})
+
+test('a code has eight digits, is told to seats alone, and answers its own plan once', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const plans = [somePlan(), somePlan()]
+  const answers = plans.map(plan => approvals.ask(plan, still))
+  const [code = '', other = ''] = person.plans.map(shown => shown.code)
+  assert.match(code, /^\d{8}$/)
+  assert.not.match(JSON.stringify(approvals.waiting()), code)
+  const [plan] = plans
+  const given = { plan: plan?.id ?? '', decision: 'approve' } as const
+  assert.is(approvals.answerWithCode({ ...given, code: other }).type, 'wrong_code')
+  assert.is(approvals.answerWithCode({ ...given, code }).type, 'taken')
+  assert.is(approvals.answerWithCode({ ...given, code }).type, 'late')
+  assert.equal(await answers[0], { type: 'approved', by: `code of ${plan?.id}` })
+  assert.equal(person.told.at(-1), {
+    type: 'settled',
+    id: plan?.id,
+    why: 'A script that had its code approved it.',
+  })
+})
+
+test('codes are drawn evenly from all of them, the ones that begin with zeros too', async () => {
+  const limits: number[] = []
+  const randomness = (limit: number) => {
+    limits.push(limit)
+    return 7
+  }
+  const { approvals } = book({ randomness })
+  const person = takeSeat(approvals)
+  void approvals.ask(somePlan(), still)
+  assert.equal([limits, person.plans[0]?.code], [[100_000_000], '00000007'])
+})
+
+test('three wrong codes end the code of a plan, the seats are warned, and a seat can still answer', async () => {
+  const { approvals, journal } = book({ randomness: () => 12_345_678 })
+  const person = takeSeat(approvals)
+  const plan = somePlan()
+  const answer = approvals.ask(plan, still)
+  const given = { plan: plan.id, decision: 'approve' } as const
+  for (const code of ['', '1234567', '12345679', '12345678', '12345678'])
+    assert.is(approvals.answerWithCode({ ...given, code }).type, 'wrong_code')
+  assert.equal(
+    person.plans.map(({ code }) => code),
+    ['12345678', ''],
+  )
+  assert.match(person.plans[1]?.warnings.join() ?? '', '3 wrong codes')
+  assert.is(journal.filter(entry => entry.type === 'seat' && entry.what === 'refused').length, 1)
+  assert.is(person.answer('approve', plan.id).type, 'taken')
+  assert.is((await answer).type, 'approved')
+})
+
+test('when the daemon ends, all that waits is cancelled, and the seats are told', async () => {
+  const { approvals, clock } = book()
+  const person = takeSeat(approvals)
+  const answers = [approvals.ask(somePlan(), still), approvals.ask(somePlan(), still)]
+  approvals.close()
+  assert.equal(await Promise.all(answers), [{ type: 'cancelled' }, { type: 'cancelled' }])
+  assert.equal(
+    person.told.map(({ type }) => type),
+    ['plan', 'plan', 'settled', 'settled'],
+  )
+  await settled()
+  assert.is(clock.waiting, 0)
+})
+
+test('what waits is counted for each caller (threat 36)', () => {
+  const { approvals } = book()
+  takeSeat(approvals)
+  const signal = new LightSignal()
+  for (const caller of ['a', 'a', 'b']) void approvals.ask(somePlan({ caller }), signal)
+  assert.equal([approvals.countOf('a'), approvals.countOf('b'), approvals.countOf('c')], [2, 1, 0])
+  signal.abort()
+  assert.is(approvals.countOf('a'), 0)
+})
+
+test('a reason is kept to the letter, within bounds', async () => {
+  const { approvals } = book()
+  takeSeat(approvals, () => ({ deny: `not "so"\n${'x'.repeat(10_000)}` }))
+  const answer = await approvals.ask(somePlan(), still)
+  assert.ok(answer.type === 'denied' && answer.reason?.startsWith('not "so"\nxxx'))
+  assert.is(answer.type === 'denied' && answer.reason?.length, 2_000)
+})

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { marked, markedLine, warningsOf } from '../../src/core/marks.ts'
+import { shownPlan } from '../../src/core/shown-plan.ts'
+import { assert, suite } from '../support/harness.ts'
+import { somePlan } from '../support/plans.ts'
+
+const test = suite('marks')
+
+const HIDDEN: readonly (readonly [what: string, text: string, shown: string, threat: 16 | 17])[] = [
+  ['a colour', '\x1b[31mred\x1b[0m', '⟦U+001B⟧[31mred⟦U+001B⟧[0m', 16],
+  ['a title (OSC)', '\x1b]0;owned\x07', '⟦U+001B⟧]0;owned⟦U+0007⟧', 16],
+  ['a C1 control', 'a\u009b2Jb', 'a⟦U+009B⟧2Jb', 16],
+  ['a backspace', 'safe\b\b\b\bevil', `safe${'⟦U+0008⟧'.repeat(4)}evil`, 16],
+  ['a lone carriage return', 'shown\rhidden', 'shown⟦U+000D⟧hidden', 16],
+  ['NUL and DEL', '\0\x7f', '⟦U+0000⟧⟦U+007F⟧', 16],
+  ['Trojan Source', 'if admin\u202e \u2066# no\u2069', 'if admin⟦U+202E⟧ ⟦U+2066⟧# no⟦U+2069⟧', 17],
+  ['the other directions', '\u061c\u200e\u200f\u202a\u2067', '⟦U+061C⟧⟦U+200E⟧⟦U+200F⟧⟦U+202A⟧⟦U+2067⟧', 17],
+  ['zero width', 'pass\u200bword\u200d\u2060\ufeff', 'pass⟦U+200B⟧word⟦U+200D⟧⟦U+2060⟧⟦U+FEFF⟧', 17],
+  ['a soft hyphen', 'rm\u00ad', 'rm⟦U+00AD⟧', 17],
+  ['fillers', 'x\u3164\uffa0\u115f', 'x⟦U+3164⟧⟦U+FFA0⟧⟦U+115F⟧', 17],
+  ['tags', 'a\u{e0041}', 'a⟦U+E0041⟧', 17],
+  ['variation selectors', 'a\ufe0f\u{e0100}', 'a⟦U+FE0F⟧⟦U+E0100⟧', 17],
+  ['other spaces', 'a\u00a0b\u2003c\u3000', 'a⟦U+00A0⟧b⟦U+2003⟧c⟦U+3000⟧', 17],
+  ['separators of lines', 'a\u2028b\u2029', 'a⟦U+2028⟧b⟦U+2029⟧', 17],
+  ['half a character', 'a\ud800', 'a⟦U+D800⟧', 17],
+  ['a private one', '\ue000', '⟦U+E000⟧', 17],
+]
+
+for (const [what, text, shown, threat] of HIDDEN)
+  test(`${what} is shown by its mark, and warned of (threat ${threat})`, () => {
+    assert.is(marked(text).text, shown)
+    const [first] = marked(text).hidden.keys()
+    assert.match(warningsOf(text).join('\n'), `⟦${first}⟧`)
+    assert.is(marked(shown).text, shown)
+  })
+
+test('tabs, newlines, letters of any script, accents and emoji stay as they are', () => {
+  const text = 'def f():\n\treturn "žluťoučký 日本語 e\u0301 עברית 🙂"\n'
+  assert.equal([marked(text).text, warningsOf(text)], [text, []])
+})
+
+test('the carriage return of a CRLF is seen at the end of its line, and is nothing to warn of', () => {
+  assert.is(marked('a\r\nb\n').text, 'a␍\nb\n')
+  assert.equal(warningsOf('a\r\nb\n'), [])
+})
+
+test('in one line there are no newlines and no tabs (threat 14)', () => {
+  assert.is(markedLine('Edit a.py\nApproved already.\t'), 'Edit a.py⟦U+000A⟧Approved already.⟦U+0009⟧')
+})
+
+test('the same character is counted, not named over and over (threat 17)', () => {
+  const warnings = warningsOf(`${'\u202e\n'.repeat(1_200)}\u200b`)
+  assert.is(warnings.length, 2)
+  assert.match(warnings[0] ?? '', 'U+202E (reorders text), occurs 1,200 times')
+})
+
+test('letters that look like others are named where they stand in one word with Latin ones (threat 17)', () => {
+  assert.match(warningsOf('import p\u0430ypal')[0] ?? '', 'p\u0430ypal (U+0430)')
+  assert.match(warningsOf('s\u03bfrt()')[0] ?? '', 'U+03BF')
+  assert.equal(warningsOf('Δx = λ * 2  # привет, мир'), [])
+})
+
+test('what may hide at the far end of a line, or behind blanks, is warned of (threat 15)', () => {
+  assert.match(warningsOf(`x = 1${' '.repeat(500)}; evil()`).join(), 'The longest line has 513 characters')
+  assert.match(warningsOf(`x = 1${' '.repeat(500)}; evil()`).join(), '500 blanks')
+  assert.equal(warningsOf('\n'.repeat(500)), [])
+})
+
+test('a plan is shown whole, with its size and its hash, however long it is (threat 15)', () => {
+  const body = `${'+\tx = 1\n'.repeat(10_000)}+evil()\n`
+  const plan = somePlan({ title: 'Edit \x1b[2Ja.py', body })
+  const shown = shownPlan(plan, { waitedMs: 1.4, code: '00000000' })
+  assert.equal(
+    [shown.body, shown.lines, shown.bytes, shown.hash, shown.waited_ms],
+    [body, 10_001, body.length, plan.hash, 1],
+  )
+  assert.is(shown.title, 'Edit ⟦U+001B⟧[2Ja.py')
+  assert.match(shown.warnings.join(), 'U+001B')
+})
+
+test('whatever a preview holds, nothing of it that is not seen is left in what is shown (threat 16)', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), (body, title) => {
+      const shown = shownPlan(somePlan({ title, body }), { waitedMs: 0, code: '' })
+      assert.not.match(shown.title, /[\p{C}\p{Zl}\p{Zp}\n\t]/u)
+      assert.not.match(
+        shown.body.replace(/[\n\t]/g, ''),
+        /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u,
+      )
+      assert.is(shown.body.split('\n').length, body.split('\n').length)
+    }),
+    { numRuns: 500 },
+  )
+})
