@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT, VERSION } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -6,7 +6,7 @@ import { assert, suite } from '../support/harness.ts'
 import { hello, RawClient } from '../support/raw-client.ts'
 import { openRig, type Rig, until, within } from '../support/rig.ts'
 import { ranIn } from '../support/terminal.ts'
-import { APPROVE, openWatch } from '../support/watching.ts'
+import { APPROVE, openWatch, seatLines } from '../support/watching.ts'
 
 const test = suite('seat attacks', { limitMs: 60_000 })
 
@@ -51,12 +51,6 @@ const fromShell = async (rig: Rig, args: readonly string[]) =>
 const nobodySits = (rig: Rig) =>
   until(async () => (await rig.imago(['approvals'])).stdout.includes('Nobody has a seat'), 'no seat')
 
-const seatLines = (rig: Rig): string =>
-  readFileSync(join(rig.paths.stateDir, 'journal.jsonl'), 'utf8')
-    .split('\n')
-    .filter(line => line.includes('"type":"seat"'))
-    .join('\n')
-
 test('a caller that sends an answer is refused, which those who sit are told and the journal says (threat 4)', () =>
   withRig(async rig => {
     const { screen } = await openWatch(rig)
@@ -79,7 +73,7 @@ test('a caller that sends an answer is refused, which those who sit are told and
     await screen.shows('Why?')
     screen.type('\n')
     assert.is((await answer).ok, false)
-    assert.match(seatLines(rig), /"what":"refused","seat":null,"who":"imago test \(client-\d+\)"/)
+    assert.match(seatLines(rig).join('\n'), /"what":"refused","seat":null,"who":"imago test \(client-\d+\)"/)
     screen.close()
   }))
 
@@ -180,7 +174,7 @@ test('what such a host starts and parts from succeeds while nobody sits, and is 
     const args = ['host', out, 'lost', ...IMAGO, 'mcp', '--', ...IMAGO, 'watch']
     const [alone] = JSON.parse(await fromShell(rig, args))
     assert.match(alone, /seat-1, terminal/)
-    assert.match(seatLines(rig), /"what":"taken","seat":"seat-1"/)
+    assert.match(seatLines(rig).join('\n'), /"what":"taken","seat":"seat-1"/)
     await nobodySits(rig)
     const { screen } = await openWatch(rig)
     const [beside] = JSON.parse(await fromShell(rig, args))

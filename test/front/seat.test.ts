@@ -1,22 +1,19 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, type Rig, until, within } from '../support/rig.ts'
-import { openScreen, type ScreenOf } from '../support/screen.ts'
-import { APPROVE, openSeatTerminal, openWatch, type Watch } from '../support/watching.ts'
+import { type Rig, until, within } from '../support/rig.ts'
+import { openScreen } from '../support/screen.ts'
+import {
+  APPROVE,
+  asks,
+  openAsking,
+  openSeatTerminal,
+  openWatch,
+  seatLines,
+  type Watch,
+} from '../support/watching.ts'
 
 const test = suite('seat')
-
-/** Evaluating asks there, so that anything can be put before a person. */
-const ASKS = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
-
-function openAsking(): Rig {
-  const rig = openRig()
-  mkdirSync(rig.paths.configDir, { recursive: true })
-  writeFileSync(join(rig.paths.configDir, 'policy.toml'), ASKS)
-  return rig
-}
 
 /** A daemon that asks before it evaluates, and someone at a terminal. */
 async function withWatch(use: (parts: { rig: Rig; watch: Watch }) => Promise<void>, env = {}) {
@@ -39,13 +36,7 @@ async function evaluating(rig: Rig, expr: string, signal?: AbortSignal) {
   return { client, answer: within<Envelope>(client.call(call), `the answer to ${expr.slice(0, 40)}`) }
 }
 
-/** Waits until the question has been put so often. */
-const asks = (screen: ScreenOf, times: number) =>
-  until(() => screen.all().filter(row => row.startsWith('Approve?')).length === times, `${times} questions`)
-
 const codeOf = (envelope: Envelope) => (envelope.ok ? 'ok' : envelope.error.code)
-const journalOf = (rig: Rig) =>
-  readFileSync(join(rig.paths.stateDir, 'journal.jsonl'), { encoding: 'utf8', flag: 'r' })
 const planOf = ({ screen }: Watch) => /plan-[a-z]{8}/.exec(screen.text())?.[0] ?? ''
 
 test('a plan is shown whole at a terminal that can only print lines, and y approves it', () =>
@@ -340,19 +331,16 @@ test('grants, leavings and refusals are in the journal', () =>
     screen.type('\x03')
     await screen.ended
     await rig.imago(['shutdown', '--force'])
-    const seats = journalLines(rig).filter(line => line.includes('"type":"seat"'))
     assert.equal(
-      seats.map(line => JSON.parse(line)).map(({ what, seat }) => [what, seat]),
+      seatLines(rig)
+        .map(line => JSON.parse(line))
+        .map(({ what, seat }) => [what, seat]),
       [
         ['taken', 'seat-1'],
         ['left', 'seat-1'],
       ],
     )
   }))
-
-function journalLines(rig: Rig): string[] {
-  return journalOf(rig).trim().split('\n')
-}
 
 test('a terminal whose output goes elsewhere is no terminal', async () => {
   const rig = openAsking()

@@ -1,6 +1,7 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { type Rig, until } from './rig.ts'
+import { openRig, type Rig, until } from './rig.ts'
 import { openScreen, type ScreenOf, type ScreenOptions } from './screen.ts'
 
 /** `imago watch` at a terminal of its own: a real seat. Resolves once it sits. */
@@ -62,3 +63,29 @@ export async function openSeatTerminal(rig: Rig): Promise<SeatTerminal> {
     },
   }
 }
+
+/** What the journal says of seats, in order, by now. */
+export function seatLines(rig: Rig): string[] {
+  const dir = join(rig.paths.stateDir, 'journal')
+  const segments = readdirSync(dir)
+    .filter(name => name.endsWith('.jsonl'))
+    .sort()
+  return segments
+    .flatMap(name => readFileSync(join(dir, name), 'utf8').split('\n'))
+    .filter(line => line.includes('"type":"seat"'))
+}
+
+/** Evaluating asks there, so that anything can be put before a person. */
+const ASKS = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+
+/** A rig whose user is asked about evaluating. */
+export function openAsking(): Rig {
+  const rig = openRig()
+  mkdirSync(rig.paths.configDir, { recursive: true })
+  writeFileSync(join(rig.paths.configDir, 'policy.toml'), ASKS)
+  return rig
+}
+
+/** Waits until the question has been put so often. */
+export const asks = (screen: ScreenOf, times: number) =>
+  until(() => screen.all().filter(row => row.startsWith('Approve?')).length === times, `${times} questions`)

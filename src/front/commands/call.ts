@@ -7,6 +7,7 @@ import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, withoutOutput } from '../envelopes.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import type { CallEvent } from '../protocol.ts'
+import { askHere, untilAnswered } from '../seat/sitting.ts'
 
 /**
  * `imago call`: one call of one tool. What the code prints is shown as it comes, on standard error with `--json`.
@@ -30,11 +31,13 @@ export interface CommandCall {
   readonly args: unknown
   /** Whether somebody at the terminal may answer what the code asks. */
   readonly answers: boolean
+  /** Whether whoever runs the command is asked for approval here, where nobody has a seat. */
+  readonly approves?: boolean
 }
 
 /** Makes the call, prints its answer, and says what that means for the exit code. */
 export async function callTool(
-  { as, tool, args, answers }: CommandCall,
+  { as, tool, args, answers, approves = false }: CommandCall,
   { options, printer }: Pick<CommandInput, 'options' | 'printer'>,
 ): Promise<ExitCode> {
   await using client = await connectDaemon({
@@ -52,13 +55,20 @@ export async function callTool(
   }
   const cancel = onInterrupt(() => printer.err('\nimago: cancelling; once more leaves it running\n'))
   const lines = answers ? person() : undefined
-  const envelope = await client.call({
-    tool,
-    args,
-    signal: cancel,
-    on: live,
-    ...(lines && { ask: (question: Question) => askPerson(lines(), question) }),
-  })
+  const made = (left?: AbortSignal) =>
+    client.call({
+      tool,
+      args,
+      signal: left === undefined ? cancel : AbortSignal.any([cancel, left]),
+      on: live,
+      ...(lines && { ask: (question: Question) => askPerson(lines(), question) }),
+    })
+  const envelope =
+    approves && !options.json
+      ? await askHere({ client, printer }, async left =>
+          untilAnswered(client, { first: await made(left), left }),
+        )
+      : await made()
 
   if (options.json) printEnvelope(printer, envelope)
   else {

@@ -4,10 +4,13 @@ import { LEVELS } from '../../../tools/words.ts'
 import type { Accepted } from '../../core/policy/accepting.ts'
 import type { CheckReport } from '../../core/policy/checking.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { findRoot } from '../../paths.ts'
+import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
 import { checkText, policyText, testsText } from '../policy-text.ts'
 import type { Methods } from '../protocol.ts'
+import { askHere } from '../seat/sitting.ts'
 import { print, request } from './kernels.ts'
 
 /** `imago policy`: what is in force. Exit code 1 where something in it is not in order. */
@@ -78,12 +81,31 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `imago policy accept`: waits for the answer of a person on a seat. */
+/** `imago policy accept`: waits for the answer of a person, on a seat or else at this terminal. */
 async function accept(input: CommandInput): Promise<ExitCode> {
-  const envelope = await request('accept_policy', {})
+  const { printer, options } = input
+  await using client = await connectDaemon({
+    name: 'imago policy',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+  const asked = () => client.request('accept_policy', {})
+  const envelope = options.json
+    ? await asked()
+    : await askHere({ client, printer }, left => unless(left, asked()))
   if (!envelope.ok) return printFailed(input, envelope)
   const result = envelope.result as Accepted
   return print(input, { result, text: result.message })
+}
+
+/** To hang up withdraws what was asked for. */
+function unless<Result>(left: AbortSignal | undefined, work: Promise<Result>): Promise<Result> {
+  const gone = new Promise<never>((_, reject) =>
+    left?.addEventListener('abort', () =>
+      reject(new Failure('It was not answered. Nothing was accepted.', { exit: EXIT.denied })),
+    ),
+  )
+  return Promise.race([work, gone])
 }
 
 type Failing = Parameters<typeof exitOf>[0] & { readonly ok: false }

@@ -1,3 +1,5 @@
+import type { Envelope } from '../../../tools/outcome.ts'
+import { isRunning } from '../../../tools/running.ts'
 import { WireError } from '../../../wire/errors.ts'
 import type { DaemonClient } from '../client.ts'
 import type { Printer } from '../terminal.ts'
@@ -42,20 +44,21 @@ export async function atTerminal<Result>(
 }
 
 /**
- * Does `work`, such as a call that makes a plan, and asks whoever runs this process, at its terminal, about it. Where
- * somebody has a seat already they are asked as ever, and where there is no terminal nobody is asked here.
+ * Does `work`, such as a call that makes a plan, and asks whoever runs this process, at its terminal, about it. `left`
+ * is aborted when they leave instead of answering. Where somebody has a seat already, those are asked as ever, and
+ * where there is no terminal nobody is asked here; then there is no `left`.
  */
 export async function askHere<Result>(
   { client, printer }: Omit<SittingOptions, 'alone'>,
-  work: () => Promise<Result>,
+  work: (left?: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   if (!hasTerminal()) return work()
   try {
     return await atTerminal({ client, printer, alone: true }, async ({ seat, asker }) => {
-      const over = new AbortController()
-      const asking = asker.run(seat, over.signal)
+      const [over, left] = [new AbortController(), new AbortController()]
+      const asking = asker.run(seat, over.signal).then(() => left.abort())
       try {
-        return await work()
+        return await work(left.signal)
       } finally {
         over.abort()
         await asking
@@ -71,3 +74,24 @@ export async function askHere<Result>(
 /** The seat was not granted, so `work` has not begun. */
 const isNoSeat = (error: unknown): error is WireError =>
   error instanceof WireError && (error.remote?.code === 'seat_refused' || error.remote?.code === 'seat_taken')
+
+/**
+ * How a call ended about which somebody is asked at this terminal, however long they take: `first` is its first answer,
+ * which may be that it waits. Where they leave, it is withdrawn.
+ */
+export async function untilAnswered(
+  client: DaemonClient,
+  { first, left }: { readonly first: Envelope; readonly left: AbortSignal | undefined },
+): Promise<Envelope> {
+  if (left === undefined || !first.ok || !isRunning(first.result)) return first
+  const { job } = first.result
+  const act = (action: 'wait' | 'interrupt', seconds = 0) =>
+    client.call({ tool: 'job', args: { job, action, seconds } })
+  const withdraw = () => void act('interrupt').catch(() => {})
+  if (left.aborted) withdraw()
+  else left.addEventListener('abort', withdraw)
+  for (;;) {
+    const answer = await act('wait', 3_600)
+    if (!answer.ok || !isRunning(answer.result)) return answer
+  }
+}
