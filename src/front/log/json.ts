@@ -3,7 +3,7 @@ import { type Asked, isFiltered, matches, matchesOutcome } from './asked.ts'
 import { Mark, type Place, readingBack } from './place.ts'
 import { Stories } from './stories.ts'
 
-/** A call has lines before: what it was is told by its first one. */
+/** What a call was is told by its first line, which may lie before the last ones that are wanted. */
 const MARGIN = 1_024
 
 export interface Lines {
@@ -33,7 +33,7 @@ async function showWhatIs(
     return mark
   }
   const { found, mark } = await readingBack(place, {
-    lines: count + MARGIN,
+    lines: count + (isFiltered(choice.asked) ? MARGIN : 0),
     async attempt(lines) {
       choice.forget()
       const last: LineRead[] = []
