@@ -80,7 +80,7 @@ export function rigsOf(test: Suite): (options?: RigOptions) => CallsRig {
 
 /** A journal that passes on whatever is not done otherwise. */
 function over(journal: Journal, otherwise: Partial<Journal>): Journal {
-  return {
+  const same: Journal = {
     write: entry => journal.write(entry),
     later: entry => journal.later(entry),
     sync: entry => journal.sync(entry),
@@ -90,8 +90,8 @@ function over(journal: Journal, otherwise: Partial<Journal>): Journal {
     acknowledge: by => journal.acknowledge(by),
     earlier: call => journal.earlier(call),
     close: () => journal.close(),
-    ...otherwise,
   }
+  return Object.defineProperties(same, Object.getOwnPropertyDescriptors(otherwise))
 }
 
 /** A tool on a kernel, with one text argument; `ran` has the level of each run of its handler. */
