@@ -41,6 +41,15 @@ test('npm run demo -- attach finds the stuck task of a server under load, mends 
   assert.match(stdout, 'Everything was as expected.')
 })
 
+test('npm run demo changes a file as a person at a terminal approved it, and not when the file has moved on', async () => {
+  const { code, stdout, stderr } = await rig.imago([], {
+    main: join(PACKAGE_ROOT, 'dist/examples/demo.js'),
+  })
+  assert.is(code, 0, stdout + stderr)
+  for (const shown of ['plan-\\w+: approved', 'stale_plan: .* was changed', 'Everything was as expected.'])
+    assert.match(stdout, new RegExp(shown))
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
   assert.is(code, 2)

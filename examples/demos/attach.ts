@@ -87,14 +87,14 @@ async function killDaemon(project: string, load: Load): Promise<void> {
   await answers(load, 'without a daemon')
   out(`\n$ imago kernels\n${imago(project, 'kernels')}`)
   await joinedAgain(project)
-  await withDaemon(project, client =>
-    take(client, {
+  await withDaemon(project, async client => {
+    await take(client, {
       says: 'The same image:',
       tool: 'eval_expr',
       args: { expr: 'mark, answered["200"] > 100' },
       expects: [/\(42, True\)/],
-    }),
-  )
+    })
+  })
   await answers(load, 'with another daemon')
 }
 

@@ -2,6 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectDaemon } from '../../src/front/client.ts'
 import { findPaths, PACKAGE_ROOT } from '../../src/paths.ts'
+import { playApproval } from './approved.ts'
 import { out, type Step, take } from './steps.ts'
 
 const STEPS: readonly Step[] = [
@@ -50,7 +51,10 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-/** Why is next(42) None? A kernel is started on a small program, and three tools find its mistake. Another program may be named. */
+/**
+ * Why is next(42) None? A kernel is started on a small program, three tools find its mistake, and a person approves the
+ * change of its file. Another program may be named.
+ */
 export async function playProgram(project: string, [program]: readonly string[]): Promise<void> {
   const own = join(PACKAGE_ROOT, 'examples/demos/demo-program.py')
   copyFileSync(program ?? own, join(project, 'demo-program.py'))
@@ -64,6 +68,7 @@ export async function playProgram(project: string, [program]: readonly string[])
     const kernel = await client.request('start', { language: 'python', script: 'demo-program.py' })
     out(`$ imago start python --script demo-program.py\n${kernel.name}: ${kernel.implementation}\n`)
     for (const step of STEPS) await take(client, step)
+    await playApproval(client, project)
   } finally {
     await client.request('shutdown', { when: 'always' })
     await client.ended

@@ -19,17 +19,17 @@ export class Differs extends Error {
   override readonly name = 'Differs'
 }
 
-/** Makes one call, shows it as a model sees it, and compares. Throws `Differs`. */
+/** Makes one call, shows it as a model sees it, and compares; the answer as it came. Throws `Differs`. */
 export async function take(
   client: DaemonClient,
   { says, tool, args, expects, ok = true }: Step,
-): Promise<void> {
+): Promise<Envelope> {
   out(`\n# ${says}\n> ${tool} ${JSON.stringify(args)}\n`)
   const envelope: Envelope = await client.call({ tool, args })
   const { text } = await client.request('show', { tool, envelope })
   out(`${text}\n`)
   const missing = expects.filter(expected => !expected.test(text))
-  if (envelope.ok === ok && missing.length === 0) return
+  if (envelope.ok === ok && missing.length === 0) return envelope
   throw new Differs(
     `expected ${ok ? 'success' : 'a failure'} that shows ${missing.map(String).join(' and ')}`,
   )
