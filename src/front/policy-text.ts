@@ -30,7 +30,7 @@ function fileLines({ file, exists, rules, acceptance, problem, tests }: FileRepo
   return [heading.filter(Boolean).join('; '), ...rules.map(ruleLine), '']
 }
 
-const dayOf = (at: string) => at.slice(0, 16).replace('T', ' ')
+const dayOf = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`
 
 function ruleLine(rule: RuleReport): string {
   const about = MATCHERS.flatMap(word => (rule[word] === undefined ? [] : [`${word}=${rule[word]}`]))
@@ -41,7 +41,7 @@ function ruleLine(rule: RuleReport): string {
 const STATES = {
   in_force: '',
   waits: '   (waits to be accepted)',
-  kept: '   (not in the file any more; holds until that is accepted)',
+  kept: '   (not in the file as it stands; holds until that is accepted)',
   suspended: '   (allows nothing until the problem is mended)',
 } as const
 

@@ -69,7 +69,7 @@ export function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outc
   if (known.type === 'refused') return known.refusal
   const { level, kernel, paths } = known
   const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
-  const { rules, problem } = options.policy.rulesFor(asked.root)
+  const { rules, problem, waiting } = options.policy.rulesFor(asked.root)
   const { verdict, parts, matching } = explain({ tool: tool.name, level, kernel, paths, effects, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
@@ -86,7 +86,7 @@ export function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outc
     parts: parts.map(({ effect = null, path = null, verdict: part }) => {
       return { effect, path, decision: part.decision, by: placeOf(part.rule) }
     }),
-    notes: notesOf(tool, kernel, rules),
+    notes: [...notesOf(tool, kernel, rules), ...(waiting.length === 0 ? [] : [WAITING])],
   })
 }
 
@@ -137,6 +137,8 @@ function whyOf(rule: Rule, matching: readonly Rule[]): string {
   if (matching.length === 1) return 'It is the only rule that speaks about it.'
   return `Of ${matching.length} rules that speak about it, this is the strictest, or the first of those.`
 }
+
+const WAITING = 'Rules that wait to be accepted were left out; imago policy lists them.'
 
 function notesOf(tool: Tool, kernel: string | null, rules: readonly Rule[]): readonly string[] {
   if (kernel !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
