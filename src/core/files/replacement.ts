@@ -37,6 +37,8 @@ export class Replacement {
   /** Whether the two temporary names may be there. */
   #hasTemporary = false
   #hasAside = false
+  /** Whether the name of the file may lead elsewhere by what we did. */
+  #isTouched = false
   #holds: Holds = 'old'
   #doing = 'looked at'
 
@@ -110,18 +112,15 @@ export class Replacement {
   replace(): void {
     this.compare()
     this.#doing = 'replaced'
-    const { shown, after, before } = this.#change
+    const { after, before } = this.#change
     try {
       if (after === null) this.#takeAway()
-      else if (before === null) this.#disk.link(this.#temporary, this.#target)
+      else if (before === null) this.#put()
       else this.#exchange()
       this.#holds = 'new'
     } catch (error) {
-      const appeared = before === null && errnoOf(error) === 'EEXIST'
-      // Found out before anything was done; only what is taken away is moved first, and then looked at.
-      const untouched = after !== null && (error instanceof Moved || (appeared && !this.#isStagedThere()))
-      this.#holds = untouched ? 'old' : this.#whatItHolds()
-      throw untouched && appeared ? new Moved(`${shown} now exists`) : error
+      if (this.#isTouched) this.#holds = this.#whatItHolds()
+      throw error
     }
   }
 
@@ -185,8 +184,9 @@ export class Replacement {
     const disk = this.#disk
     const id = this.#old?.stat.id
     this.#linkAside()
-    if (this.#hasAside && disk.lstat(this.#aside)?.id !== id) this.#throwMoved()
-    if (disk.lstat(this.#target)?.id !== id) this.#throwMoved()
+    if (this.#hasAside && disk.lstat(this.#aside)?.id !== id) throw this.#moved()
+    if (disk.lstat(this.#target)?.id !== id) throw this.#moved()
+    this.#isTouched = true
     disk.rename(this.#temporary, this.#target)
   }
 
@@ -195,16 +195,39 @@ export class Replacement {
     try {
       this.#disk.link(this.#target, this.#aside)
     } catch (error) {
+      if (errnoOf(error) === 'ENOENT') throw this.#moved()
       if (!NO_LINKS.includes(errnoOf(error) ?? '')) throw error
-      this.#hasAside = false
+      this.#hasAside = this.#disk.lstat(this.#aside) !== undefined
+    }
+  }
+
+  /** By a link and no rename, so that nothing that appeared meanwhile is replaced. */
+  #put(): void {
+    this.#isTouched = true
+    try {
+      this.#disk.link(this.#temporary, this.#target)
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || this.#whatItHolds() !== 'unknown') throw error
+      this.#isTouched = false
+      throw new Moved(`${this.#change.shown} now exists`)
     }
   }
 
   /** Whatever has the name is first moved aside, in one step, and then looked at: nothing is lost. */
   #takeAway(): void {
+    const disk = this.#disk
     this.#hasAside = true
-    this.#disk.rename(this.#target, this.#aside)
-    if (this.#disk.lstat(this.#aside)?.id !== this.#old?.stat.id) this.#throwMoved()
+    this.#isTouched = true
+    try {
+      disk.rename(this.#target, this.#aside)
+    } catch (error) {
+      // Reported is not always what happened.
+      if (disk.lstat(this.#aside) !== undefined) throw error
+      this.#hasAside = false
+      this.#isTouched = false
+      throw errnoOf(error) === 'ENOENT' ? this.#moved() : error
+    }
+    if (disk.lstat(this.#aside)?.id !== this.#old?.stat.id) throw this.#moved()
   }
 
   /** Whether the old file has its name again. */
@@ -243,12 +266,8 @@ export class Replacement {
     }
   }
 
-  #throwMoved(): never {
-    throw new Moved(`${this.#change.shown} was replaced at the last moment`)
-  }
-
-  #isStagedThere(): boolean {
-    return this.#whatItHolds() === 'new'
+  #moved(): Moved {
+    return new Moved(`${this.#change.shown} was deleted or replaced at the last moment`)
   }
 
   #whatItHolds(): Holds {
@@ -267,8 +286,8 @@ export class Replacement {
       try {
         this.#disk.unlink(path)
         return
-      } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return
+      } catch {
+        // Whatever it was, trying once more costs nothing.
       }
   }
 
