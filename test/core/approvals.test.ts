@@ -1,40 +1,13 @@
-import type { Approvals } from '../../src/core/approvals.ts'
-import { type ApprovalsOptions, openApprovals } from '../../src/core/approvals-book.ts'
-import type { JournalEntry } from '../../src/core/journal.ts'
 import { LightSignal } from '../../wire/signal.ts'
-import { HandClock, settled } from '../support/calls-rig.ts'
+import { book } from '../support/book.ts'
+import { settled } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
-import { evidenceThat, somePlan } from '../support/plans.ts'
+import { somePlan } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
 
 const test = suite('approvals')
 
-const MINUTE = 60_000
 const still = new LightSignal()
-
-interface Book {
-  readonly approvals: Approvals
-  readonly clock: HandClock
-  readonly wall: { ahead: number }
-  readonly journal: JournalEntry[]
-  readonly faults: string[]
-}
-
-function book(options: Partial<ApprovalsOptions> = {}): Book {
-  const clock = new HandClock()
-  const wall = { ahead: 0 }
-  const journal: JournalEntry[] = []
-  const faults: string[] = []
-  const approvals = openApprovals({
-    clock,
-    wallClock: () => 1.7e12 + clock.now() + wall.ahead,
-    expiryMs: 30 * MINUTE,
-    journal: { later: entry => journal.push(entry) },
-    log: message => faults.push(message),
-    ...options,
-  })
-  return { approvals, clock, wall, journal, faults }
-}
 
 test('with nobody on a seat a plan is unavailable at once, and waits for nobody', async () => {
   const { approvals, clock } = book()
@@ -191,105 +164,6 @@ test('a seat that cannot be told has left, and the plan goes on waiting (fault 2
   )
   takeSeat(approvals, () => 'approve')
   assert.is((await answer).type, 'approved')
-})
-
-test('nobody answers: after half an hour it counts as denied, and no clock is left running (fault 26)', async () => {
-  const { approvals, clock } = book()
-  const person = takeSeat(approvals)
-  const plan = somePlan()
-  const answer = approvals.ask(plan, still)
-  await clock.pass(30 * MINUTE - 1)
-  assert.is(approvals.waiting().length, 1)
-  await clock.pass(1)
-  assert.equal(await answer, { type: 'timed_out', afterMs: 30 * MINUTE })
-  assert.is(person.answer('approve', plan.id).type, 'late')
-  assert.is(clock.waiting, 0)
-})
-
-test('an hour that only the wall clock saw, as a suspended machine does, ends a plan (fault 25)', async () => {
-  const { approvals, clock, wall } = book()
-  const person = takeSeat(approvals)
-  const plan = somePlan()
-  const answer = approvals.ask(plan, still)
-  wall.ahead = 60 * MINUTE
-  assert.is(person.answer('approve', plan.id).type, 'late')
-  assert.is((await answer).type, 'timed_out')
-  wall.ahead = 0
-  await clock.pass(10)
-  assert.equal([person.answer('approve', plan.id).type, approvals.waiting()], ['late', []])
-})
-
-test('a wall clock that is set back gives no plan a longer life (fault 25)', async () => {
-  const { approvals, clock, wall } = book()
-  const person = takeSeat(approvals)
-  const plan = somePlan()
-  const answer = approvals.ask(plan, still)
-  wall.ahead = -60 * MINUTE
-  await clock.pass(30 * MINUTE)
-  assert.is((await answer).type, 'timed_out')
-  assert.is(person.answer('approve', plan.id).type, 'late')
-})
-
-for (const [what, jump] of [
-  ['set forward', 60 * MINUTE],
-  ['passed by', 0],
-] as const)
-  test(`an approval that was not used yet expires as well: time was ${what} (fault 25)`, async () => {
-    const { approvals, clock, wall } = book()
-    takeSeat(approvals, () => 'approve')
-    const plan = somePlan()
-    assert.is((await approvals.ask(plan, still)).type, 'approved')
-    assert.is(approvals.expired(plan), false)
-    wall.ahead = jump
-    if (jump === 0) await clock.pass(30 * MINUTE)
-    assert.is(approvals.expired(plan), true)
-    assert.is(approvals.expired(somePlan()), false)
-  })
-
-test('what a plan was made from is looked at about once a second, and its moving ends the wait (fault 28)', async () => {
-  const { approvals, clock } = book()
-  const person = takeSeat(approvals)
-  let moved: string | undefined
-  let looks = 0
-  const evidence = evidenceThat(() => {
-    looks++
-    return moved
-  })
-  const plan = somePlan({ evidence: [evidence] })
-  const answer = approvals.ask(plan, still)
-  await clock.pass(10_000)
-  assert.is(looks, 10)
-  moved = 'a.txt was changed'
-  await clock.pass(1_000)
-  assert.equal(await answer, { type: 'stale', causes: ['a.txt was changed'] })
-  const why = 'It is out of date: a.txt was changed.'
-  assert.equal(person.told.at(-1), { type: 'settled', id: plan.id, why })
-  assert.equal(person.answer('approve', plan.id), { type: 'late', why })
-})
-
-test('evidence that cannot be looked at has moved', async () => {
-  const { approvals, clock } = book()
-  takeSeat(approvals)
-  const broken = { ...evidenceThat(() => undefined), moved: () => Promise.reject(new Error('EIO')) }
-  const answer = approvals.ask(somePlan({ evidence: [broken] }), still)
-  await clock.pass(1_000)
-  assert.equal(await answer, { type: 'stale', causes: ['a.txt cannot be looked at any more'] })
-})
-
-test('evidence that takes long to look at is looked at once at a time', async () => {
-  const { approvals, clock } = book()
-  takeSeat(approvals)
-  let looks = 0
-  const slow = {
-    ...evidenceThat(() => undefined),
-    moved: () => {
-      looks++
-      return new Promise<undefined>(() => undefined)
-    },
-  }
-  void approvals.ask(somePlan({ evidence: [slow] }), still)
-  await clock.pass(20_000)
-  assert.is(looks, 1)
 })
 
 test('a code has eight digits, is told to seats alone, and answers its own plan once', async () => {

@@ -1,34 +1,13 @@
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import type { CallEvent } from '../../src/core/call.ts'
-import { TOOLS } from '../../tools/index.ts'
 import { ok, rises } from '../../tools/outcome.ts'
-import type { CallId } from '../../wire/kernel.ts'
-import { LightSignal } from '../../wire/signal.ts'
-import { errorOf, type RigOptions, resultOf, rigsOf, settled, toolAt } from '../support/calls-rig.ts'
+import { errorOf, resultOf, rigsOf, toolAt } from '../support/calls-rig.ts'
+import { fileRigsOf, PUT } from '../support/file-rigs.ts'
 import { assert, suite } from '../support/harness.ts'
-import { invariantsOf, type Line } from '../support/history.ts'
-import { MemoryFiles, putTool } from '../support/memory-files.ts'
+import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('dangerous')
 const open = rigsOf(test)
-
-/** A rig with files in memory, and the tool that writes them. */
-function rig(options: RigOptions = {}) {
-  const made: { files?: MemoryFiles } = {}
-  const projectFiles = (root: string) => {
-    made.files = new MemoryFiles(root)
-    made.files.put('a.txt', 'old')
-    return made.files
-  }
-  const calls = open({ tools: [putTool, ...TOOLS], projectFiles, ...options })
-  if (made.files === undefined) throw new Error('the rig made no files')
-  return { ...calls, files: made.files }
-}
-
-const PUT = { path: 'a.txt', text: 'new' }
-const typesOf = (lines: readonly Line[]) =>
-  lines.map(({ type, outcome }) => [type, outcome].filter(Boolean).join(' '))
-const ofCalls = (lines: readonly Line[]) => lines.filter(({ type }) => type !== 'seat')
+const rig = fileRigsOf(test)
 
 test('an approved plan is carried out exactly as shown, once, and the journal tells the whole of it', async () => {
   const { run, files, seat, journal } = rig()
@@ -111,118 +90,6 @@ test('edited arguments cannot take a call to another kernel', async () => {
   seat(() => ({ edit: { text: 'x', kernel: 'production' } }))
   assert.is(errorOf(await run('do_dangerous', { kernel: 'main' })).code, 'denied')
   assert.equal(ran, [])
-})
-
-test('a plan that nobody answers is denied after its time, and nothing can approve it then (fault 26)', async () => {
-  const { run, files, seat, clock, journal } = rig()
-  const person = seat()
-  const answered = run('put', { ...PUT })
-  const plan = await person.next()
-  await clock.pass(30 * 60_000)
-  const { result } = (await answered) as { result: { status: string; job: string } }
-  assert.is(result.status, 'waiting')
-  const error = errorOf(await run('job', { job: result.job }))
-  assert.is(error.code, 'approval_timed_out')
-  assert.match(error.message, /within 30 min/)
-  assert.is(person.answer('approve', plan.id).type, 'late')
-  assert.is(files.text('a.txt'), 'old')
-  assert.equal(invariantsOf(await journal(), files.effects), [])
-})
-
-test('a plan outlives the seat it was shown on, and is shown to the next one (fault 26)', async () => {
-  const { run, files, seat } = rig()
-  const first = seat()
-  const answered = run('put', PUT)
-  const plan = await first.next()
-  first.leave()
-  assert.is(first.answer('approve').type, 'unknown')
-  const second = seat(() => 'approve')
-  assert.ok((await answered).ok)
-  assert.is(second.plans[0]?.id, plan.id)
-  assert.is(files.text('a.txt'), 'new')
-})
-
-test('of two people who answer at once the first counts, and the other is told who it was (fault 27)', async () => {
-  const { run, files, seat, journal } = rig()
-  const [one, other] = [seat(undefined, 'terminal one'), seat(undefined, 'terminal two')]
-  const answered = run('put', PUT)
-  const plan = await one.next()
-  assert.equal(
-    [one.answer('deny').type, other.answer('approve')],
-    ['taken', { type: 'late', why: 'terminal one denied it.' }],
-  )
-  assert.is(errorOf(await answered).code, 'denied')
-  assert.equal(other.told.at(-1), { type: 'settled', id: plan.id, why: 'terminal one denied it.' })
-  assert.equal(one.told.length, 1)
-  assert.is(files.text('a.txt'), 'old')
-  assert.equal(invariantsOf(await journal(), files.effects), [])
-})
-
-test('a call that is cancelled while a person is asked is withdrawn, and the seats hear of it (fault 30)', async () => {
-  const { run, files, seat, journal } = rig()
-  const person = seat()
-  const signal = new LightSignal()
-  const answered = run('put', PUT, { signal })
-  const plan = await person.next()
-  signal.abort()
-  assert.is(errorOf(await answered).code, 'withdrawn')
-  assert.equal(person.told.at(-1), { type: 'settled', id: plan.id, why: 'Its caller gave up.' })
-  assert.is(person.answer('approve', plan.id).type, 'late')
-  assert.is(files.text('a.txt'), 'old')
-  const lines = await journal()
-  assert.equal(typesOf(ofCalls(lines)), ['requested', 'decided', 'refused withdrawn'])
-  assert.equal(lines.find(({ type }) => type === 'decided')?.answer, 'cancelled')
-  assert.equal(invariantsOf(lines, []), [])
-})
-
-for (const step of ['look', 'lock', 'moved', 'commit'])
-  test(`a call that is cancelled at ${step} ends once, with all of its effect or none (fault 30)`, async () => {
-    const { run, files, seat, journal } = rig()
-    seat(() => 'approve')
-    const signal = new LightSignal()
-    files.onStep = at => {
-      if (at === step) signal.abort()
-    }
-    const envelope = await run('put', PUT, { signal })
-    const done = step === 'commit'
-    assert.is(envelope.ok, done)
-    if (!envelope.ok) assert.is(envelope.error.code, 'withdrawn')
-    assert.is(files.text('a.txt'), done ? 'new' : 'old')
-    assert.equal(invariantsOf(await journal(), files.effects), [])
-  })
-
-test('a caller that waits is told that a person is asked, and what its job is after its patience', async () => {
-  const { run, seat, clock, calls } = rig({ options: { patienceMs: 5_000 } })
-  const person = seat()
-  const events: CallEvent[] = []
-  const answered = run('put', PUT, { on: event => events.push(event) })
-  const plan = await person.next()
-  await clock.pass(5_000)
-  const result = resultOf(await answered)
-  assert.equal([result.status, result.job, result.plan, result.kernel], ['waiting', 'job-1', plan.id, null])
-  assert.match(String(result.message), `waits for approval: ${plan.id}`)
-  assert.match(String(result.next), /Do not make the call again/)
-  const told = events.map(event => (event.type === 'progress' ? event.message : event.type))
-  assert.match(String(told.at(-1)), `put waits for approval of ${plan.id}, 4 s so far`)
-  const waited = run('job', { job: 'job-1', action: 'wait', seconds: 100 })
-  await settled()
-  person.answer('approve')
-  assert.is(resultOf(await waited).status, 'done')
-  assert.is(calls.busy(), 0)
-})
-
-test('interrupting a job that waits for a person withdraws its plan', async () => {
-  const { run, files, seat, clock } = rig()
-  const person = seat()
-  const answered = run('put', PUT)
-  await person.next()
-  await clock.pass(60_000)
-  assert.is(resultOf(await answered).status, 'waiting')
-  const report = resultOf(await run('job', { job: 'job-1', action: 'interrupt' }))
-  assert.equal([report.status, /Nothing ran/.test(String(report.message))], ['withdrawn', true])
-  assert.is(person.answer('approve').type, 'late')
-  assert.is(errorOf(await run('job', { job: 'job-1' })).code, 'withdrawn')
-  assert.is(files.text('a.txt'), 'old')
 })
 
 test('a rule that allows carries the plan out without asking; evidence and the one use hold all the same', async () => {
@@ -363,51 +230,6 @@ test('words like an approval inside a value are only a value (threat 6)', async 
   assert.is(errorOf(await run('put', { path: 'a.txt', text })).code, 'approval_unavailable')
   assert.equal(files.effects, [])
 })
-
-test('a caller may have eight plans waiting, and is told so at the ninth (threat 36)', async () => {
-  const { run, seat, files, journal } = rig({ options: { pending: 200 } })
-  const person = seat()
-  const answers = Array.from({ length: 100 }, (_, n) => run('put', { path: `f${n}.txt`, text: 'x' }))
-  const busy = await Promise.all(answers.slice(8))
-  for (const envelope of busy) assert.is(errorOf(envelope).code, 'busy')
-  assert.is(person.plans.length, 8)
-  assert.match(errorOf(busy[0] ?? { ok: true, result: null }).message, /nobody was asked/)
-  const other = run('put', PUT, { caller: { id: 'somebody else' } })
-  await settled()
-  assert.is(person.plans.length, 9)
-  for (const { id } of person.plans) person.answer('approve', id)
-  for (const envelope of await Promise.all([...answers.slice(0, 8), other])) assert.ok(envelope.ok)
-  assert.equal(invariantsOf(await journal(), files.effects), [])
-})
-
-test('a call that is sent again while a person is asked joins it (fault 29)', async () => {
-  const { run, seat, files } = rig()
-  const person = seat()
-  const call = 'mine' as CallId
-  const [one, other] = [run('put', PUT, { call }), run('put', PUT, { call })]
-  await person.next()
-  person.answer('approve')
-  assert.equal(await one, await other)
-  assert.equal(await run('put', PUT, { call }), await one)
-  assert.equal([person.plans.length, files.effects.length], [1, 1])
-})
-
-for (const outcome of ['ok', 'outcome_unknown'])
-  test(`a call that an earlier daemon was given is not run again (${outcome}) (fault 29)`, async () => {
-    const earlier = async (call: CallId) => (call === 'mine' ? { tool: 'put', outcome } : undefined)
-    const { run, seat, files, kernel } = rig({ journalAs: () => ({ earlier }) })
-    const person = seat(() => 'approve')
-    for (const [tool, args] of [
-      ['put', PUT],
-      ['eval_expr', { expr: 'x' }],
-    ] as const) {
-      const error = errorOf(await run(tool, args, { call: 'mine' as CallId }))
-      assert.is(error.code, 'outcome_unknown')
-      assert.is(error.details.outcome, outcome)
-      assert.ok((await run(tool, args, { call: `${tool} anew` as CallId })).ok)
-    }
-    assert.equal([person.plans.length, files.effects.length, kernel.asked.length], [1, 1, 1])
-  })
 
 test('while the journal is in trouble dangerous calls are refused, and looking goes on', async () => {
   const trouble = 'segment 000001 is not what was written.'

@@ -98,3 +98,10 @@ export function invariantsOf(lines: readonly Line[], effects: readonly Happened[
   }
   return wrong
 }
+
+/** The lines that are about calls. */
+export const ofCalls = (lines: readonly Line[]) => lines.filter(({ call }) => call !== undefined)
+
+/** What each line is, and how it ended: `ended ok`. */
+export const typesOf = (lines: readonly Line[]) =>
+  lines.map(({ type, outcome }) => [type, outcome].filter(Boolean).join(' '))

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import type { Files } from '../../src/core/files.ts'
-import { defineTool, type Evidence, type FileChange, type SeenFile } from '../../tools/define.ts'
+import { openRegistry, type Registry } from '../../src/core/registry.ts'
+import { defineTool, type Evidence, type FileChange, type SeenFile, type Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 
 /** Files in memory, confined to one root, that count what is done to them. */
@@ -141,5 +142,11 @@ export const putTool = defineTool({
     return done.type === 'failed' ? done : ok({ undo: done.undo })
   },
 })
+
+/** A registry with one tool, which can become another; the schema of it stays. */
+export function swapped(tool: Tool, now: () => Tool | undefined): Registry {
+  const registry = openRegistry([tool])
+  return { ...registry, find: name => (name === tool.name ? now() : undefined) }
+}
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,33 @@
+import type { Approvals } from '../../src/core/approvals.ts'
+import { type ApprovalsOptions, openApprovals } from '../../src/core/approvals-book.ts'
+import type { JournalEntry } from '../../src/core/journal.ts'
+import { HandClock } from './calls-rig.ts'
+
+/** Approvals by themselves, with time that is moved by hand. */
+export interface Book {
+  readonly approvals: Approvals
+  readonly clock: HandClock
+  /** How far the wall clock is ahead of the other, in milliseconds. */
+  readonly wall: { ahead: number }
+  readonly journal: JournalEntry[]
+  readonly faults: string[]
+}
+
+export const MINUTE = 60_000
+
+/** Plans of it expire after 30 minutes. */
+export function book(options: Partial<ApprovalsOptions> = {}): Book {
+  const clock = new HandClock()
+  const wall = { ahead: 0 }
+  const journal: JournalEntry[] = []
+  const faults: string[] = []
+  const approvals = openApprovals({
+    clock,
+    wallClock: () => 1.7e12 + clock.now() + wall.ahead,
+    expiryMs: 30 * MINUTE,
+    journal: { later: entry => journal.push(entry) },
+    log: message => faults.push(message),
+    ...options,
+  })
+  return { approvals, clock, wall, journal, faults }
+}
