@@ -6,11 +6,12 @@ import type { JournalEntry, JournalNote, JournalTrouble, OpenCall } from './jour
 import { LineQueue } from './journal/line-queue.ts'
 import { entryBody, noteBody } from './journal/lines.ts'
 import { type Earlier, lastWord, OpenCalls } from './journal/open-calls.ts'
+import type { Line } from './journal/place.ts'
 import { type Recovered, recover } from './journal/recovery.ts'
 import { KEPT, type Kept, outdated } from './journal/retention.ts'
 import { journalDir, type Segment, segmentName, segmentsIn } from './journal/segments.ts'
 import { Troubles } from './journal/troubles.ts'
-import { type Line, SegmentWriter } from './journal/writer.ts'
+import { SegmentWriter } from './journal/writer.ts'
 
 export type { JournalCall, JournalEntry, JournalPlan } from './journal/entries.ts'
 export type { Earlier } from './journal/open-calls.ts'
@@ -36,6 +37,13 @@ export interface Journal {
 /** The journal could not be written. `cause` says why. */
 export class JournalError extends Error {
   override readonly name = 'JournalError'
+  /** The line is in the file all the same; it is the disk that may not have it. */
+  readonly written: boolean
+
+  constructor(message: string, { cause, written = false }: { cause?: unknown; written?: boolean } = {}) {
+    super(message, { cause })
+    this.written = written
+  }
 }
 
 export interface JournalOptions {
@@ -185,7 +193,7 @@ class SegmentedJournal implements OpenJournal {
     } catch (cause) {
       throw new JournalError(
         `The disk did not say that it has the journal: ${messageOf(cause)}. Whether the last lines outlast this machine is not certain; look after the disk.`,
-        { cause },
+        { cause, written: true },
       )
     }
   }

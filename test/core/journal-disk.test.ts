@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { NODE_FILES } from '../../src/core/journal/disk.ts'
 import { verifyJournal } from '../../src/core/journal/verification.ts'
 import { JournalError, type OpenJournal } from '../../src/core/journal.ts'
@@ -174,6 +174,27 @@ test('what the disk failed to keep is never claimed, and the next segment says f
   assert.ok(synced.at(-1) !== synced[0])
   const [, header] = (await journals.entries()).filter(({ type }) => type === 'segment')
   assert.equal([header?.why, header?.uncertain], ['unsynced', { file: '000001.jsonl', byte: size }])
+  assert.is((await verified()).problem, undefined)
+})
+
+test('nothing is claimed of a segment while the disk failed to keep the end of the one before (fault 12)', async () => {
+  const names = new Map<number, string>()
+  const files = {
+    ...NODE_FILES,
+    create(path: string) {
+      const fd = NODE_FILES.create(path)
+      names.set(fd, basename(path))
+      return fd
+    },
+    sync: async (fd: number) => {
+      if (names.get(fd) === '000001.jsonl') throw systemError('EIO')
+      return NODE_FILES.sync(fd)
+    },
+  }
+  const journal = journals.open({ files, segmentBytes: 300 })
+  journal.write(dispatched('not on the disk'))
+  assert.not.ok(await accepted(() => journal.sync(dispatched('a'))))
+  assert.ok(await accepted(() => journal.sync(dispatched('b'))))
   assert.is((await verified()).problem, undefined)
 })
 

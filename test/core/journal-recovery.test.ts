@@ -1,9 +1,18 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyJournal } from '../../src/core/journal/verification.ts'
+import { JournalError } from '../../src/core/journal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { decided, dispatched, ended, journalsOf, requested } from '../support/journals.ts'
+import {
+  decided,
+  dispatched,
+  ended,
+  journalsOf,
+  requested,
+  systemError,
+  watched,
+} from '../support/journals.ts'
 
 const test = suite('journal recovery', { limitMs: 60_000 })
 const journals = journalsOf(test)
@@ -149,8 +158,11 @@ test('a call that was open many segments ago is carried along, and ended once', 
   for (let restart = 0; restart < 2; restart++) {
     const next = journals.open({ segmentBytes: 1_000 })
     await next.earlier(id('none'))
+    for (let index = 0; index < 4; index++) next.write(ended(`more-${index}`))
     await next.close()
   }
+  const headers = (await journals.entries()).filter(({ type }) => type === 'segment')
+  assert.equal(headers.at(-1)?.open, [])
   const ends = (await journals.entries()).filter(({ type, call }) => type === 'ended' && call === 'long')
   assert.equal(
     ends.map(({ outcome }) => outcome),
@@ -328,6 +340,31 @@ test('a file that was removed while it is written is trouble too (fault 10)', as
   assert.match(journal.trouble ?? '', 'or gone')
   await journal.sync(dispatched('c'))
   assert.equal(journals.names(), ['000002.jsonl'])
+})
+
+test('what cannot be written down is not acknowledged', async () => {
+  await earlierDaemon(2)
+  spoil('000001.jsonl', 2)
+  let full = false
+  const files = watched(call => {
+    if (full && call === 'write') throw systemError('ENOSPC')
+  })
+  const journal = journals.open({ files })
+  await journal.verified
+  full = true
+  let caught: unknown
+  await journal.acknowledge('seat-1').catch(error => {
+    caught = error
+  })
+  assert.instance(caught, JournalError)
+  assert.match(journal.trouble ?? '', '000001.jsonl')
+  full = false
+  journal.write(dispatched('a'))
+  await journal.close()
+  const reopened = journals.open()
+  assert.match(reopened.trouble ?? '', '000001.jsonl')
+  await reopened.acknowledge('seat-1')
+  assert.is(reopened.trouble, undefined)
 })
 
 test('acknowledging what is in order writes nothing', async () => {

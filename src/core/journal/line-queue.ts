@@ -1,5 +1,5 @@
 import { AppendError } from './append-error.ts'
-import type { Line } from './writer.ts'
+import type { Line } from './place.ts'
 
 /** How long a line may wait, in milliseconds, and how many characters may, while the disk takes none. */
 const FLUSH_MS = 20

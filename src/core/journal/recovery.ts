@@ -5,8 +5,8 @@ import { chainOf, follows, GENESIS } from './chain.ts'
 import { checkNow } from './checking.ts'
 import type { JournalFiles } from './disk.ts'
 import type { JournalNote, JournalTrouble } from './entries.ts'
+import type { Place } from './place.ts'
 import { headerOf, readHeader, type Segment, segmentName, segmentsIn } from './segments.ts'
-import type { Place } from './writer.ts'
 
 /** What was there when the journal was opened. */
 export interface Recovered {

@@ -1,43 +1,11 @@
 import { join } from 'node:path'
 import { AppendError, cannotOpen } from './append-error.ts'
 import { chained } from './chain.ts'
-import { codeOf, type JournalFiles, messageOf } from './disk.ts'
-import type { JournalTrouble, SegmentHeader, SegmentReason } from './entries.ts'
+import { codeOf, messageOf } from './disk.ts'
+import type { SegmentHeader, SegmentReason } from './entries.ts'
 import { GroupSync } from './group-sync.ts'
+import type { Line, Place, WriterOptions } from './place.ts'
 import { segmentName } from './segments.ts'
-
-/** A line that is not in the file yet: its object without the closing brace, and what it says of a call. */
-export interface Line {
-  readonly body: string
-  /** Told once the line is in the file. */
-  readonly written?: (() => void) | undefined
-}
-
-/** Where writing goes on: what opening a journal found out. */
-export interface Place {
-  readonly number: number
-  /** Undefined where that file must not be written any more: a fresh segment is begun. */
-  readonly fd: number | undefined
-  /** The bytes of its whole lines. What lies beyond them is cut off before anything is written. */
-  readonly size: number
-  /** What the last of them bears; in an empty file, the last one before it. */
-  readonly chain: string
-  /** Why a segment is begun, where that is to be done, or where it was begun and is empty. */
-  readonly why: SegmentReason | undefined
-}
-
-export interface WriterOptions {
-  readonly dir: string
-  readonly files: JournalFiles
-  /** A segment that has so many bytes is the last but one. */
-  readonly segmentBytes: number
-  /** The first line of a segment. */
-  readonly header: (about: Omit<SegmentHeader, 'type' | 'version' | 'trouble' | 'open'>) => Line
-  /** The file that is written is not what was written to it. */
-  readonly spoilt: (trouble: JournalTrouble) => void
-  /** A segment was begun. */
-  readonly begun: () => void
-}
 
 /**
  * The end of the journal: lines are chained and appended to the last segment, and to the next one when that is full.
@@ -54,6 +22,8 @@ export class SegmentWriter {
   /** The file may hold more than its whole lines. */
   #unclean: boolean
   #due: SegmentReason | undefined
+  /** Nothing may be written to this file any more. */
+  #over: boolean
   /** Why the segment was begun that has no header yet. */
   #why: SegmentReason
   #uncertain: SegmentHeader['uncertain']
@@ -72,7 +42,8 @@ export class SegmentWriter {
     this.#chain = place.chain
     this.#unclean = place.fd !== undefined
     this.#why = place.why ?? 'full'
-    this.#due = place.fd === undefined ? this.#why : undefined
+    this.#over = place.fd === undefined
+    this.#due = this.#over ? this.#why : undefined
   }
 
   /** The file that is written. */
@@ -131,7 +102,11 @@ export class SegmentWriter {
 
   /** The file to append to, without anything that is no whole line. */
   #ready(): number {
-    if (this.#due !== undefined || this.#size >= this.#options.segmentBytes) return this.#advance()
+    const full = this.#size >= this.#options.segmentBytes
+    if (this.#over || full || (this.#due !== undefined && this.#size > 0)) return this.#advance()
+    // An empty file can begin for another reason than it was made for.
+    this.#why = this.#due ?? this.#why
+    this.#due = undefined
     if (this.#fd === undefined) return this.#reopen()
     if (this.#unclean) this.#clean(this.#fd)
     return this.#fd
@@ -217,6 +192,7 @@ export class SegmentWriter {
 
   #spoilt(): void {
     this.#due = 'quarantine'
+    this.#over = true
     const what = 'It is shorter than what was written to it, or gone'
     this.#options.spoilt({ file: this.file, line: null, byte: this.#size, what })
   }
@@ -228,6 +204,7 @@ export class SegmentWriter {
     const old = this.#fd
     this.#why = this.#due ?? 'full'
     this.#due = undefined
+    this.#over = false
     this.#number = number
     this.#fd = fd
     this.#size = 0
