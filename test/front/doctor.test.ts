@@ -84,6 +84,13 @@ test('settings and policies that are wrong are told with the file and the key', 
   assert.match(checks.get('policy')?.found ?? '', 'policy.toml')
 })
 
+test('a policy whose tests hold at the level of a tool is in order', () => {
+  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "allow"\n')
+  assert.is(examined().checks.get('policy')?.state, 'ok')
+  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "deny"\n')
+  assert.match(examined().checks.get('policy')?.found ?? '', 'test 1 (eval_expr, cautious)')
+})
+
 test('an interpreter that is not there is broken, with what to do', () => {
   writeFileSync(join(folder, 'config/config.toml'), `[kernels]\npython = "${folder}/no-python"\n`)
   const { code, checks } = examined()

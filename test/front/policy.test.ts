@@ -215,6 +215,24 @@ test('no tool can create, replace or reach through a link what decides (threat 1
     assert.not.ok(existsSync(join(rig.project, 'IMAGO.toml')))
   }))
 
+test('somebody with a shell can begin a daemon of their own, which is not the one of the user (threat 10, what succeeds)', () =>
+  withRig({ policy: '' }, async rig => {
+    await rig.serve()
+    mkdirSync(join(rig.project, 'docs'))
+    const theirs = join(rig.folder, 'theirs')
+    mkdirSync(theirs)
+    writeFileSync(join(theirs, 'policy.toml'), RULES)
+    const env = { IMAGO_RUNTIME_DIR: theirs, IMAGO_STATE_DIR: theirs, IMAGO_CONFIG_DIR: theirs }
+    const call = ['call', 'write_file', '{"path":"docs/a.md","content":"x"}']
+    try {
+      assert.is((await rig.imago(call, { env })).code, 0)
+      rmSync(join(rig.project, 'docs/a.md'))
+      assert.is((await rig.imago(call)).code, 3)
+    } finally {
+      await rig.imago(['shutdown', '--force'], { env })
+    }
+  }))
+
 /** Writes down every process and every connection that the program makes. */
 const SPY = `
 import child_process from 'node:child_process'

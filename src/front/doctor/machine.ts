@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { TOOLS } from '../../../tools/index.ts'
 import { readConfig } from '../../config.ts'
 import { openPolicy } from '../../core/policy.ts'
 import { Failure, messageOf } from '../../failure.ts'
@@ -93,13 +94,16 @@ export function checkFolders(paths: Paths, root: string): Area {
         return where(join(configDir, 'config.toml'))
       }),
       attempt('policy', `mend that file; ${lists}`, () => {
-        const { problem } = openPolicy(configDir).rulesFor(root)
+        const { problem } = openPolicy(configDir, { levelOf }).rulesFor(root)
         if (problem !== undefined) throw new Failure(problem)
         return `${where(join(configDir, 'policy.toml'))}; of the project: ${where(join(root, 'imago.toml'))}`
       }),
     ],
   }
 }
+
+/** As the daemon knows it, for tests of rules. */
+const levelOf = (name: string) => TOOLS.find(tool => tool.name === name)?.level
 
 function attempt(name: string, fix: string, work: () => string): Check {
   try {
