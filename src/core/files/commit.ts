@@ -30,12 +30,12 @@ export async function commit(parts: Committing, order: Order): Promise<Committed
   const paths = order.changes.map(({ path }) => path)
   if (new Set(paths).size !== paths.length) throw new Error('a plan changes one file twice')
   const replacements: Replacement[] = []
-  const going: Going = { parts, order, replacements, at: undefined }
+  const going: Going = { parts, order, replacements, at: undefined, isKept: false }
   try {
     return await carryOut(going)
   } catch (error) {
     for (const replacement of [...replacements].reverse()) replacement.putBack()
-    if (replacements.every(({ holds }) => holds === 'old')) parts.kept.forget(order.change)
+    if (going.isKept && replacements.every(({ holds }) => holds === 'old')) parts.kept.forget(order.change)
     return answerTo(error, going)
   } finally {
     for (const replacement of replacements) replacement.dispose()
@@ -48,6 +48,8 @@ interface Going {
   readonly replacements: Replacement[]
   /** The file that is being worked on. */
   at: Replacement | undefined
+  /** Whether what was there before is kept under the name of this change. */
+  isKept: boolean
 }
 
 async function carryOut(going: Going): Promise<Committed | Failed> {
@@ -65,6 +67,7 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
   }
   for (const replacement of each()) replacement.compare()
   await keep(going)
+  going.isKept = true
   for (const replacement of each()) await replacement.stage()
 
   // No `await` from here to `finish`: what was compared is what is replaced.
