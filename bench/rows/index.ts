@@ -2,7 +2,8 @@ import type { Row } from '../row.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { floodLatency, floodMemory } from './flood.ts'
-import { admissionCost, admissionScale, framesLinear, journalOpen } from './inside.ts'
+import { admissionCost, admissionScale, framesLinear } from './inside.ts'
+import { journalOpen, journalSync } from './journal.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
 import { completion, threadsMany } from './vocabulary.ts'
@@ -25,6 +26,7 @@ export const ROWS: readonly Row[] = [
   idleMemory,
   clientMemory,
   journalOpen,
+  journalSync,
   attachedLatency,
   attachedMemory,
 ]

@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { decide } from '../../src/core/gate.ts'
-import { openJournal } from '../../src/core/journal.ts'
 import { openPolicy } from '../../src/core/policy.ts'
 import { openRegistry, type Registry } from '../../src/core/registry.ts'
 import { validate } from '../../src/core/validate.ts'
@@ -115,36 +114,5 @@ export const framesLinear: Row = {
     }
     const [small_ns_per_byte, large_ns_per_byte] = [median(small), median(large)]
     return { figure: large_ns_per_byte / small_ns_per_byte, parts: { small_ns_per_byte, large_ns_per_byte } }
-  },
-}
-
-/** A state directory whose journal holds so many entries. */
-function journalOf(entries: number): string {
-  const stateDir = join(folder, `journal-${entries}`)
-  mkdirSync(stateDir, { recursive: true })
-  const line = `${JSON.stringify({ v: 1, time: new Date(0).toISOString(), type: 'ended', call: 'c', outcome: 'ok', elapsed_ms: 1 })}\n`
-  writeFileSync(join(stateDir, 'journal.jsonl'), line.repeat(entries))
-  return stateDir
-}
-
-async function opening(stateDir: string): Promise<number> {
-  const times: number[] = []
-  for (let run = 0; run < 50; run++) {
-    const begun = performance.now()
-    const journal = openJournal({ stateDir })
-    times.push((performance.now() - begun) * 1_000)
-    await journal.close()
-  }
-  return median(times)
-}
-
-export const journalOpen: Row = {
-  what: 'opening a journal of 10⁶ entries, against one of 10³',
-  how: 'median of 50 openings of each, in turn',
-  bar: { relation: '≤', limit: 1.5, unit: '×' },
-  async measure() {
-    const small_us = await opening(journalOf(1_000))
-    const large_us = await opening(journalOf(1_000_000))
-    return { figure: large_us / small_us, parts: { small_us, large_us } }
   },
 }

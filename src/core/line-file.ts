@@ -1,1 +1,0 @@
-export { type JournalFiles as LineFiles, NODE_FILES } from './journal/disk.ts'
