@@ -28,10 +28,11 @@ function callPieces(story: CallStory, { columns, long }: Form): Piece[] {
   const tail = tailOf(story)
   const what = whatOf(story)
   const below = long ? [piece(`${indented(detailsOf(story))}\n`)] : []
-  if (columns === undefined) return [...head, piece(cut(what, MOST_CHARS)), ...tail, piece('\n'), ...below]
-  const room = columns - lengthOf(head) - lengthOf(tail)
+  if (columns === undefined)
+    return [...head, piece(` ${cut(what, MOST_CHARS)}`), ...tail, piece('\n'), ...below]
+  const room = columns - lengthOf(head) - 1 - lengthOf(tail)
   if (room >= LEAST_CHARS || room >= what.length)
-    return [...head, piece(cut(what, room)), ...tail, piece('\n'), ...below]
+    return [...head, piece(` ${cut(what, room)}`), ...tail, piece('\n'), ...below]
   const narrow = cut(`${BELOW}${what}`, Math.max(LEAST_CHARS, columns - lengthOf(tail)))
   return [...head, piece('\n'), piece(narrow), ...tail, piece('\n'), ...below]
 }
@@ -47,7 +48,7 @@ function headOf(story: CallStory): Piece[] {
     piece(`${word.padEnd(12)} `, look),
     piece(`${took.padStart(8)}  `, 'faint'),
     piece(
-      `${column(began?.kernel ?? '-', 8)} ${column(began?.tool ?? '(before)', 12)} ${column(began?.level ?? '-', 9)} ${column(began?.caller ?? '-', 9)} `,
+      `${column(began?.kernel ?? '-', 8)} ${column(began?.tool ?? '(before)', 12)} ${column(began?.level ?? '-', 9)} ${column(began?.caller ?? '-', 9)}`,
     ),
   ]
 }
