@@ -49,10 +49,10 @@ export class FilePolicy {
     const { place, levelOf } = this.#options
     const { mark, settled } = markOf(place.file)
     if (this.#looked !== undefined && this.#mark === mark) return this.#looked
-    const text = readPolicyFile(place, levelOf)
+    const before = this.#looked
+    const text = readPolicyFile(place, { levelOf, before: before?.text })
     // A problem may pass without a change of the file, such as a want of descriptors.
     this.#mark = settled && text.problem === undefined ? mark : ''
-    const before = this.#looked
     if (before !== undefined && sameText(before.text, text)) return before
     this.#looked = this.#judged(text)
     return this.#looked

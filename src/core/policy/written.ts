@@ -99,7 +99,8 @@ export function tomlOf(rule: WrittenRule): readonly string[] {
 
 /** What a rule is about, for a person: `write_file (dangerous) in /home/u/p`. */
 export function aboutInWords({ tool, level, kernel, path: at, effect }: WrittenRule): string {
-  const whose = tool === undefined || tool === '*' ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
+  const whose =
+    tool === undefined || tool === '*' ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
   const parts = [
     whose,
     level && `that is ${level}`,
