@@ -3,6 +3,7 @@ import type { Committed } from '../../tools/proposal.ts'
 import { causesOf } from './approvals-book.ts'
 import { withdrawn } from './faults.ts'
 import { isIntact, toolHash } from './freezing.ts'
+import { JournalError } from './journal.ts'
 import { type Arguments, codeOf, type Passage, type Refusal } from './passage.ts'
 import type { Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
@@ -56,7 +57,10 @@ async function underLock(through: LetThrough): Promise<Outcome | Stale> {
     await journal.sync({ type: 'dispatched', ...passage.journalled(judged, args), plan: plan.id })
   } catch (error) {
     log('a plan was not carried out because the journal could not be written', error)
-    return ended(passage, refusals.journalUnavailable(error))
+    const refusal = refusals.journalUnavailable(error)
+    // What the journal does not say was dispatched does not end there either.
+    const isThere = error instanceof JournalError && error.written
+    return isThere ? ended(passage, refusal) : passage.noted(refusal, judged, args)
   }
   return dispatched(through)
 }
