@@ -18,6 +18,8 @@ export interface Journals {
   readonly folder: string
   readonly dir: string
   open(options?: Partial<JournalOptions>): OpenJournal
+  /** What a daemon wrote that then ended; calls of `begun` have no end. */
+  earlierDaemon(calls: number, begun?: readonly string[], segmentBytes?: number): Promise<void>
   /** A state directory more. */
   another(): { readonly folder: string; readonly dir: string }
   /** The names of the files, and what is in one. */
@@ -49,6 +51,15 @@ export function journalsOf(test: Suite): Journals {
       const journal = openJournal({ stateDir: folder, ...options })
       open.push(journal)
       return journal
+    },
+    async earlierDaemon(calls, begun = [], segmentBytes = 1_000_000) {
+      const journal = openJournal({ stateDir: folder, segmentBytes })
+      for (let index = 0; index < calls; index++) {
+        journal.write(dispatched(`call-${index}`, { expr: 'naïve → 日本' }))
+        journal.write(ended(`call-${index}`))
+      }
+      for (const call of begun) journal.write(dispatched(call))
+      await journal.close()
     },
     names: () => readdirSync(dir()).sort(),
     bytes: name => readFileSync(join(dir(), name)),
