@@ -57,7 +57,9 @@ test('it says hello with the root, the environment and the options, and carries 
   assert.is(stderr(), '')
   const { role, root, env, options, version } = hellos[0] ?? {}
   assert.equal([role, root, version], ['mcp', place.project, VERSION])
-  assert.equal(options, { profile: 'core', structured: true })
+  const { process: shown, ...asked } = options ?? {}
+  assert.equal(asked, { profile: 'core', structured: true })
+  assert.match(JSON.stringify(shown), /^\{"pid":\d+,"file":"mcp\.[0-9a-f]{32}\.proof"\}$/)
   assert.is(env?.PATH, process.env.PATH)
 })
 
