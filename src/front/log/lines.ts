@@ -15,6 +15,7 @@ const MOST_CHARS = 200
 /** Less room than that is none, and what was called gets a line of its own. */
 const LEAST_CHARS = 24
 const BELOW = '    '
+const CALLER_CHARS = 10
 
 /** A story in one line, or in few. */
 export function storyPieces(story: Story, form: Form): Piece[] {
@@ -27,12 +28,13 @@ function callPieces(story: CallStory, { columns, long }: Form): Piece[] {
   const head = headOf(story)
   const tail = tailOf(story)
   const what = whatOf(story)
+  const gap = ' '.repeat(Math.max(1, CALLER_CHARS - callerOf(story).length))
   const below = long ? [piece(`${indented(detailsOf(story))}\n`)] : []
   if (columns === undefined)
-    return [...head, piece(` ${cut(what, MOST_CHARS)}`), ...tail, piece('\n'), ...below]
-  const room = columns - lengthOf(head) - 1 - lengthOf(tail)
+    return [...head, piece(`${gap}${cut(what, MOST_CHARS)}`), ...tail, piece('\n'), ...below]
+  const room = columns - lengthOf(head) - gap.length - lengthOf(tail)
   if (room >= LEAST_CHARS || room >= what.length)
-    return [...head, piece(` ${cut(what, room)}`), ...tail, piece('\n'), ...below]
+    return [...head, piece(`${gap}${cut(what, room)}`), ...tail, piece('\n'), ...below]
   const narrow = cut(`${BELOW}${what}`, Math.max(LEAST_CHARS, columns - lengthOf(tail)))
   return [...head, piece('\n'), piece(narrow), ...tail, piece('\n'), ...below]
 }
@@ -48,7 +50,7 @@ function headOf(story: CallStory): Piece[] {
     piece(`${word.padEnd(12)} `, look),
     piece(`${took.padStart(8)}  `, 'faint'),
     piece(
-      `${column(began?.kernel ?? '-', 8)} ${column(began?.tool ?? '(before)', 12)} ${column(began?.level ?? '-', 9)} ${column(began?.caller ?? '-', 9)}`,
+      `${column(began?.kernel ?? '-', 8)} ${column(began?.tool ?? '(before)', 12)} ${column(began?.level ?? '-', 9)} ${callerOf(story)}`,
     ),
   ]
 }
@@ -150,6 +152,8 @@ function noteText(entry: EntryRead): { bad: boolean; text: string } {
 function unreadablePieces({ file, line, text }: Unreadable): Piece[] {
   return [piece(`! ${file}, line ${line} cannot be read: ${cut(oneLine(text.slice(0, 400)), 80)}`, 'bad')]
 }
+
+const callerOf = ({ began }: CallStory) => cut(oneLine(began?.caller ?? '-'), 24)
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
