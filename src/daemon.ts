@@ -194,11 +194,29 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
       return socket !== undefined
     },
   })
-  if (claim.type === 'held') return claim.instance
+  if (claim.type === 'held') {
+    await claimState(paths)
+    return claim.instance
+  }
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
   throw new Failure(`A daemon runs already at ${paths.socket}${who}. End it with: imago shutdown`, {
     exit: EXIT.usage,
   })
+}
+
+/** Two daemons with sockets of their own must not write one journal: each would cut off the other's lines. */
+async function claimState({ stateDir }: Paths): Promise<void> {
+  const claiming = claimInstance({ dir: stateDir, version: VERSION, listens: async () => false })
+  const claim = await claiming.catch((error: NodeJS.ErrnoException) => {
+    // On a full disk one can still look at things.
+    if (error.code !== 'ENOSPC') throw error
+  })
+  if (claim === undefined || claim.type === 'held') return
+  const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
+  throw new Failure(
+    `Another daemon${who} keeps its journal in ${stateDir}. End it, or set IMAGO_STATE_DIR to another directory.`,
+    { exit: EXIT.usage },
+  )
 }
 
 /** Sockets of a daemon that died, and of its kernels, and files of its clients' proofs. Only whoever holds the lock may. */

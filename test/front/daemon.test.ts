@@ -116,6 +116,15 @@ for (const [what, text] of [
     assert.is((await rig.imago(['kernels'])).code, 0)
   })
 
+withRig('a second daemon with sockets of its own is refused the journal of the first', async rig => {
+  const { pid } = await rig.serve()
+  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'other') }
+  const { code, stderr } = await rig.imago(['serve'], { env })
+  assert.is(code, 2)
+  assert.match(stderr, `Another daemon (process ${pid}, `)
+  assert.match(stderr, 'IMAGO_STATE_DIR')
+})
+
 withRig('a socket path that is too long is refused with the way out, by server and client', async rig => {
   const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'x'.repeat(120)) }
   for (const command of ['serve', 'kernels']) {
