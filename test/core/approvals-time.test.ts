@@ -1,5 +1,6 @@
 import { LightSignal } from '../../wire/signal.ts'
 import { book, MINUTE } from '../support/book.ts'
+import { settled } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evidenceThat, somePlan } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
@@ -80,6 +81,27 @@ test('what a plan was made from is looked at about once a second, and its moving
   const why = 'It is out of date: a.txt was changed.'
   assert.equal(person.told.at(-1), { type: 'settled', id: plan.id, why })
   assert.equal(person.answer('approve', plan.id), { type: 'late', why })
+})
+
+test('evidence that is found to have moved after the answer changes nothing about it (fault 30)', async () => {
+  const { approvals, clock } = book()
+  const person = takeSeat(approvals)
+  const other = takeSeat(approvals)
+  let say: (cause: string) => void = () => undefined
+  const moved = () =>
+    new Promise<string>(resolve => {
+      say = resolve
+    })
+  const answer = approvals.ask(somePlan({ evidence: [{ ...evidenceThat(() => undefined), moved }] }), still)
+  await clock.pass(1_000)
+  person.answer('approve')
+  say('a.txt was changed')
+  assert.is((await answer).type, 'approved')
+  await settled()
+  assert.equal(
+    [person, other].map(({ told }) => told.map(({ type }) => type)),
+    [['plan'], ['plan', 'settled']],
+  )
 })
 
 test('evidence that cannot be looked at has moved', async () => {

@@ -6,12 +6,21 @@ import { openRegistry, type Registry } from '../../src/core/registry.ts'
 import { defineTool, type Evidence, type FileChange, type SeenFile, type Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 
+/** What was done to one file, for one plan. */
+export interface FileEffect {
+  readonly change: string
+  readonly path: string
+  /** What was there; empty where there was nothing. */
+  readonly before: string
+  readonly text: string
+}
+
 /** Files in memory, confined to one root, that count what is done to them. */
 export class MemoryFiles implements Files {
   readonly root: string
   readonly texts = new Map<string, string>()
   /** Every change that was carried out, in order. */
-  readonly effects: { readonly change: string; readonly path: string; readonly text: string }[] = []
+  readonly effects: FileEffect[] = []
   /** Called at each step, before it is taken: `look`, `moved`, `lock`, `commit`. May change anything. */
   onStep: (step: string) => void | Promise<void> = () => undefined
   readonly #turns = new Map<string, Promise<void>>()
@@ -77,8 +86,8 @@ export class MemoryFiles implements Files {
         })
     const files = changes.map(({ path, after }) => {
       const text = Buffer.from(after ?? []).toString()
+      this.effects.push({ change, path, before: this.texts.get(path) ?? '', text })
       this.texts.set(path, text)
-      this.effects.push({ change, path, text })
       return { path, bytes: text.length, sha256: sha256(text) }
     })
     return { type: 'committed', undo: change, files } as const

@@ -1,0 +1,18 @@
+import type { Journal, JournalEntry } from '../../src/core/journal.ts'
+import type { Line } from './history.ts'
+
+/** A journal that nothing slows down; `pause` is waited for where a real one waits for the disk. */
+export function memoryJournal(pause: () => Promise<void> = async () => undefined) {
+  const entries: JournalEntry[] = []
+  const journal: Partial<Journal> = {
+    write: entry => void entries.push(entry),
+    later: entry => void entries.push(entry),
+    sync: async entry => {
+      await pause()
+      entries.push(entry)
+      await pause()
+    },
+    earlier: async () => undefined,
+  }
+  return { journal, lines: entries as unknown as readonly Line[] }
+}
