@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 // The entry: hands each command to its own code and loads nothing else. `imago mcp` is a pipe, and starts as one.
 
+// Node opens its debugger on this signal, for whoever connects: every program of the user could run code in a daemon,
+// or in a seat, also where the system lets no process look into another.
+process.on('SIGUSR1', () => {})
+
 const [first, ...rest] = process.argv.slice(2)
 
 if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {

@@ -35,6 +35,8 @@ const WRONG_CODES = 3
 const CODE_DIGITS = 8
 /** Settled plans whose end is still known to whoever answers late. */
 const SETTLED = 256
+/** Plans that may wait at once. One program can make as many connections, each a caller, as it likes. */
+const MOST_WAITING = 64
 const REASON_CHARS = 2_000
 
 /** One plan that waits. */
@@ -230,6 +232,9 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
         return plan
       }),
     countOf: caller => [...waiting.values()].filter(({ plan }) => plan.caller === caller).length,
+    get full() {
+      return waiting.size >= MOST_WAITING
+    },
     expired,
     sit(listener) {
       const seat: Seated = { id: `seat-${++seatsTaken}`, listener }

@@ -18,6 +18,8 @@ export interface Approvals {
   waiting(): readonly WaitingPlan[]
   /** How many plans of one caller wait. */
   countOf(caller: string): number
+  /** Whether so many of all callers wait that nobody should be asked about yet another one. */
+  readonly full: boolean
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
    * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.

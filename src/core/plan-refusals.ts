@@ -60,6 +60,15 @@ export function tooManyPlans({ waiting, most }: { waiting: number; most: number 
   })
 }
 
+/** However many callers they are of. */
+export function tooManyWait(): Failed {
+  return failed('busy', {
+    message:
+      'As many plans as may wait at once wait for a person already. Nothing ran, and nobody was asked.',
+    next: 'Wait until a person at imago watch has answered some of them, then call again.',
+  })
+}
+
 /** A person approved something, but not something that the tool can be asked for. */
 export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
   const why =

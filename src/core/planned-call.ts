@@ -98,6 +98,7 @@ export class PlannedCall {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
     if (!approvals?.seated) return this.#passage.unavailable(this.#level, judged)
+    if (approvals.full) return planRefusals.tooManyWait()
     const waiting = approvals.countOf(flight.caller.id)
     return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
   }

@@ -241,6 +241,18 @@ test('what waits is counted for each caller (threat 36)', () => {
   assert.is(approvals.countOf('a'), 0)
 })
 
+test('it says when so many wait that nobody should be asked about another, whoever they are of (threat 36)', () => {
+  const { approvals } = book()
+  takeSeat(approvals)
+  const signal = new LightSignal()
+  for (let caller = 1; caller < 64; caller++) void approvals.ask(somePlan({ caller: `${caller}` }), signal)
+  assert.is(approvals.full, false)
+  void approvals.ask(somePlan({ caller: '64' }), signal)
+  assert.is(approvals.full, true)
+  signal.abort()
+  assert.is(approvals.full, false)
+})
+
 test('a reason is kept to the letter, within bounds', async () => {
   const { approvals } = book()
   takeSeat(approvals, () => ({ deny: `not "so"\n${'x'.repeat(10_000)}` }))

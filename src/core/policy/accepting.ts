@@ -7,6 +7,7 @@ import type { Approvals } from '../approvals.ts'
 import { freeze, journalPlan } from '../freezing.ts'
 import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
+import { tooManyWait } from '../plan-refusals.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
 import { journalUnavailable, policyBroken } from '../refusals.ts'
 import { looseningInWords, previewOf } from './preview.ts'
@@ -57,6 +58,7 @@ export async function acceptPolicy(
   if (wanting.length === 0)
     return ok({ accepted: [], message: 'Nothing waits: what stands in the files holds.' })
   if (journal.trouble !== undefined) return troubled(journal.trouble)
+  if (approvals.full) return tooManyWait()
   if (approvals.countOf(request.caller) >= MOST_WAITING) return tooMany()
   const plan = planOf({ request, shown, wanting, policy })
   try {
