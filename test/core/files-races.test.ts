@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { FileChange } from '../../tools/proposal.ts'
-import { type DiskCall, watchedDisk } from '../support/failing-disk.ts'
+import { type DiskCall, refusal, watchedDisk } from '../support/failing-disk.ts'
 import { cameTo, FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -31,10 +31,12 @@ interface Race {
   begin(rig: FilesRig): Promise<FileChange>
   act(rig: FilesRig): void
   check(raced: Raced): void
+  /** Whether the file system gives files no second names. */
+  readonly linkless?: boolean
 }
 
 /** Commits as often as there are calls in a commit; each time somebody else acts before another call. */
-async function race({ begin, act, check }: Race): Promise<number> {
+async function race({ begin, act, check, linkless = false }: Race): Promise<number> {
   for (let number = 1; ; number++) {
     const rig = new FilesRig()
     try {
@@ -42,6 +44,7 @@ async function race({ begin, act, check }: Race): Promise<number> {
       const { disk, calls } = watchedDisk({
         before(call) {
           if (call.number === number) act(rig)
+          if (linkless && call.name === 'link') throw refusal('EPERM')
         },
       })
       const answer = await rig.open({ disk }).commit({ change: 'plan-raced', changes: [change] })
@@ -121,6 +124,29 @@ for (const [what, begin] of [
     assert.equal(lost, what === 'an edit' ? ['at the exchange'] : [])
   })
 
+test('where files have no second names, a write is lost only between the last comparison and the rename (threat 18)', async () => {
+  const lost: DiskCall[] = []
+  const names: string[] = []
+  await race({
+    begin: EDIT,
+    act: overwrite,
+    linkless: true,
+    check({ rig, call, held, came }) {
+      names[call.number] = isExchange(call) ? 'exchange' : call.name
+      if (held !== 'their bytes') lost.push(call)
+      else assert.ok(came === 'stale_plan' || call.number > names.indexOf('exchange'))
+      assert.equal(rig.leftOver(), [])
+    },
+  })
+  const exchange = names.indexOf('exchange')
+  assert.is(lost.at(-1)?.number, exchange)
+  // The last read only finds the end of the file, and what comes after it waits for nothing.
+  const read = names.lastIndexOf('read', exchange)
+  assert.ok((lost[0]?.number ?? 0) >= read, `lost before call ${lost[0]?.number} of ${exchange}`)
+  assert.ok(read > names.lastIndexOf('sync', exchange))
+  assert.ok(exchange - read < 8)
+})
+
 test('another mode, another file of the same content and a deletion are all reasons not to write (threat 18)', async () => {
   const acts: readonly ((rig: FilesRig) => void)[] = [
     rig => chmodSync(rig.at('a.py'), 0o600),
@@ -194,6 +220,31 @@ for (const deep of [false, true])
       },
     })
   })
+
+test('a folder that is moved out of the project takes no new content with it, but right before our own rename (threat 21)', async () => {
+  const written: DiskCall[] = []
+  let exchange = 0
+  await race({
+    async begin(rig) {
+      rig.put('sub/a.py', 'old content')
+      return rig.planned('sub/a.py', 'new content')
+    },
+    act: rig => renameSync(rig.at('sub'), join(rig.outside, 'sub')),
+    check({ rig, came, call }) {
+      if (isExchange(call)) exchange = call.number
+      const text = readFileSync(join(rig.outside, 'sub/a.py'), 'utf8')
+      if (text !== 'old content' && exchange === 0) written.push(call)
+      assert.is(text, came === 'committed' ? 'new content' : 'old content')
+      assert.equal(
+        readdirSync(join(rig.outside, 'sub')).filter(name => name !== 'a.py'),
+        [],
+      )
+    },
+  })
+  assert.ok(exchange > 60)
+  // The look at the folder, and the one at the name, are the two calls before the rename.
+  assert.ok((written[0]?.number ?? exchange) >= exchange - 2)
+})
 
 test('while another process swaps file and folder for links without end, no byte goes outside (threat 21)', async () => {
   const rig = new FilesRig({})

@@ -182,10 +182,11 @@ export class Replacement {
 
   #exchange(): void {
     const disk = this.#disk
-    const id = this.#old?.stat.id
+    const old = this.#old?.stat
     this.#linkAside()
-    if (this.#hasAside && disk.lstat(this.#aside)?.id !== id) throw this.#moved()
-    if (disk.lstat(this.#target)?.id !== id) throw this.#moved()
+    if (this.#hasAside && disk.lstat(this.#aside)?.id !== old?.id) throw this.#moved()
+    const last = this.#folder.isHere() ? disk.lstat(this.#target) : undefined
+    if (last?.id !== old?.id || last?.changedMs !== old?.changedMs) throw this.#moved()
     this.#isTouched = true
     disk.rename(this.#temporary, this.#target)
   }
@@ -267,7 +268,7 @@ export class Replacement {
   }
 
   #moved(): Moved {
-    return new Moved(`${this.#change.shown} was deleted or replaced at the last moment`)
+    return new Moved(`${this.#change.shown} was changed or replaced at the last moment`)
   }
 
   #whatItHolds(): Holds {
