@@ -10,7 +10,7 @@ import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
 import { SYSTEM_CLOCK } from './core/clock.ts'
 import { openFiles } from './core/files.ts'
-import { openJournal } from './core/journal.ts'
+import { type Journal, openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
 import { openPolicyDesk } from './core/policy/desk.ts'
 import { openPolicy } from './core/policy.ts'
@@ -69,8 +69,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     stateDir: paths.stateDir,
     log: (sentence, error) => log.error({ error }, sentence),
   })
-  const kernels = kernelsOf({ config, paths, texts, log, limits })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
+  const kernels = kernelsOf({ config, paths, texts, journal, log, limits })
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
@@ -229,16 +229,18 @@ interface KernelsParts {
   readonly config: Config
   readonly paths: Paths
   readonly texts: TextStore
+  readonly journal: Journal
   readonly log: Log
   readonly limits: DaemonOptions['limits']
 }
 
-function kernelsOf({ config, paths, texts, log, limits }: KernelsParts): Kernels {
+function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts): Kernels {
   const { python, env } = config.kernels
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
+    noted: news => journal.later({ type: 'kernel', ...news }),
     programs: openPrograms({
       runtimeDir,
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },

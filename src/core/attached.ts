@@ -3,7 +3,7 @@ import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
-import type { KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
 import type { Attachment } from './remembered.ts'
 import type { TextStore } from './texts.ts'
@@ -25,6 +25,8 @@ export interface AttachedOptions {
   now(): number
   /** What it prints by itself, as it comes. */
   heard(text: string): void
+  /** It was joined, or is no kernel any more. */
+  noted(news: KernelNews): void
   /** It has ended by itself, and is to be joined by nobody any more. */
   ended(): void
 }
@@ -120,6 +122,7 @@ export class AttachedKernel implements Named {
     if (!this.alive) return
     this.#end = why
     this.#endedAt = this.#options.now()
+    this.#note(why)
     this.#wake()
     if (!this.#over.signal.aborted) this.#options.ended()
   }
@@ -224,8 +227,13 @@ export class AttachedKernel implements Named {
     this.#sought = { ...this.#sought, epoch, implementation, language, pid }
     this.#kernel = kernel
     this.#away = null
+    this.#note('attached')
     this.#wake()
     void kernel.ended.then(end => this.#lost(end))
+  }
+
+  #note(what: string): void {
+    this.#options.noted({ kernel: this.name, epoch: this.#sought.epoch ?? null, what })
   }
 
   #lost({ message }: KernelEnd): void {

@@ -3,7 +3,7 @@ import type { Program, Programs, SkippedFile } from '../../wire/contract/program
 import { WireError } from '../../wire/errors.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { KernelError } from './kernel-error.ts'
-import type { KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
 import { findTarget, fullName, handleOf, parentOf, type Target, whoAnswer } from './programs.ts'
 import type { Attachment, Remembered } from './remembered.ts'
 import { nameFrom, realOf } from './roots.ts'
@@ -52,6 +52,7 @@ export interface AttachingOptions {
   now(): number
   /** What a kernel of that name prints by itself, as it comes. */
   heard(name: string, text: string): void
+  noted(news: KernelNews): void
   /** A name that a person gave for a new kernel, or a `KernelError`. */
   checked(name: string): string
 }
@@ -126,10 +127,10 @@ export class Attaching {
   }
 
   #add(sought: Sought): AttachedKernel {
-    const { programs, texts, now, kernels } = this.#options
+    const { programs, texts, now, noted, kernels } = this.#options
     const ended = () => this.#remember()
     const heard = (text: string) => this.#options.heard(sought.name, text)
-    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, ended })
+    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, noted, ended })
     kernels.set(sought.name, kernel)
     return kernel
   }

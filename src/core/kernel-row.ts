@@ -2,6 +2,14 @@ import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
 import type { BackgroundRow } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
 
+/** Something that happened to a kernel, for the journal: it began or was joined, and how it ended or was let go of. */
+export interface KernelNews {
+  readonly kernel: string
+  readonly epoch: string | null
+  /** `started`, `attached`, or a sentence that says how it ended. */
+  readonly what: string
+}
+
 /** One name, and the kernel that bears it, in whatever state. */
 export interface Named {
   readonly name: string

@@ -5,7 +5,7 @@ import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { type Announced, type Attach, Attaching } from './attaching.ts'
 import { KernelError } from './kernel-error.ts'
 import * as refusals from './kernel-refusals.ts'
-import type { KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
 import {
   type CrashLimits,
   type Ears,
@@ -89,6 +89,8 @@ export interface KernelsOptions {
   /** The programs that can be attached to, and which of them were. Left out: none. */
   readonly programs?: Programs
   readonly remembered?: Remembered
+  /** Kernels that begin and end; not those of a trial. */
+  noted?(news: KernelNews): void
   /** What `launch` knows how to start. */
   readonly languages?: readonly string[]
   /** Never a root. */
@@ -130,6 +132,7 @@ class OpenKernels implements Kernels {
       remembered,
       kernels: this.#kernels,
       texts,
+      noted: news => options.noted?.(news),
       now: options.now ?? (() => performance.now()),
       heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
@@ -274,6 +277,7 @@ class OpenKernels implements Kernels {
       launch: (asked, ears) =>
         launch(asked, { ...ears, background: text => this.#heard(asked.name, ears, text) }),
       texts,
+      noted: news => this.#options.noted?.(news),
       now,
       limits,
     })

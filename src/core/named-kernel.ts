@@ -4,7 +4,7 @@ import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
 import { programEnded } from './kernel-refusals.ts'
-import type { KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
 import { Program } from './program.ts'
 import type { TextStore } from './texts.ts'
@@ -39,6 +39,8 @@ export interface Starting {
   launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
   /** Where background output is kept; without, it is not. */
   readonly texts: TextStore | undefined
+  /** It lives, or has ended. */
+  noted(news: KernelNews): void
   /** Milliseconds on a clock that only goes forward. */
   now(): number
   readonly limits: CrashLimits
@@ -210,6 +212,7 @@ export class NamedKernel implements Named {
       this.#hasLived = true
       this.#message = null
       this.#lost = undefined
+      this.#note(life, 'started')
       void kernel.ended.then(end => this.#ended(life, end))
       return kernel
     } catch (error) {
@@ -272,9 +275,14 @@ export class NamedKernel implements Named {
     if (this.#life !== life) return
     this.#life = undefined
     this.#message = end.message
+    this.#note(life, end.message)
     if (end.reason === 'closed') return
     this.#lost = end.message
     this.#countDeath()
+  }
+
+  #note({ kernel }: Life, what: string): void {
+    this.#starting.noted({ kernel: this.name, epoch: kernel.identity.epoch, what })
   }
 
   #countDeath(): void {
