@@ -56,8 +56,13 @@ export type CallEvent =
   /** It was let through the gate, and begins now. */
   | { readonly type: 'dispatched'; readonly call: CallId; readonly kernel: string | null }
   | { readonly type: 'output'; readonly stream: Stream; readonly text: string }
-  /** It still runs; about once a second. */
-  | { readonly type: 'progress'; readonly message: string; readonly elapsed_ms: number }
+  /** It still runs, or waits for a person to answer `plan`; about once a second. */
+  | {
+      readonly type: 'progress'
+      readonly message: string
+      readonly elapsed_ms: number
+      readonly plan?: string
+    }
 
 /** The one path for every call, whoever makes it. */
 export interface Calls {

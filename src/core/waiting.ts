@@ -73,7 +73,9 @@ function progress({ flight, request, clock }: Omit<Waiting, 'cancelMs'>): () => 
   if (request.on === undefined) return () => undefined
   const tick = () => {
     const elapsed_ms = Math.round(clock.now() - flight.began)
-    flight.emitTo(request, { type: 'progress', message: stateOf(flight), elapsed_ms })
+    const plan = flight.job?.asking?.plan
+    const now = { message: stateOf(flight), elapsed_ms, ...(plan !== undefined && { plan }) }
+    flight.emitTo(request, { type: 'progress', ...now })
     takeBack = clock.after(PROGRESS_MS, tick)
   }
   let takeBack = clock.after(PROGRESS_MS, tick)

@@ -23,10 +23,12 @@ export function followProgress(o: {
   if (progressToken === undefined) return { on: () => {}, stop: () => {} }
 
   const started = performance.now()
-  let said = ''
+  let printed = ''
+  let state = ''
   const tell = () => {
     if (o.lines.closed || o.lines.behind) return
     const progress = (performance.now() - started) / 1_000
+    const said = printed || state
     const message = said === '' ? `${Math.round(progress)} s` : `${Math.round(progress)} s: ${said}`
     o.context.mcpReq
       .notify({ method: 'notifications/progress', params: { progressToken, progress, message } })
@@ -36,8 +38,8 @@ export function followProgress(o: {
   timer.unref()
   return {
     on: event => {
-      if (event.type === 'output') said = lastLine(event.text) || said
-      else if (event.type === 'progress' && said === '') said = lastLine(event.message)
+      if (event.type === 'output') printed = lastLine(event.text) || printed
+      else if (event.type === 'progress') state = lastLine(event.message)
     },
     stop: () => clearInterval(timer),
   }

@@ -100,6 +100,7 @@ test('a caller that waits is told that a person is asked, and what its job is af
   assert.match(String(result.next), /Do not make the call again/)
   const told = events.map(event => (event.type === 'progress' ? event.message : event.type))
   assert.match(String(told.at(-1)), `put waits for approval of ${plan.id}, 4 s so far`)
+  assert.ok(events.every(event => event.type === 'progress' && event.plan === plan.id))
   const waited = run('job', { job: 'job-1', action: 'wait', seconds: 100 })
   await settled()
   person.answer('approve')

@@ -47,7 +47,12 @@ export async function callTool(
   })
 
   let printed = false
+  let asking: string | undefined
   const live = (event: CallEvent) => {
+    if (event.type === 'progress' && event.plan !== undefined && event.plan !== asking) {
+      asking = event.plan
+      printer.err(`imago: ${asking} is before a person, at imago watch; nothing ran yet\n`)
+    }
     if (event.type !== 'output') return
     printed = true
     if (options.json || event.stream === 'stderr') printer.err(event.text)
