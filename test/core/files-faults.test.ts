@@ -7,6 +7,7 @@ import type { Failed } from '../../tools/outcome.ts'
 import type { Committed, FileChange } from '../../tools/proposal.ts'
 import {
   type DiskCall,
+  FAST_DISK,
   refusal,
   shortWriting,
   type WatchedDisk,
@@ -119,6 +120,23 @@ test('a folder that cannot be synced leaves the new content in place, and says w
   )
 })
 
+test('what was there is on the disk before the new file is, and that before its name, and its name before the answer (fault 12)', async () => {
+  const [story] = STORIES
+  assert.ok(story)
+  const opened = new Map<unknown, string>()
+  const order: string[] = []
+  await tried(story, {
+    before({ name, args }) {
+      if (name === 'sync') order.push(`sync ${opened.get(args[0])}`)
+      else if (name === 'rename') order.push('rename')
+    },
+    opened: (fd, path) => opened.set(fd, path.replace(/^.*\//, '').replace(/[0-9a-f]{16}/, 'N')),
+    check: () => {},
+  })
+  const kept = ['sync state', `sync ${CHANGE}.0.before`, `sync ${CHANGE}.json`, 'sync undo']
+  assert.equal(order, [...kept, 'sync .imago-N.new', 'rename', 'sync project'])
+})
+
 test('short writes are gone on with, and one that takes nothing is a failure (fault 12)', async () => {
   const rig = new FilesRig({ disk: shortWriting() })
   rig.put('a.py', 'old')
@@ -183,16 +201,18 @@ async function callsOf(story: Story): Promise<readonly DiskCall[]> {
 interface Trial {
   before?(call: DiskCall): void
   after?(call: DiskCall): void
+  /** Told of every file and folder that is opened. */
+  opened?(fd: number, path: string): void
   check(o: { rig: FilesRig; watched: WatchedDisk; answer: Committed | Failed }): void
 }
 
 /** Plans it on a sound disk, and commits it on the one of the trial. */
-async function tried(story: Story, { check, ...on }: Trial): Promise<Committed | Failed> {
+async function tried(story: Story, { check, opened, ...on }: Trial): Promise<Committed | Failed> {
   const rig = new FilesRig()
   try {
     await story.begin(rig)
     const changes = await story.plan(rig, rig.files)
-    const watched = watchedDisk(on)
+    const watched = watchedDisk(on, opened && telling(opened))
     const files = rig.open({ disk: watched.disk, throughProc: process.platform === 'linux' })
     const answer = await files.commit({ change: CHANGE, changes })
     check({ rig, watched, answer })
@@ -200,6 +220,17 @@ async function tried(story: Story, { check, ...on }: Trial): Promise<Committed |
     return answer
   } finally {
     rig.close()
+  }
+}
+
+function telling(opened: (fd: number, path: string) => void): Disk {
+  return {
+    ...FAST_DISK,
+    open(path, how) {
+      const fd = FAST_DISK.open(path, how)
+      opened(fd, path)
+      return fd
+    },
   }
 }
 

@@ -20,7 +20,7 @@ export interface WatchedDisk {
 }
 
 /** The real disk, but that it does not wait for the platters: a test makes thousands of changes. */
-const FAST_DISK: Disk = { ...NODE_DISK, sync: async () => {} }
+export const FAST_DISK: Disk = { ...NODE_DISK, sync: async () => {} }
 
 /** A disk that can be acted on between any two calls. */
 export function watchedDisk(on: Watching = {}, disk: Disk = FAST_DISK): WatchedDisk {
