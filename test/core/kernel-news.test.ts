@@ -53,6 +53,6 @@ test('a program that is attached is told when it is joined and when it is let go
   await kernels.close()
   assert.equal(news, [
     ['web', '00000001', 'attached'],
-    ['web', '00000001', 'web was let go of, and runs on.'],
+    ['web', '00000001', 'was let go of'],
   ])
 })
