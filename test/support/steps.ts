@@ -1,10 +1,10 @@
 import { type Disk, NODE_DISK, type Opening } from '../../src/core/files/disk.ts'
 import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
 
-/** One call on the file system, of the journal or of the files of a project: both are counted together, from 1. */
+/** One call on the file system, of the journal or of the files of a project, or a moment that a test names: from 1. */
 export interface Step {
   readonly number: number
-  readonly of: 'files' | 'journal'
+  readonly of: 'files' | 'journal' | 'moment'
   readonly name: string
   readonly args: readonly unknown[]
 }
@@ -43,6 +43,11 @@ export class Steps {
   begin(acting: Acting = {}): void {
     this.count = 0
     this.acting = acting
+  }
+
+  /** Something happens that is no call on the file system. */
+  moment(name: string): void {
+    this.#take({ of: 'moment', name, args: [], call: () => undefined })
   }
 
   #stepped<Target extends object>(of: Step['of'], target: Target): Target {

@@ -1,0 +1,24 @@
+import { assert, suite } from '../support/harness.ts'
+import * as outsiders from '../support/outsiders.ts'
+import { EDIT, racedAtEveryMoment } from '../support/whole-moments.ts'
+
+const test = suite('an edit, and others who write', { limitMs: 60_000 })
+
+const IN_PLACE = [outsiders.WRITES, outsiders.CHANGES_MODE, outsiders.REMAKES, outsiders.MOVES_FOLDER]
+const BY_NAME = [outsiders.REPLACES, outsiders.REMOVES, outsiders.LINKS]
+
+for (const outsider of IN_PLACE)
+  test(`an edit at any moment of which ${outsider.what} is never called a success when that is lost (threat 18) (fault 28)`, async () => {
+    const { moments, answers, wrong, lost } = await racedAtEveryMoment(EDIT, outsider)
+    console.log(`an edit, ${outsider.what}: ${moments} moments, ${JSON.stringify(answers)}`)
+    assert.equal([wrong, lost], [[], []])
+    assert.ok(moments > 200 && (answers.stale_plan ?? 0) > 100)
+  })
+
+for (const outsider of BY_NAME)
+  test(`an edit at any moment of which ${outsider.what} loses that at most in the one system call between last look and rename (threat 18) (fault 28)`, async () => {
+    const { moments, answers, wrong, lost } = await racedAtEveryMoment(EDIT, outsider)
+    console.log(`an edit, ${outsider.what}: ${moments} moments, ${JSON.stringify(answers)}`)
+    assert.equal([wrong, lost], [[], ['rename']])
+    assert.ok(moments > 200 && (answers.stale_plan ?? 0) > 100)
+  })

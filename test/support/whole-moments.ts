@@ -1,0 +1,180 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Envelope } from '../../tools/outcome.ts'
+import { resultOf } from './calls-rig.ts'
+import type { Happened } from './history.ts'
+import { isSame, type Outsider, outsideIn, type State, stateOf } from './outsiders.ts'
+import { type Step, Steps } from './steps.ts'
+import { type Ground, openGround, openWholePath, type WholePath } from './whole-path.ts'
+import { claimOf, leftBehind, wrongInJournal } from './whole-truth.ts'
+
+/** A call that changes one file. */
+export interface Change {
+  readonly what: string
+  readonly tool: string
+  readonly name: string
+  /** What it makes of a file that holds this; undefined for no file. */
+  becomes(text: string): string | undefined
+  /** Makes the file what it is before, and answers the arguments. */
+  prepare(path: Pick<WholePath, 'run' | 'ground'>): Promise<unknown>
+}
+
+export const EDIT: Change = {
+  what: 'an edit',
+  tool: 'edit_file',
+  name: 'a.txt',
+  becomes: text => text.replace('two', '2'),
+  async prepare({ ground }) {
+    ground.put('a.txt', 'one\ntwo\nthree\n')
+    return { path: 'a.txt', old_str: 'two', new_str: '2' }
+  },
+}
+
+export const NEW_FILE: Change = {
+  what: 'a new file',
+  tool: 'write_file',
+  name: 'new.txt',
+  becomes: () => 'new\n',
+  prepare: async () => ({ path: 'new.txt', content: 'new\n' }),
+}
+
+export const TAKING_BACK: Change = {
+  what: 'taking back a new file',
+  tool: 'undo_change',
+  name: 'new.txt',
+  becomes: () => undefined,
+  async prepare({ run }) {
+    return { change: resultOf(await run('write_file', { path: 'new.txt', content: 'new\n' })).undo }
+  },
+}
+
+/** What came of it that an outsider acted, at each moment of one change in turn. */
+export interface Raced {
+  /** How many moments there are, the one after the answer included. */
+  readonly moments: number
+  /** How often the call was answered so. */
+  readonly answers: Readonly<Record<string, number>>
+  /** What was not as it has to be. */
+  readonly wrong: readonly string[]
+  /** The steps immediately before which a name that was given to something else was lost to it. */
+  readonly lost: readonly string[]
+}
+
+const OUTSIDE = 'not in the project\n'
+
+/**
+ * Lets an outsider act before each step of the change in turn: those of journal and files, before and after the person
+ * answers, and after the caller is answered. All on one day of one daemon, whose journal is read at its end.
+ */
+export async function racedAtEveryMoment(change: Change, outsider: Outsider): Promise<Raced> {
+  const ground = openGround()
+  const steps = new Steps()
+  const path = openWholePath(ground, { steps, limits: { undoBytes: 0 } })
+  const { plans } = path.seat(() => {
+    steps.moment('before the person answers')
+    queueMicrotask(() => steps.moment('after the person has answered'))
+    return 'approve'
+  })
+  const effects: Happened[] = []
+  const answers: Record<string, number> = {}
+  const wrong: string[] = []
+  const lost: string[] = []
+  let moments = 0
+  for (let acted = true; acted; ) {
+    clear(ground)
+    const plansBefore = plans.length
+    const args = await change.prepare(path)
+    if (plans.length > plansBefore) effects.push(effectOf(plans, change))
+    const one = await race({ change, outsider, path, at: ++moments, args })
+    acted = one.step !== undefined
+    const { answer, step, last } = one
+    const said = answer.ok ? 'ok' : answer.error.code
+    answers[said] = (answers[said] ?? 0) + 1
+    if (answer.ok) effects.push(effectOf(plans, change))
+    const verdict = judged({
+      ...one,
+      change,
+      now: stateOf(ground, change.name),
+      shown: plans.at(-1)?.body ?? '',
+    })
+    if (verdict === 'lost' && outsider.byName) lost.push(step?.name ?? 'never')
+    else if (verdict !== undefined)
+      wrong.push(
+        `moment ${moments}, ${step?.of} ${step?.name}: ${verdict}, ${JSON.stringify({ last, answer })}`,
+      )
+    wrong.push(...leftIn(ground).map(name => `moment ${moments}, ${step?.of} ${step?.name}: ${name}`))
+  }
+  await path.close()
+  wrong.push(...(await wrongInJournal(ground, { effects })))
+  ground.remove()
+  return { moments: moments - 1, answers, wrong, lost }
+}
+
+const effectOf = (plans: readonly { readonly id: string }[], { name }: Change): Happened => ({
+  change: plans.at(-1)?.id ?? 'nobody was asked',
+  path: name,
+})
+
+function clear(ground: Ground): void {
+  rmSync(join(ground.folder, 'moved'), { recursive: true, force: true })
+  for (const name of ground.names()) rmSync(join(ground.project, name))
+  writeFileSync(outsideIn(ground), OUTSIDE)
+}
+
+/** One call, and the outsider before its step of that number. */
+async function race(o: {
+  readonly change: Change
+  readonly outsider: Outsider
+  readonly path: WholePath
+  readonly at: number
+  readonly args: unknown
+}) {
+  const { change, outsider, path, at, args } = o
+  const { ground, steps } = path
+  const first = stateOf(ground, change.name)
+  let last = first
+  let step: Step | undefined
+  steps.begin({
+    before(next) {
+      if (next.number !== at) return
+      step = next
+      outsider.act(ground, change.name)
+      last = stateOf(ground, change.name)
+    },
+  })
+  const answer = await path.run(change.tool, args)
+  steps.moment('after the answer')
+  steps.begin()
+  return { answer, first, last, step }
+}
+
+/** What is wrong with how it ended; `lost`: success was claimed, and what the outsider did is gone. */
+function judged(o: {
+  readonly change: Change
+  readonly answer: Envelope
+  /** Before the call, and as the outsider left it. */
+  readonly first: State
+  readonly last: State
+  readonly now: State
+  /** What the person saw. */
+  readonly shown: string
+}): string | undefined {
+  const { change, answer, last, now, shown } = o
+  if (claimOf(answer) === 'unknown') return 'nobody knows'
+  if (isSame(now, last)) return undefined
+  if (claimOf(answer) === 'old') return 'a change was made, and denied'
+  const text = last?.text ?? ''
+  // It came before the plan was made, which says so.
+  const [line = ''] = text.split('\n')
+  const known = shown.includes(line) && (now === undefined || last === undefined || now.mode === last.mode)
+  const made = now?.text === change.becomes(text)
+  return made && known ? undefined : 'lost'
+}
+
+function leftIn(ground: Ground): string[] {
+  const outside = stateOf(ground, '../outside.txt')?.text
+  return [
+    ...leftBehind(ground).map(name => `${name} was left behind`),
+    ...(outside === OUTSIDE ? [] : ['a file outside of the project was changed']),
+  ]
+}
