@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { PACKAGE_ROOT, VERSION } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
+import { startProgram } from '../support/program.ts'
 import { hello, RawClient } from '../support/raw-client.ts'
 import { openRig, type Rig, until, within } from '../support/rig.ts'
 import { ranIn } from '../support/terminal.ts'
@@ -132,6 +133,20 @@ test('nor does one that forks twice, leaves its session and clears its environme
     const said = await fromKernel(rig, ['lost', out, ...cleared, ...IMAGO, 'watch'])
     assert.match(said, /No seat: .* inside a kernel/)
     await nobodySits(rig)
+  }))
+
+test('code in an attached program that makes a terminal of its own gets no seat (threat 5)', () =>
+  withRig(async rig => {
+    const program = await startProgram({ folder: rig.project, runtimeDir: rig.paths.runtimeDir })
+    try {
+      assert.is((await rig.imago(['attach', 'web'])).code, 0)
+      const said = await fromKernel(rig, ['pty', ...IMAGO, 'watch'])
+      assert.match(said, /No seat: .* was started by web, a program that is attached/)
+      await nobodySits(rig)
+    } finally {
+      program.signal('SIGKILL')
+      await program.ended
+    }
   }))
 
 test('guessed codes approve nothing, and three of them end the code of a plan (threat 5)', () =>

@@ -1,42 +1,20 @@
 import { join } from 'node:path'
-import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type Rig, until, within } from '../support/rig.ts'
+import { until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 import {
   APPROVE,
   asks,
+  codeOf,
+  evaluating,
   openAsking,
-  openSeatTerminal,
   openWatch,
-  seatLines,
   type Watch,
+  withWatch,
 } from '../support/watching.ts'
 
 const test = suite('seat')
 
-/** A daemon that asks before it evaluates, and someone at a terminal. */
-async function withWatch(use: (parts: { rig: Rig; watch: Watch }) => Promise<void>, env = {}) {
-  const rig = openAsking()
-  let watch: Watch | undefined
-  try {
-    await rig.serve()
-    watch = await openWatch(rig, { env })
-    await use({ rig, watch })
-  } finally {
-    watch?.screen.close()
-    await rig.close()
-  }
-}
-
-/** Waits for the answer of a call that a person is asked about. */
-async function evaluating(rig: Rig, expr: string, signal?: AbortSignal) {
-  const client = await rig.connect()
-  const call = { tool: 'eval_expr', args: { expr }, ...(signal === undefined ? {} : { signal }) }
-  return { client, answer: within<Envelope>(client.call(call), `the answer to ${expr.slice(0, 40)}`) }
-}
-
-const codeOf = (envelope: Envelope) => (envelope.ok ? 'ok' : envelope.error.code)
 const planOf = ({ screen }: Watch) => /plan-[a-z]{8}/.exec(screen.text())?.[0] ?? ''
 
 test('a plan is shown whole at a terminal that can only print lines, and y approves it', () =>
@@ -258,88 +236,11 @@ test('a script denies with a reason', () =>
     assert.match(JSON.stringify(await answer), /no, thanks/)
   }))
 
-test('somebody who sits is asked before another one may, and silence or no is no', () =>
-  withWatch(async ({ rig, watch: { screen } }) => {
-    const other = await openSeatTerminal(rig)
-    other.type('sit')
-    await screen.shows(
-      /Somebody else wants to approve, too: terminal[\s\S]*seat-terminal\.ts[\s\S]*\[y\]es \[n\]o/,
-    )
-    assert.match(JSON.stringify(await other.hears('type', 'asked')), /seat-1/)
-    screen.type('n\n')
-    const refused = await other.hears('failed')
-    assert.is(refused.failed, 'seat_refused')
-    assert.match(String(refused.said), /turned away by seat-1/)
-    await screen.shows(/wanted a seat and did not get it/)
-    other.type('sit')
-    await screen.shows(/wants to approve, too[\s\S]*wants to approve, too[\s\S]*\[y\]es \[n\]o$/m)
-    screen.type('y\n')
-    assert.is((await other.hears('seated')).seated, 'seat-2')
-    const { answer } = await evaluating(rig, '7007')
-    await screen.shows(APPROVE)
-    const { plan } = (await other.hears('type', 'plan')) as {
-      plan: { id: string; hash: string; body: string }
-    }
-    assert.match(plan.body, '7007')
-    const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
-    const wrong = await other.says('answer', { ...given, hash: 'f'.repeat(64) })
-    assert.equal(wrong.answer, { type: 'wrong_hash' })
-    assert.equal((await other.says('answer', given)).answer, { type: 'taken' })
-    assert.is(codeOf(await answer), 'ok')
-    await screen.shows(/needs no answer any more: .*approved it/)
-    other.screen.close()
-    await screen.shows(/! seat-2, terminal .* has left/)
-  }))
-
-test('a seat that was left, and one of a daemon that has ended, can answer nothing, nor can its codes (threat 8)', async () => {
-  const rig = openAsking()
-  try {
-    await rig.serve()
-    const seat = await openSeatTerminal(rig)
-    assert.is((await seat.says('sit')).seated, 'seat-1')
-    const { client, answer } = await evaluating(rig, '1')
-    const { plan } = (await seat.hears('type', 'plan')) as {
-      plan: { id: string; hash: string; code: string }
-    }
-    await seat.says('leave')
-    const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
-    assert.is((await seat.says('answer', given)).failed, 'no_seat')
-    assert.is((await seat.says('plan', { plan: plan.id })).failed, 'no_seat')
-    assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
-    await answer.catch(() => {})
-    await client.close()
-    await rig.serve()
-    const { code } = await rig.imago(['approve', plan.id, '--code', plan.code])
-    assert.is(code, 1)
-    assert.match(JSON.stringify(await seat.says('answer', given)), /failed/)
-    assert.match((await rig.imago(['approvals'])).stdout, /Nobody has a seat/)
-    seat.screen.close()
-  } finally {
-    await rig.close()
-  }
-})
-
 test('imago watch ends with exit code 1 when the daemon does, and says what to do', () =>
   withWatch(async ({ rig, watch: { screen } }) => {
     await rig.imago(['shutdown', '--force'])
     assert.is(await screen.ended, 1)
     assert.match(screen.text(), /The seat is lost: [\s\S]*imago watch/)
-  }))
-
-test('grants, leavings and refusals are in the journal', () =>
-  withWatch(async ({ rig, watch: { screen } }) => {
-    screen.type('\x03')
-    await screen.ended
-    await rig.imago(['shutdown', '--force'])
-    assert.equal(
-      seatLines(rig)
-        .map(line => JSON.parse(line))
-        .map(({ what, seat }) => [what, seat]),
-      [
-        ['taken', 'seat-1'],
-        ['left', 'seat-1'],
-      ],
-    )
   }))
 
 test('a terminal whose output goes elsewhere is no terminal', async () => {

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { openRig, type Rig, until } from './rig.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import { openRig, type Rig, until, within } from './rig.ts'
 import { openScreen, type ScreenOf, type ScreenOptions } from './screen.ts'
 
 /** `imago watch` at a terminal of its own: a real seat. Resolves once it sits. */
@@ -89,3 +90,26 @@ export function openAsking(): Rig {
 /** Waits until the question has been put so often. */
 export const asks = (screen: ScreenOf, times: number) =>
   until(() => screen.all().filter(row => row.startsWith('Approve?')).length === times, `${times} questions`)
+
+/** A daemon that asks before it evaluates, and someone at a terminal. */
+export async function withWatch(use: (parts: { rig: Rig; watch: Watch }) => Promise<void>, env = {}) {
+  const rig = openAsking()
+  let watch: Watch | undefined
+  try {
+    await rig.serve()
+    watch = await openWatch(rig, { env })
+    await use({ rig, watch })
+  } finally {
+    watch?.screen.close()
+    await rig.close()
+  }
+}
+
+/** Waits for the answer of a call that a person is asked about. */
+export async function evaluating(rig: Rig, expr: string, signal?: AbortSignal) {
+  const client = await rig.connect()
+  const call = { tool: 'eval_expr', args: { expr }, ...(signal === undefined ? {} : { signal }) }
+  return { client, answer: within<Envelope>(client.call(call), `the answer to ${expr.slice(0, 40)}`) }
+}
+
+export const codeOf = (envelope: Envelope) => (envelope.ok ? 'ok' : envelope.error.code)
