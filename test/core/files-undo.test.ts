@@ -132,6 +132,7 @@ test('a change that did not come about is not kept', async () => {
 
 test('what is kept is bounded in bytes and in days, the oldest going first', async () => {
   const small = { undoBytes: 1_000, undoMs: 60_000, fileBytes: 1_000 }
+  rig.close()
   rig = new FilesRig({ limits: small })
   const names = () => readdirSync(undo()).filter(name => name.endsWith('.json'))
   for (const [name, age] of [
