@@ -85,6 +85,11 @@ export class Passage {
     return this.options.policy.rulesFor(this.flight.caller.root)
   }
 
+  /** As the files say at this moment. */
+  get policyNow(): Rules {
+    return this.options.policy.rulesFor(this.flight.caller.root, { fresh: true })
+  }
+
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
   judge({ level, paths, effects }: Known, policy: Rules = this.policy): Judgement {
     const { tool, kernelName: kernel } = this

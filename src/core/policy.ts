@@ -29,7 +29,8 @@ export interface Rules {
  * is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
-  rulesFor(root: string): Rules
+  /** `fresh` looks at the files again, however lately that was done. */
+  rulesFor(root: string, how?: { readonly fresh: boolean }): Rules
 }
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
@@ -140,9 +141,9 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
   }
 
   return {
-    rulesFor(root) {
+    rulesFor(root, how) {
       const one = known.get(root) ?? knownOf(root)
-      return now() < one.freshUntil ? one.rules : refresh(one)
+      return now() < one.freshUntil && how?.fresh !== true ? one.rules : refresh(one)
     },
     standing,
     accept(shown, by) {

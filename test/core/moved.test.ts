@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openPolicy } from '../../src/core/policy.ts'
 import type { Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 import { LightSignal } from '../../wire/signal.ts'
@@ -233,3 +236,17 @@ for (const [what, at] of [
     assert.equal([error.code, error.details.reason], ['internal', 'journal_unavailable'])
     assert.equal(rig.files.effects, [])
   })
+
+test('a rule that denies counts at the moment of the effect, however lately the policy was looked at (threat 10)', async () => {
+  const config = mkdtempSync(join(tmpdir(), 'imago-policy-'))
+  const policy = openPolicy(config, { freshMs: Number.POSITIVE_INFINITY })
+  const { run, seat, files } = open({ options: { policy } })
+  const person = seat()
+  const answered = run('put', PUT)
+  await person.next()
+  writeFileSync(join(config, 'policy.toml'), '[[rule]]\ndecision = "deny"\ntool = "put"\n')
+  person.answer('approve')
+  assert.is(errorOf(await answered).code, 'denied')
+  assert.equal(files.effects, [])
+  rmSync(config, { recursive: true })
+})
