@@ -114,7 +114,7 @@ export function denied(judged: Judged): Outcome<never> {
 /** To be asked about is to be refused, as long as nobody can be asked. */
 export function unavailable(judged: Judged): Outcome<never> {
   return failed('approval_unavailable', {
-    message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. ${remedy(judged)}`,
+    message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. A person who takes a seat (imago watch, in a terminal) is asked when the call is made again. ${remedy(judged)}`,
     details: judgedDetails(judged),
     next: STOP,
   })
@@ -137,10 +137,10 @@ function remedy({ tool, level, verdict, policy, within }: Judged): string {
   const { from } = verdict.rule
   const path = within === undefined ? '' : `\npath = ${JSON.stringify(within)}`
   const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${path}`
-  const allow = `a person may allow it: imago policy accept, after adding these lines to ${policy.userFile}:\n${rule}`
-  if (from.type === 'default') return `If that is right, ${allow}`
+  const allow = `add these lines to ${policy.userFile}, and run imago policy accept:\n${rule}`
+  if (from.type === 'default') return `To allow it without asking, ${allow}`
   const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`
-  return `${removed} If that is right, a person may take it out, and ${allow.replace('a person ', '')}`
+  return `${removed} To allow it without asking, take that rule out, ${allow}`
 }
 
 function ruleName({ rule: { from, level } }: Verdict): string {
