@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMANDS } from '../../src/front/commands.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
@@ -290,7 +290,6 @@ test('a call in a folder below the project works in the kernel of the project', 
 })
 
 test('a daemon that dies during a call leaves one envelope: outcome_unknown', async () => {
-  const pid = JSON.parse(readFileSync(rig.paths.log, 'utf8').trim().split('\n').at(-1) ?? '').pid as number
   const call = rig.begin([
     'call',
     'eval_expr',
@@ -298,7 +297,7 @@ test('a daemon that dies during a call leaves one envelope: outcome_unknown', as
     '--json',
   ])
   await until(() => call.so.stderr.includes('on'), 'the code to run')
-  process.kill(pid, 'SIGKILL')
+  process.kill((await rig.connect()).daemon.pid, 'SIGKILL')
   const envelope = onlyEnvelope(await call.ended)
   assert.is(envelope.ok ? '' : envelope.error.code, 'outcome_unknown')
 })
