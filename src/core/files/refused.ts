@@ -68,8 +68,8 @@ export function changeFailed(error: unknown, o: { what: string; held: readonly H
 function refusalOf(error: unknown): { errno: string; reason: string } {
   const errno = errnoOf(error)
   if (errno === undefined) throw error
-  // Behind the comma Node names descriptors and temporary names, of use to nobody.
-  const [reason = errno] = error instanceof Error ? error.message.split(',') : [errno]
+  // At the end Node names its own function, and temporary names, of use to nobody.
+  const reason = error instanceof Error ? error.message.replace(/, [a-z]+(?: '.*)?$/s, '') : errno
   return { errno, reason }
 }
 

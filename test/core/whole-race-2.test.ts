@@ -1,0 +1,3 @@
+import { provesRaces } from '../support/whole-race.ts'
+
+provesRaces(2)
