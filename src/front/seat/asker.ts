@@ -69,6 +69,7 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
         wake = resolve
       })
     over.removeEventListener('abort', stop)
+    typing.left.removeEventListener('abort', stop)
     return over.aborted || typing.left.aborted ? undefined : questions.shift()
   }
 

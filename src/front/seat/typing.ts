@@ -62,6 +62,7 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
       await rested()
       if (left.signal.aborted) return { type: 'left' }
       if (drop?.aborted) return { type: 'dropped' }
+      let forget = () => {}
       const typed = await new Promise<Typed>(resolve => {
         let text = ''
         line = bytes => {
@@ -69,12 +70,15 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
           const end = text.indexOf('\n')
           if (end >= 0) resolve({ type: 'line', text: text.slice(0, end).replace(/\r$/, '') })
         }
-        drop?.addEventListener('abort', () => resolve({ type: 'dropped' }))
-        left.signal.addEventListener('abort', () => resolve({ type: 'left' }))
+        const gone = () => resolve({ type: 'left' })
+        drop?.addEventListener('abort', () => resolve({ type: 'dropped' }), { once: true })
+        left.signal.addEventListener('abort', gone)
+        forget = () => left.signal.removeEventListener('abort', gone)
         input.setRawMode(false)
         asked = prompt
         print(prompt)
       })
+      forget()
       line = undefined
       asked = ''
       input.setRawMode(true)
