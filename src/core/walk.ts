@@ -68,7 +68,8 @@ export class Walk {
     if (flight.caller.readOnlyPromised && tool.level === 'safe' && level !== 'safe')
       return passage.noted(refusals.needsEvaluation(tool, because), { level, decision: null })
     const known = level === 'safe' || this.#isNew ? undefined : await this.#earlier()
-    if (known !== undefined) return passage.noted(known, { level, decision: null })
+    // The journal has the end of it already, and a call ends once.
+    if (known !== undefined) return known
     const { policy } = passage
     // A refused call must not start a kernel, so it is found first only where the policy names kernels.
     if (this.#needsName(policy)) {

@@ -35,7 +35,8 @@ export type JournalEntry =
   | ({ readonly type: 'dispatched'; readonly plan?: string } & JournalCall)
   /**
    * How a dispatched call ended. A `dispatched` without one is an outcome that nobody knows, and the next daemon
-   * writes it: `outcome_unknown`. `undo` is the name under which its changes can be taken back.
+   * writes it: `outcome_unknown`; or `withdrawn`, where it was requested and never dispatched. `undo` is the name under
+   * which its changes can be taken back.
    */
   | {
       readonly type: 'ended'

@@ -1,0 +1,136 @@
+import { mkdirSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallId } from '../../wire/kernel.ts'
+import { takeSeat } from './seat.ts'
+import { changes, type Step, Steps } from './steps.ts'
+
+/**
+ * A daemon put together of its parts, in a process of its own that ends itself, as if by `kill -9`, before the Nth
+ * thing that it does to the file system, or in the middle of the Nth write: both are counted in one row. A scripted
+ * person approves all that it asks. Run by `deaths.ts`, on what `npm run build` made: that begins in half the time.
+ */
+interface Life {
+  readonly runtimeDir: string
+  readonly stateDir: string
+  readonly configDir: string
+  readonly project: string
+  readonly socket: string
+  readonly diesAt: number
+}
+
+/** A part of the program as it was built. */
+const part = (path: string) => import(join(import.meta.dirname, '../../dist', path))
+type Part<Module> = Promise<Module>
+
+const [
+  { openApprovals },
+  { openCalls },
+  { SYSTEM_CLOCK },
+  { openFiles },
+  { openJournal },
+  { openKernels },
+  { openPolicy },
+  { openRegistry },
+  { openServer, SERVER_LIMITS },
+  { TOOLS },
+  { launchKernel },
+] = await Promise.all([
+  part('src/core/approvals-book.js') as Part<typeof import('../../src/core/approvals-book.ts')>,
+  part('src/core/call.js') as Part<typeof import('../../src/core/call.ts')>,
+  part('src/core/clock.js') as Part<typeof import('../../src/core/clock.ts')>,
+  part('src/core/files.js') as Part<typeof import('../../src/core/files.ts')>,
+  part('src/core/journal.js') as Part<typeof import('../../src/core/journal.ts')>,
+  part('src/core/kernels.js') as Part<typeof import('../../src/core/kernels.ts')>,
+  part('src/core/policy.js') as Part<typeof import('../../src/core/policy.ts')>,
+  part('src/core/registry.js') as Part<typeof import('../../src/core/registry.ts')>,
+  part('src/front/server.js') as Part<typeof import('../../src/front/server.ts')>,
+  part('tools/index.js') as Part<typeof import('../../tools/index.ts')>,
+  part('wire/kernels/launch.js') as Part<typeof import('../../wire/kernels/launch.ts')>,
+])
+
+/** What the files of a project are told to keep makes no difference to a process that is killed. */
+const counts = (step: Step) => changes(step) && !(step.of === 'files' && step.name === 'sync')
+
+function dying(diesAt: number): Steps {
+  const steps = new Steps({ synced: true })
+  let count = 0
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  steps.begin({
+    before(step) {
+      if (!counts(step)) return
+      if (++count === diesAt) die()
+      const [fd, bytes] = step.args
+      if (step.name !== 'write' || typeof fd !== 'number' || !(bytes instanceof Uint8Array)) return
+      if (++count !== diesAt) return
+      writeSync(fd, bytes.subarray(0, bytes.length / 2))
+      die()
+    },
+  })
+  return steps
+}
+
+async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): Promise<void> {
+  for (const dir of [runtimeDir, stateDir, configDir]) mkdirSync(dir, { recursive: true, mode: 0o700 })
+  rmSync(socket, { force: true })
+  const steps = dying(diesAt)
+  const log = (message: string, error: unknown) => console.error(message, error)
+  const registry = openRegistry(TOOLS)
+  const journal = openJournal({ stateDir, files: steps.journal, version: 'test' })
+  const approvals = openApprovals({
+    clock: SYSTEM_CLOCK,
+    wallClock: Date.now,
+    expiryMs: 1_800_000,
+    journal,
+    log,
+  })
+  const kernels = openKernels({
+    launch: ({ language: _, ...request }, { background }) =>
+      launchKernel({
+        ...request,
+        language: 'python',
+        runtimeDir,
+        background: (_stream, text) => background(text),
+      }),
+  })
+  const files = openFiles({ protected: [runtimeDir, stateDir, configDir], stateDir, disk: steps.disk })
+  const calls = openCalls({
+    registry,
+    kernels,
+    journal,
+    approvals,
+    files,
+    policy: openPolicy(configDir),
+    stateDir,
+    log,
+  })
+  takeSeat(approvals, () => 'approve')
+  await openServer({
+    address: `unix:${socket}`,
+    welcome: { version: 'test', pid: process.pid, instance: 'test' },
+    methods: new Map([
+      [
+        'call',
+        (params: unknown, { session }) => {
+          const { tool, args, call } = params as { tool: string; args: unknown; call: string }
+          const { id, name: who, root, env } = session
+          const caller = {
+            id,
+            who,
+            kind: 'test',
+            root,
+            env,
+            readOnlyPromised: false,
+            profile: 'full',
+          } as const
+          return calls.run({ tool, args, caller, call: call as CallId })
+        },
+      ],
+    ]),
+    serveMcp: async () => undefined,
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    limits: SERVER_LIMITS,
+  })
+  process.stdout.write('ready\n')
+}
+
+await live(JSON.parse(process.argv[2] ?? '') as Life)
