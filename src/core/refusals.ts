@@ -120,7 +120,8 @@ export function unavailable(judged: Judged): Outcome<never> {
   })
 }
 
-const STOP = 'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
+export const STOP =
+  'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
 
 const called = ({ tool, level, kernel }: Judged) =>
   `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`

@@ -1,115 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Approvals } from '../../src/core/approvals.ts'
-import { openApprovals } from '../../src/core/approvals-book.ts'
-import { decide } from '../../src/core/gate.ts'
-import { type Journal, JournalError, openJournal } from '../../src/core/journal.ts'
-import { acceptPolicy } from '../../src/core/policy/accepting.ts'
-import { type OpenPolicy, openPolicy } from '../../src/core/policy.ts'
 import type { Outcome } from '../../tools/outcome.ts'
-import type { CallId } from '../../wire/kernel.ts'
-import { LightSignal } from '../../wire/signal.ts'
-import { HandClock, settled } from '../support/calls-rig.ts'
+import { codeOf, endRigs, type Rig, rig, types } from '../support/accepting-rig.ts'
+import { settled } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Reply, takeSeat } from '../support/seat.ts'
 
 const test = suite('policy accepting')
+test.after.each(endRigs)
 
 const ALLOW = '[[rule]]\ndecision = "allow"\ntool = "write_file"\npath = "docs"\n'
 const DENY = '[[rule]]\ndecision = "deny"\ntool = "eval_*"\nkernel = "live"\n'
-
-type Entry = Parameters<Journal['write']>[0]
-
-/** A policy with a seat for its changes, and a journal of which any entry can be made to fail. */
-interface Rig {
-  readonly policy: OpenPolicy
-  readonly approvals: Approvals
-  readonly clock: HandClock
-  readonly entries: Entry[]
-  readonly root: string
-  readonly userFile: string
-  readonly projectFile: string
-  readonly signal: LightSignal
-  /** What the journal does for an entry. */
-  journal: { fails?: Entry['type']; on?: (entry: Entry) => void; trouble?: string }
-  accept(caller?: string): Promise<Outcome>
-  allowed(): boolean
-}
-
-let open: { folder: string; journal: Journal }[] = []
-test.before.each(() => {
-  open = []
-})
-test.after.each(async () => {
-  for (const { folder, journal } of open) {
-    await journal.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
-
-/** Begins with these rules accepted in the user's file. */
-function rig(accepted = ''): Rig {
-  const folder = mkdtempSync(join(tmpdir(), 'imago-accepting-'))
-  for (const name of ['config', 'state', 'project']) mkdirSync(join(folder, name))
-  const root = join(folder, 'project')
-  const userFile = join(folder, 'config/policy.toml')
-  writeFileSync(userFile, accepted)
-  const policy = openPolicy(join(folder, 'config'), { stateDir: join(folder, 'state') })
-  policy.rulesFor(root)
-  const real = openJournal({ stateDir: join(folder, 'state') })
-  open.push({ folder, journal: real })
-  const clock = new HandClock()
-  const log = () => {}
-  const approvals = openApprovals({
-    clock,
-    wallClock: () => clock.now(),
-    expiryMs: 30 * 60_000,
-    journal: real,
-    log,
-  })
-  const entries: Entry[] = []
-  const hear = (entry: Entry) => {
-    made.journal.on?.(entry)
-    if (made.journal.fails === entry.type) throw new JournalError('The journal is full.')
-    entries.push(entry)
-  }
-  const journal: Journal = {
-    ...real,
-    write: hear,
-    later: hear,
-    sync: async entry => hear(entry),
-    get trouble() {
-      return made.journal.trouble
-    },
-  }
-  const signal = new LightSignal()
-  const made: Rig = {
-    policy,
-    approvals,
-    clock,
-    entries,
-    root,
-    userFile,
-    projectFile: join(root, 'imago.toml'),
-    signal,
-    journal: {},
-    accept: (caller = 'client-1') =>
-      acceptPolicy(
-        { call: `call-${entries.length}` as CallId, root, who: 'imago policy', caller, signal },
-        { policy, approvals, journal },
-      ),
-    allowed() {
-      const { rules } = policy.rulesFor(root)
-      const asked = { tool: 'write_file', level: 'dangerous', kernel: null } as const
-      return decide({ ...asked, rules, paths: [join(root, 'docs/a.md')] }).decision === 'allow'
-    },
-  }
-  return made
-}
-
-const codeOf = (outcome: Outcome) => (outcome.type === 'failed' ? outcome.error.code : outcome.type)
-const types = (rigged: Rig) => rigged.entries.map(({ type }) => type)
 
 test('a person approves the difference, in words and in the rules, and then it holds', async () => {
   const on = rig(DENY)
@@ -145,7 +46,7 @@ test('a person approves the difference, in words and in the rules, and then it h
       '',
     ].join('\n'),
   )
-  assert.equal(types(on), ['requested', 'decided', 'dispatched', 'ended'])
+  assert.equal(types(on), ['requested', 'decided', 'dispatched', 'ended ok'])
   assert.match(on.policy.standing(on.root).user.acceptance?.by ?? '', 'seat-1')
 })
 
@@ -171,7 +72,7 @@ for (const [what, reply, code] of REPLIES)
     assert.is(codeOf(outcome), code)
     if (typeof reply === 'object' && 'deny' in reply) assert.match(JSON.stringify(outcome), reply.deny)
     assert.not.ok(on.allowed())
-    assert.equal(types(on), ['requested', 'decided'])
+    assert.equal(types(on), ['requested', 'decided', `refused ${code}`])
   })
 
 test('with nobody on a seat it is approval_unavailable, and nothing loosens', async () => {
@@ -197,6 +98,8 @@ test('nobody answers in time, or the one who asked gives up: nothing loosens', a
   gone.signal.abort()
   assert.is(codeOf(await asked), 'withdrawn')
   assert.equal([late.allowed(), gone.allowed()], [false, false])
+  assert.is(types(late).at(-1), 'refused approval_timed_out')
+  assert.is(types(gone).at(-1), 'refused withdrawn')
 })
 
 /** What can happen to the files between the preview and the answer. */
@@ -234,8 +137,9 @@ for (const [what, move] of MOVES)
       })
       assert.is(codeOf(await on.accept()), 'stale_plan', when)
       assert.not.ok(on.allowed(), when)
-      if (when === 'as it is dispatched') assert.equal(types(on).slice(-2), ['dispatched', 'ended'])
-      else assert.not.ok(types(on).includes('dispatched'), when)
+      if (when === 'as it is dispatched')
+        assert.equal(types(on).slice(-2), ['dispatched', 'ended stale_plan'])
+      else assert.equal(types(on).slice(-2), ['decided', 'refused stale_plan'], when)
     }
   })
 
@@ -259,6 +163,7 @@ for (const fails of ['requested', 'decided', 'dispatched'] as const)
     on.journal.fails = fails
     assert.is(codeOf(await on.accept()), 'internal')
     assert.not.ok(on.allowed())
+    assert.is(types(on).at(-1), 'refused internal')
   })
 
 test('where the journal is in trouble nobody is asked; where it comes into trouble meanwhile nothing loosens', async () => {

@@ -4,12 +4,14 @@ import type { Evidence } from '../../../tools/proposal.ts'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { Signal } from '../../../wire/signal.ts'
 import type { Approvals } from '../approvals.ts'
+import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import { freeze, journalPlan } from '../freezing.ts'
 import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
 import { tooManyWait } from '../plan-refusals.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
 import { journalUnavailable, policyBroken } from '../refusals.ts'
+import * as refused from './acceptance-refusals.ts'
 import { looseningInWords, previewOf } from './preview.ts'
 
 /** What a person is asked to accept, and by whose request. */
@@ -33,6 +35,7 @@ export interface AcceptingOptions {
   readonly policy: OpenPolicy
   readonly approvals: Approvals
   readonly journal: Journal
+  readonly clock?: Clock
 }
 
 /** Plans of this kind that one caller may have waiting. */
@@ -44,12 +47,14 @@ const TOOL_HASH = createHash('sha256').update(`${NAME} 1`).digest('hex')
 
 /**
  * Puts before the seats what waits in the files of a project, and lets it hold once a person approves exactly that.
- * Whatever the rules say, it always asks. Rejects for faults alone.
+ * Whatever the rules say, it always asks. Once a person was asked the journal has one end of it, whatever the end is:
+ * `refused` where the approval was not used up, `ended` where it was. Rejects for faults alone.
  */
 export async function acceptPolicy(
   request: AcceptRequest,
-  { policy, approvals, journal }: AcceptingOptions,
+  options: AcceptingOptions,
 ): Promise<Outcome<Accepted>> {
+  const { policy, approvals, journal, clock = SYSTEM_CLOCK } = options
   const shown = policy.standing(request.root)
   const files = [shown.user, shown.project]
   const broken = files.find(({ text }) => text.problem !== undefined)
@@ -57,20 +62,11 @@ export async function acceptPolicy(
   const wanting = files.filter(needsAccepting)
   if (wanting.length === 0)
     return ok({ accepted: [], message: 'Nothing waits: what stands in the files holds.' })
-  if (journal.trouble !== undefined) return troubled(journal.trouble)
+  if (journal.trouble !== undefined) return refused.troubled(journal.trouble)
   if (approvals.full) return tooManyWait()
-  if (approvals.countOf(request.caller) >= MOST_WAITING) return tooMany()
+  if (approvals.countOf(request.caller) >= MOST_WAITING) return refused.tooMany(MOST_WAITING)
   const plan = planOf({ request, shown, wanting, policy })
-  try {
-    journal.write({ type: 'requested', ...journalled(plan), plan: journalPlan(plan) })
-    const answer = await approvals.ask(plan, request.signal)
-    await noteAnswer(journal, plan, answer)
-    if (answer.type !== 'approved') return notApproved(answer)
-    return await carryOut({ plan, shown, wanting, by: answer.by, policy, journal, approvals })
-  } catch (error) {
-    if (error instanceof JournalError) return journalUnavailable(error)
-    throw error
-  }
+  return new Acceptance({ plan, shown, wanting, signal: request.signal, options, clock }).toItsEnd()
 }
 
 interface Planned {
@@ -113,107 +109,122 @@ function evidenceOf(file: 'user' | 'project', shown: Standing, policy: OpenPolic
   }
 }
 
-interface Approved extends Omit<Planned, 'request'> {
+interface Accepting {
   readonly plan: Plan
-  readonly by: string
-  readonly journal: Journal
-  readonly approvals: Approvals
+  readonly shown: Standing
+  readonly wanting: readonly Looked[]
+  readonly signal: Signal
+  readonly options: AcceptingOptions
+  readonly clock: Clock
 }
 
-/** The approval is used up on the disk before anything holds; what was shown is compared at the last moment. */
-async function carryOut({ plan, journal, approvals, ...approved }: Approved): Promise<Outcome<Accepted>> {
-  const { call } = plan
-  const moved = (await Promise.all(plan.evidence.map(one => one.moved()))).filter(
-    cause => cause !== undefined,
-  )
-  if (moved.length > 0) return stale(moved)
-  if (journal.trouble !== undefined) return troubled(journal.trouble)
-  if (approvals.expired(plan)) return notApproved({ type: 'timed_out', afterMs: 0 })
-  await journal.sync({ type: 'dispatched', plan: plan.id, ...journalled(plan), decision: 'ask' })
-  const outcome = accepted(approved)
-  const ended = outcome.type === 'failed' ? outcome.error.code : outcome.type
-  journal.later({ type: 'ended', call, outcome: ended, elapsed_ms: null })
-  return outcome
-}
+/** One plan of this kind, from the question to its end. */
+class Acceptance {
+  readonly #of: Accepting
+  readonly #began: number
+  /** Whether the journal says, or may say, that the approval was used up. */
+  #dispatched = false
 
-function accepted({
-  shown,
-  wanting,
-  by,
-  policy,
-}: Omit<Approved, 'plan' | 'journal' | 'approvals'>): Outcome<Accepted> {
-  try {
-    const moved = policy.accept(shown, by)
-    if (moved !== undefined) return stale(moved.causes)
-  } catch (error) {
-    return failed('file_failed', {
-      message: `What was accepted cannot be recorded: ${error instanceof Error ? error.message : String(error)}`,
-      next: 'Make the state directory writable, then: imago policy accept',
+  constructor(accepting: Accepting) {
+    this.#of = accepting
+    this.#began = accepting.clock.now()
+  }
+
+  async toItsEnd(): Promise<Outcome<Accepted>> {
+    try {
+      return this.#ended(await this.#rounds())
+    } catch (error) {
+      if (error instanceof JournalError) return this.#ended(journalUnavailable(error))
+      this.#end('internal')
+      throw error
+    }
+  }
+
+  async #rounds(): Promise<Outcome<Accepted>> {
+    const { plan, signal, options } = this.#of
+    const { journal, approvals } = options
+    journal.write({ type: 'requested', ...journalled(plan), plan: journalPlan(plan) })
+    const answer = await approvals.ask(plan, signal)
+    await noteAnswer(journal, plan, answer)
+    if (answer.type !== 'approved') return refused.notApproved(plan, answer)
+    const stop = await this.#checked()
+    if (stop !== undefined) return stop
+    await this.#useUp()
+    // The disk took its time, and the approval is used up: what happened meanwhile ends it all the same.
+    return (await this.#checked()) ?? this.#accepted(answer.by)
+  }
+
+  /** Why it may not be carried out any more. Nothing is awaited after the evidence. */
+  async #checked(): Promise<Outcome<never> | undefined> {
+    const { plan, signal, options } = this.#of
+    const found = await Promise.all(plan.evidence.map(one => one.moved()))
+    const moved = found.filter(cause => cause !== undefined)
+    if (signal.aborted) return refused.withdrawnLate(plan)
+    if (options.journal.trouble !== undefined) return refused.troubled(options.journal.trouble)
+    if (options.approvals.expired(plan)) return refused.expired(plan)
+    return moved.length === 0 ? undefined : refused.stale(plan, moved)
+  }
+
+  /** On the disk before anything holds. */
+  async #useUp(): Promise<void> {
+    const { plan, options } = this.#of
+    try {
+      await options.journal.sync({
+        type: 'dispatched',
+        plan: plan.id,
+        ...journalled(plan),
+        decision: 'ask',
+      })
+      this.#dispatched = true
+    } catch (error) {
+      // What the journal does not say was dispatched does not end there either.
+      this.#dispatched = error instanceof JournalError && error.written
+      throw error
+    }
+  }
+
+  /** What was shown is compared once more, with nothing in between. */
+  #accepted(by: string): Outcome<Accepted> {
+    const { plan, shown, wanting, options } = this.#of
+    try {
+      const moved = options.policy.accept(shown, by)
+      if (moved !== undefined) return refused.stale(plan, moved.causes)
+    } catch (error) {
+      return failed('file_failed', {
+        message: `What was accepted cannot be recorded: ${error instanceof Error ? error.message : String(error)}`,
+        next: 'Make the state directory writable, then: imago policy accept',
+      })
+    }
+    const clauses = wanting.flatMap(({ waiting, place }) => waiting.map(one => looseningInWords(one, place)))
+    return ok({
+      accepted: clauses,
+      message: `Accepted by ${by}. The policy ${clauses.join('; ') || 'holds as it stands'}.`,
     })
   }
-  const clauses = wanting.flatMap(({ waiting, place }) => waiting.map(one => looseningInWords(one, place)))
-  return ok({
-    accepted: clauses,
-    message: `Accepted by ${by}. The policy ${clauses.join('; ') || 'holds as it stands'}.`,
-  })
+
+  #ended(outcome: Outcome<Accepted>): Outcome<Accepted> {
+    this.#end(outcome.type === 'failed' ? outcome.error.code : outcome.type)
+    return outcome
+  }
+
+  #end(outcome: string): void {
+    const { plan, options, clock } = this.#of
+    const { call } = plan
+    const elapsed_ms = Math.round(clock.now() - this.#began)
+    if (this.#dispatched) options.journal.later({ type: 'ended', call, outcome, elapsed_ms })
+    else options.journal.later({ type: 'refused', ...journalled(plan), decision: 'ask', outcome })
+  }
 }
 
 function journalled({ call, tool, level, caller }: Plan) {
   return { call, tool, level, kernel: null, epoch: null, caller, args: {} }
 }
 
+/** An approval counts once it is on the disk. */
 async function noteAnswer(journal: Journal, plan: Plan, answer: Answer): Promise<void> {
   const by = 'by' in answer ? answer.by : null
   const reason = 'reason' in answer ? answer.reason : null
   const entry = { type: 'decided', call: plan.call, plan: plan.id, answer: answer.type, by, reason } as const
   if (answer.type === 'approved') await journal.sync(entry)
   else journal.later(entry)
-}
-
-const STAYS = 'The policy is as it was.'
-
-function notApproved(answer: Exclude<Answer, { type: 'approved' }>): Outcome<never> {
-  switch (answer.type) {
-    case 'denied': {
-      const why = answer.reason === null ? '' : `: ${answer.reason}`
-      return failed('denied', { message: `A person refused to accept these rules${why} ${STAYS}` })
-    }
-    case 'edited':
-      return failed('denied', {
-        message: `These rules can be accepted or refused, and not edited by an answer. ${STAYS}`,
-        next: 'Edit the file itself, then: imago policy accept',
-      })
-    case 'stale':
-      return stale(answer.causes)
-    case 'timed_out':
-      return failed('approval_timed_out', { message: `Nobody answered in time. ${STAYS}` })
-    case 'cancelled':
-      return failed('withdrawn', { message: `It was cancelled before anybody answered. ${STAYS}` })
-    case 'unavailable':
-      return failed('approval_unavailable', {
-        message: `Nobody has a seat, so nobody can be asked. ${STAYS}`,
-        next: 'A person runs imago watch in a terminal, and then imago policy accept.',
-      })
-    default:
-      return answer satisfies never
-  }
-}
-
-function stale(causes: readonly string[]): Outcome<never> {
-  return failed('stale_plan', {
-    message: `${causes.join('; ')}. ${STAYS}`,
-    details: { causes },
-    next: 'imago policy shows what stands there now; imago policy accept asks about that.',
-  })
-}
-
-function troubled(trouble: string): Outcome<never> {
-  return failed('denied', {
-    message: `Nothing is accepted while the journal cannot be relied on: ${trouble} ${STAYS}`,
-    next: 'A person has to look at imago log verify first.',
-  })
-}
-
-function tooMany(): Outcome<never> {
-  return failed('busy', { message: `${MOST_WAITING} plans of this caller wait for a person already.` })
 }
