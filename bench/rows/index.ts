@@ -6,6 +6,7 @@ import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
+import { readBesideKept } from './reading.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 
 /** Every row of the table, in the order of the design's section 8. Rows that share a set-up stand together. */
@@ -27,6 +28,7 @@ export const ROWS: readonly Row[] = [
   clientMemory,
   journalOpen,
   journalSync,
+  readBesideKept,
   attachedLatency,
   attachedMemory,
 ]

@@ -6,7 +6,7 @@ import { type Confining, openConfinement } from './files/confine.ts'
 import { type Disk, NODE_DISK } from './files/disk.ts'
 import { encode } from './files/encoding.ts'
 import { hasOpenFiles } from './files/folder.ts'
-import { type Kept, openKept } from './files/kept.ts'
+import { type Kept, keptDir, openKept } from './files/kept.ts'
 import { openLocks } from './files/lock.ts'
 import { type Looking, type Sight, see, seenOf, tooLarge } from './files/look.ts'
 import { identityOf } from './files/mark.ts'
@@ -73,7 +73,14 @@ export function openFiles(options: FilesOptions): Files {
   const { disk = NODE_DISK, stateDir, now = Date.now, home = homedir(), roots = [] } = options
   const limits = { ...LIMITS, ...options.limits }
   const throughProc = options.throughProc ?? hasOpenFiles(disk)
-  const confining: Confining = { disk, roots, protected: options.protected, home }
+  const confining: Confining = {
+    disk,
+    roots,
+    protected: options.protected,
+    kept: keptDir(stateDir),
+    home,
+    now,
+  }
   const looking: Looking = {
     disk,
     throughProc,

@@ -41,12 +41,17 @@ export interface Confining {
   /** Further folders, besides the caller's project. */
   readonly roots: readonly string[]
   readonly protected: readonly string[]
+  /** Where what was there before a change is kept: any number of files. */
+  readonly kept: string
   /** The home directory, which is no project. */
   readonly home: string
+  /** Milliseconds since 1970. */
+  now(): number
 }
 
-export function openConfinement({ disk, roots, protected: own, home }: Confining): Confinement {
-  const guard = openProtected(disk, own)
+export function openConfinement(confining: Confining): Confinement {
+  const { disk, roots, protected: paths, kept, home, now } = confining
+  const guard = openProtected({ disk, paths, piles: [kept], now })
   const pinned = new Map<string, string>()
 
   /** Where a root lies stays as it was first seen: a link put in its place later leads out of it. */

@@ -54,9 +54,12 @@ const RECORD = z.object({
 
 const RECORD_BYTES = 1024 * 1024
 
+/** Where it is kept: many files, and each name used once. */
+export const keptDir = (stateDir: string): string => join(stateDir, 'undo')
+
 /** `undo/NAME.json` in the state directory says what changed, `undo/NAME.N.before` holds what was there. */
 export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
-  const dir = join(stateDir, 'undo')
+  const dir = keptDir(stateDir)
   const recordPath = (change: string) => join(dir, `${stemOf(change)}.json`)
   const bytesPath = (change: string, number: number) => join(dir, `${stemOf(change)}.${number}.before`)
 

@@ -1,13 +1,11 @@
-import { dirname, join } from 'node:path'
-import { type Disk, errnoOf, type Stat } from './disk.ts'
+import { dirname } from 'node:path'
+import type { Disk, Stat } from './disk.ts'
 import { folded, foldedPath } from './names.ts'
+import { type Owning, openOwn } from './own.ts'
 import { realOf } from './resolve.ts'
 
 /** A project's policy. It is nobody's but a person's, wherever it lies. */
 const POLICY_NAME = 'imago.toml'
-
-/** How deep Imago nests folders in its own, and a little more. */
-const DEEPEST = 8
 
 /** What no tool may touch, there or not. */
 export interface Protected {
@@ -16,7 +14,9 @@ export interface Protected {
 }
 
 /** Those paths and all that is in them, under every name, and every `imago.toml`. */
-export function openProtected(disk: Disk, paths: readonly string[]): Protected {
+export function openProtected(owning: Owning): Protected {
+  const { disk, paths } = owning
+  const own = openOwn(owning)
   return {
     reason(path, stat) {
       if (path.split('/').some(name => folded(name) === POLICY_NAME))
@@ -25,9 +25,10 @@ export function openProtected(disk: Disk, paths: readonly string[]): Protected {
       const spelled = paths.flatMap(each => [each, realOf(disk, each) ?? each])
       const inside = spelled.find(each => isWithin(foldedPath(path), foldedPath(each)))
       if (inside !== undefined) return `${inside} is Imago’s own`
-      const own = ownOf(disk, paths)
-      if (stat !== undefined && own.has(stat.id)) return 'it is another name of something of Imago’s own'
-      const above = foldersAbove(disk, path).find(id => own.has(id))
+      const now = own()
+      if (stat !== undefined && (now.has(stat.id) || now.hasPiled(stat)))
+        return 'it is another name of something of Imago’s own'
+      const above = foldersAbove(disk, path).find(id => now.has(id))
       return above === undefined ? undefined : 'it is in a folder that is another name of one of Imago’s own'
     },
   }
@@ -36,41 +37,6 @@ export function openProtected(disk: Disk, paths: readonly string[]): Protected {
 /** By component: `/a/bc` is not within `/a/b`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || folder === '/' || path.startsWith(`${folder}/`)
-}
-
-/** Device and inode of all that is in there now, to know it by whatever name. */
-function ownOf(disk: Disk, paths: readonly string[]): ReadonlySet<string> {
-  const ids = new Set<string>()
-  for (const path of paths) gather({ disk, path, ids, stat: disk.stat(path), depth: 0 })
-  return ids
-}
-
-interface Gathering {
-  readonly disk: Disk
-  readonly path: string
-  readonly stat: Stat | undefined
-  readonly ids: Set<string>
-  readonly depth: number
-}
-
-function gather({ disk, path, stat, ids, depth }: Gathering): void {
-  if (stat === undefined) return
-  ids.add(stat.id)
-  if (stat.kind !== 'folder' || depth === DEEPEST) return
-  for (const name of namesIn(disk, path)) {
-    const inner = join(path, name)
-    gather({ disk, path: inner, stat: disk.lstat(inner), ids, depth: depth + 1 })
-  }
-}
-
-/** A folder of Imago's own may go while it is looked at. */
-function namesIn(disk: Disk, folder: string): readonly string[] {
-  try {
-    return disk.readdir(folder)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  }
 }
 
 function foldersAbove(disk: Disk, path: string): string[] {
