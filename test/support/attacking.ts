@@ -27,7 +27,9 @@ export interface Scene {
   sits(): Promise<Person>
   /** The attacker runs a program to its end. */
   runs(command: readonly string[], options?: Running): Promise<Tried>
-  /** The same for `imago`. */
+  /** A script of the shell with its arguments, `$1` and so on, which does not fail. */
+  shell(script: string, ...args: readonly string[]): Promise<void>
+  /** The same as `runs` for `imago`. */
   imago(...args: readonly string[]): Promise<Tried>
   /** The same at a terminal that the attacker makes and types at. */
   atOwnTerminal(steps: Steps, ...args: readonly string[]): Promise<Tried>
@@ -136,8 +138,10 @@ export function openScene(options: RigOptions = {}): Scene {
       await until(() => !lives(pid), 'the daemon to be gone')
     },
     async begin(env) {
-      const { code, text } = await runs([...IMAGO, 'kernels'], env === undefined ? {} : { env })
-      if (code !== 0) throw new Error(text)
+      const served = lets([...IMAGO, 'serve'], env === undefined ? {} : { env })
+      // Ended by the rig, in order.
+      going.delete(served)
+      await served.says(/serves at/)
     },
     async sits() {
       const watch = await openWatch(rig, { command: [...UNPRIVILEGED, ...IMAGO, 'watch'] })
@@ -145,6 +149,10 @@ export function openScene(options: RigOptions = {}): Scene {
       return personAt(watch)
     },
     imago: (...args) => runs([...IMAGO, ...args]),
+    async shell(script, ...args) {
+      const { code, text } = await runs(['sh', '-ec', script, 'sh', ...args])
+      if (code !== 0) throw new Error(text)
+    },
     atOwnTerminal: (steps, ...args) =>
       runs(['python3', join(SUPPORT, 'terminal.py'), JSON.stringify(steps), ...IMAGO, ...args]),
     async intrudes(...args) {

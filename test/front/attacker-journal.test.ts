@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
+import { assert, suite } from '../support/harness.ts'
+import { until } from '../support/rig.ts'
+
+/**
+ * Another program of the same user, which writes the journal, and what is kept to take changes back. What succeeds is a
+ * test too, and docs/safety.md names each of them.
+ */
+const test = suite('attacker, journal', { limitMs: 60_000 })
+const scene = openScene()
+const { project, paths } = scene.rig
+const journal = join(paths.stateDir, 'journal/000001.jsonl')
+const WRITE = JSON.stringify({ path: 'theirs.txt', content: 'theirs\n' })
+
+test.before.each(async () => {
+  rmSync(join(paths.stateDir, 'journal'), { recursive: true, force: true })
+  await scene.begin()
+  for (const path of ['a.txt', 'b.txt', 'c.txt'])
+    await scene.imago('call', 'write_file', JSON.stringify({ path, content: 'x' }))
+  await until(
+    () => journalOf(scene).filter(line => line.includes('write_file')).length === 3,
+    'the three calls',
+  )
+})
+test.after.each(() => scene.kill())
+test.after(() => scene.close())
+
+const verify = async () => (await scene.imago('log', 'verify')).code
+
+test('a byte of the journal that is changed is found, and the next daemon refuses what is dangerous (threat 37)', async () => {
+  assert.is(await verify(), 0)
+  await scene.shell('sed -i s/write_file/write_fild/ "$1"', journal)
+  assert.is(await verify(), 1)
+  await scene.kill()
+  await scene.begin()
+  const person = await scene.sits()
+  await person.screen.shows(/Dangerous calls are refused/)
+  const refused = await scene.imago('call', 'write_file', WRITE)
+  assert.match(refused.text, /^internal: The journal is not what was written/)
+  assert.is(await verify(), 1)
+  person.screen.close()
+})
+
+test('an attacker who cuts off the end of the journal while no daemon runs succeeds: it is verified as whole', async () => {
+  const before = journalOf(scene).length
+  await scene.kill()
+  await scene.shell('head -n 3 "$1" > "$1.new"; mv "$1.new" "$1"', journal)
+  assert.is(await verify(), 0)
+  await scene.begin()
+  assert.ok(journalOf(scene).length < before)
+  assert.is(await verify(), 0)
+})
+
+const REWRITTEN = `
+import hashlib, json, sys
+previous, lines = '0' * 32, []
+for line in open(sys.argv[1], 'rb'):
+    entry = json.loads(line)
+    if entry['type'] == 'segment':
+        previous = entry['previous']
+    body = line[:line.rindex(b',"chain":"')].replace(b'write_file', b'list_files')
+    previous = hashlib.sha256(previous.encode() + body).hexdigest()[:32]
+    lines.append(body + b',"chain":"' + previous.encode() + b'"}\\n')
+open(sys.argv[1], 'wb').write(b''.join(lines))
+`
+
+test('an attacker who writes the whole journal anew succeeds: it is verified as whole', async () => {
+  await scene.kill()
+  const { code, text } = await scene.runs(['python3', '-c', REWRITTEN, journal])
+  assert.is(code, 0, text)
+  assert.not.match(journalOf(scene).join('\n'), 'write_file')
+  assert.is(await verify(), 0)
+  await scene.begin()
+  assert.is(await verify(), 0)
+})
+
+test('an attacker who removes the journal while no daemon runs succeeds: the next one begins another', async () => {
+  await scene.kill()
+  await scene.shell('rm -r "$1"', join(paths.stateDir, 'journal'))
+  await scene.begin()
+  assert.is(await verify(), 0)
+})
+
+test('what was kept for imago undo cannot be edited unseen: it is refused, or shown to the person (threat 18)', async () => {
+  writeFileSync(join(project, 'notes.txt'), 'ours\n')
+  const person = await scene.sits()
+  const proposed = await scene.proposes('notes.txt')
+  await person.approves(proposed)
+  const { plan: change } = proposed
+  const kept = join(paths.stateDir, 'undo')
+  const record = join(kept, `${change}.json`)
+  await scene.shell('printf "%s" evil > "$1"', join(kept, `${change}.0.before`))
+  const refused = await scene.imago('undo', change)
+  assert.is(refused.code, 1)
+  assert.is(textOf(scene, 'notes.txt'), 'theirs\n')
+  const [ours, evil] = ['ours\n', 'evil'].map(sha256)
+  await scene.shell('sed -i "s/$2/$3/" "$1"', record, ours ?? '', evil ?? '')
+  const going = scene.lets([...IMAGO, 'undo', change])
+  await person.screen.shows(/\| \+evil[\s\S]*\[q\]uit \[\?\]$/)
+  person.screen.type('n it is not ours\n')
+  assert.is((await going.ended).code, 3)
+  assert.is(textOf(scene, 'notes.txt'), 'theirs\n')
+  person.screen.close()
+})
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
