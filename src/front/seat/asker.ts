@@ -26,8 +26,12 @@ export interface Asker {
   run(seat: OpenSeat, over: AbortSignal): Promise<void>
 }
 
-/** A longer preview is shown page by page: approving is offered after the last one alone. */
-const ROLLED_LINES = 2_000
+/**
+ * A preview of more rows as they are printed, or of more bytes, is shown page by page, so that nothing rolls by unseen:
+ * approving is offered after the last page alone.
+ */
+const ROLLED_ROWS = 200
+const ROLLED_BYTES = 16_384
 
 const HELP = `y  it is done exactly as shown, once
 n  it is not done; then a reason, which the model is told
@@ -125,11 +129,12 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
     }
   }
 
-  /** The whole plan; page by page where it is very long, and then the person may stop before its end. */
+  /** The whole plan; page by page where it is long, and then the person may stop before its end. */
   async function show(plan: ShownPlan, drop: AbortSignal): Promise<'shown' | 'cut' | 'dropped' | 'left'> {
     const { head, body, foot } = planText(plan, terminal.columns || 80)
     printer.out(`\n${head}`)
-    const page = plan.lines <= ROLLED_LINES ? body.length : Math.max(10, (terminal.rows || 24) - 1)
+    const rolls = body.length <= ROLLED_ROWS && plan.bytes <= ROLLED_BYTES
+    const page = rolls ? body.length : Math.max(10, (terminal.rows || 24) - 1)
     for (let at = 0; at < body.length; at += page) {
       printer.out(`${body.slice(at, at + page).join('\n')}\n`)
       if (at + page >= body.length) break
@@ -224,7 +229,7 @@ export function whyNot(taken: Exclude<Taken, { type: 'taken' }>): string {
     case 'wrong_hash':
       return 'it was meant for another plan than the one that waits.'
     case 'wrong_code':
-      return 'the code is wrong. Three wrong ones end the code of a plan.'
+      return 'the code is wrong, or has ended. Three wrong ones end that of a plan, ten those of all until a seat answers.'
     default:
       return taken satisfies never
   }

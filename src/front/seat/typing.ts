@@ -71,9 +71,13 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
           if (end >= 0) resolve({ type: 'line', text: text.slice(0, end).replace(/\r$/, '') })
         }
         const gone = () => resolve({ type: 'left' })
-        drop?.addEventListener('abort', () => resolve({ type: 'dropped' }), { once: true })
+        const dropped = () => resolve({ type: 'dropped' })
         left.signal.addEventListener('abort', gone)
-        forget = () => left.signal.removeEventListener('abort', gone)
+        drop?.addEventListener('abort', dropped)
+        forget = () => {
+          left.signal.removeEventListener('abort', gone)
+          drop?.removeEventListener('abort', dropped)
+        }
         input.setRawMode(false)
         asked = prompt
         print(prompt)
