@@ -101,6 +101,11 @@ export interface Evaluation {
   readonly work: Work
   /** Who asked, as the image's history names them: `imago call`, `claude-code 2.1`. */
   readonly who: string
+  /**
+   * This image was given it before, by a daemon that is no more: it is asked what became of it, and nothing is begun.
+   * Rejects with a fault (`REMOTE_FAULT`, or what stands for an unknown outcome) where the image does not know it.
+   */
+  readonly again?: boolean
 }
 
 /** What is run. Files are absolute paths as the image sees them. */

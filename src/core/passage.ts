@@ -14,6 +14,7 @@ import type { JobBook, TrackedJob } from './jobs.ts'
 import type { Wanted } from './kernels.ts'
 import { type Output, openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
+import { recalling } from './recalling.ts'
 import * as refusals from './refusals.ts'
 import type { TextStore } from './texts.ts'
 import type { Checked } from './validate.ts'
@@ -53,6 +54,15 @@ export type Refusal = Outcome<never>
 export type Judgement =
   | { readonly decision: 'allow' | 'ask'; readonly verdict: Verdict; readonly policy: Rules }
   | { readonly decision: 'deny'; readonly refusal: Refusal }
+
+/** How the handler of a call is run. */
+interface Run {
+  readonly level: Level
+  readonly args: Arguments
+  commit?(): Promise<Committed | Failed>
+  /** The image was given the call before: it is asked what became of it. */
+  readonly again?: boolean
+}
 
 /** One call on its way: what is known of it, and what every part of the way needs. */
 export class Passage {
@@ -177,13 +187,9 @@ export class Passage {
   }
 
   /** Runs the handler, and never rejects. */
-  async attempt(run: {
-    readonly level: Level
-    readonly args: Arguments
-    commit?(): Promise<Committed | Failed>
-  }): Promise<Outcome> {
+  async attempt(run: Run): Promise<Outcome> {
     try {
-      return await this.tool.handler(run.args, this.context(run.level, run.commit))
+      return await this.tool.handler(run.args, this.context(run.level, run))
     } catch (error) {
       return this.fault(error, run.level)
     }
@@ -196,12 +202,13 @@ export class Passage {
     return faultOf({ error, tool: this.tool.name, kernel: this.kernelName, attached, level, cancelled, log })
   }
 
-  context(level: Level, commit?: () => Promise<Committed | Failed>): Context {
+  context(level: Level, { commit, again }: Pick<Run, 'commit' | 'again'> = {}): Context {
     const { flight, options } = this
     const given = { flight, options, level, ...(commit && { commit }) }
     const place = this.#place
     if (place === undefined) return new Context(given)
-    return new ContextOnKernel({ ...given, place, output: () => this.#printed() })
+    const asked = again === true ? { ...place, kernel: recalling(place.kernel) } : place
+    return new ContextOnKernel({ ...given, place: asked, output: () => this.#printed() })
   }
 
   #printed(): Output {
@@ -234,6 +241,8 @@ export class Passage {
   looked(judged: { readonly level: Level; readonly decision: Decision }, outcome: Outcome): void {
     const call = this.journalled(judged)
     const { elapsedMs: elapsed_ms } = this
+    // Whoever asks again under this name is given the same answer: a call has one end.
+    this.flight.ran = true
     this.options.journal.later({ type: 'looked', ...call, outcome: codeOf(outcome), elapsed_ms })
   }
 

@@ -4,6 +4,7 @@ import { bounded, type Ended, noticed, noticeOf } from './answer.ts'
 import { withdrawn } from './faults.ts'
 import type { Flight } from './flight.ts'
 import type { Decision } from './gate.ts'
+import type { Earlier } from './journal.ts'
 import { codeOf, Passage, type PathOptions, type Refusal, stricter } from './passage.ts'
 import * as planRefusals from './plan-refusals.ts'
 import { PlannedCall } from './planned-call.ts'
@@ -22,6 +23,8 @@ export class Walk {
   readonly #passage: Passage
   /** Set once no earlier daemon is known to have run it. */
   #isNew: boolean
+  /** What an earlier daemon gave to an image that may remember it. */
+  #before: Earlier | undefined
 
   constructor(o: { options: PathOptions; flight: Flight; tool: Tool; checked: Checked }) {
     this.#passage = new Passage(o)
@@ -56,9 +59,10 @@ export class Walk {
       if (outcome.type !== 'rises') return outcome
       if (stricter(level, outcome.level) === level)
         throw new Error(`it asked to rise to ${outcome.level}, and was there already`)
+      // A look that has to rise ran nothing; whatever was dispatched is in the journal under its name.
+      if (level === 'safe') flight.ran = false
       level = outcome.level
       because = outcome.because
-      flight.ran = false
     }
   }
 
@@ -80,6 +84,8 @@ export class Walk {
     if ('type' in paths) return passage.noted(paths, { level, decision: null })
     const judged = passage.judge({ level, paths }, policy)
     if (judged.decision === 'deny') return passage.noted(judged.refusal, { level, decision: 'deny' })
+    const before = this.#before
+    if (before !== undefined && (level === 'dangerous' || judged.decision === 'ask')) return this.#ran(before)
     if (level === 'dangerous' || judged.decision === 'ask')
       return new PlannedCall(passage, level, judged).toItsEnd(judged)
     const passed = { level, decision: judged.decision }
@@ -97,13 +103,23 @@ export class Walk {
     const { options, flight } = this.#passage
     try {
       const known = await options.journal.earlier(flight.call)
-      if (known !== undefined) return planRefusals.ranEarlier(String(flight.call), known)
+      if (known !== undefined && !this.#mayBeRemembered(known)) return this.#ran(known)
+      this.#before = known
       this.#isNew = true
       return undefined
     } catch (error) {
       options.log('a call was refused because the journal could not be read', error)
       return refusals.journalUnavailable(error)
     }
+  }
+
+  /** A call of which nobody wrote down how it ended, in an image that may live on. */
+  #mayBeRemembered({ tool, outcome, epoch }: Earlier): boolean {
+    return tool === this.#passage.tool.name && outcome === 'outcome_unknown' && epoch !== undefined
+  }
+
+  #ran(known: Earlier): Refusal {
+    return planRefusals.ranEarlier(String(this.#passage.flight.call), known)
   }
 
   #needsName({ rules }: Rules): boolean {
@@ -129,6 +145,7 @@ export class Walk {
     const passage = this.#passage
     const { options, flight, place, checked } = passage
     if (flight.cancelled) return passage.noted(withdrawn(), passed)
+    if (this.#before !== undefined) return this.#recall(passed, this.#before)
     if (place?.kernel.health === 'ended') return passage.noted(refusals.kernelGone(place), passed)
     try {
       options.journal.write({ type: 'dispatched', ...passage.journalled(passed) })
@@ -141,6 +158,18 @@ export class Walk {
     const outcome = await passage.attempt({ level: passed.level, args: checked.args })
     const { elapsedMs: elapsed_ms } = passage
     options.journal.later({ type: 'ended', call: flight.call, outcome: codeOf(outcome), elapsed_ms })
+    return outcome
+  }
+
+  /** What the image remembers of it is the answer. Nothing is begun, and in the journal it has ended. */
+  async #recall({ level }: Passed, known: Earlier): Promise<Outcome> {
+    const passage = this.#passage
+    const { options, flight, place, checked } = passage
+    if (place === undefined || place.kernel.identity.epoch !== known.epoch) return this.#ran(known)
+    passage.begin()
+    passage.track()
+    const outcome = await passage.attempt({ level, args: checked.args, again: true })
+    options.journal.later({ type: 'recalled', call: flight.call, outcome: codeOf(outcome) })
     return outcome
   }
 }

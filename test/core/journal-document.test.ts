@@ -61,6 +61,7 @@ const ENTRIES: { readonly [Type in JournalEntry['type']]: JournalEntry & { reado
   seat: { type: 'seat', what: 'taken', seat: null, who: 'w', why: null },
   policy: { type: 'policy', file: 'f', sha256: 's', what: 'w' },
   kernel: { type: 'kernel', kernel: 'k', epoch: null, what: 'w' },
+  recalled: { type: 'recalled', call, outcome: 'ok' },
   lost: { type: 'lost', lines: 1 },
 }
 

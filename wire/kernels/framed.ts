@@ -135,7 +135,7 @@ export class FramedKernel implements Kernel {
     return () => this.#listeners.delete(listener)
   }
 
-  async evaluate({ call, who, work }: Evaluation, watcher: Watcher): Promise<Evaluated> {
+  async evaluate({ call, who, work, again = false }: Evaluation, watcher: Watcher): Promise<Evaluated> {
     this.#refuse()
     if (watcher.signal?.aborted) return { type: 'withdrawn' }
     const pending = this.#evaluations.add(call, watcher)
@@ -143,7 +143,8 @@ export class FramedKernel implements Kernel {
     watcher.signal?.addEventListener('abort', aborted, { once: true })
     this.#pulse.begin()
     try {
-      return await this.#carryThrough(pending, { call, who, ...asSent(work) })
+      const first = again ? recallOf(call) : { method: 'evaluate', params: { call, who, ...asSent(work) } }
+      return await this.#carryThrough(pending, first)
     } finally {
       this.#pulse.end()
       this.#evaluations.remove(pending)
@@ -252,11 +253,11 @@ export class FramedKernel implements Kernel {
   }
 
   /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
-  async #carryThrough(pending: Pending, params: object): Promise<Evaluated> {
+  async #carryThrough(pending: Pending, first: Asked): Promise<Evaluated> {
     const { name, piped, awaitLinkMs } = this.#options
     let link = this.#line.here ?? (await this.#line.present(awaitLinkMs))
     if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
-    let asking = this.#send(link, { method: 'evaluate', params, pending })
+    let asking = this.#send(link, { ...first, pending })
     for (;;) {
       try {
         const answer = await asking
@@ -271,13 +272,13 @@ export class FramedKernel implements Kernel {
         const offence = offenceOf(await link.closed)
         if (offence) throw outcomeUnknown(name, offence)
         link = await this.#line.present()
-        asking = this.#send(link, { method: 'recall', params: { call: pending.call }, pending })
+        asking = this.#send(link, { ...recallOf(pending.call), pending })
       }
     }
   }
 
   /** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
-  #send(link: Link, sending: { method: string; params: object; pending: Pending }): Promise<unknown> {
+  #send(link: Link, sending: Asked & { readonly pending: Pending }): Promise<unknown> {
     const { method, params, pending } = sending
     const { signal } = pending.watcher
     if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
@@ -326,6 +327,14 @@ export class FramedKernel implements Kernel {
     }
   }
 }
+
+interface Asked {
+  readonly method: string
+  readonly params: object
+}
+
+/** Asks for what became of a call that the peer was given; nothing is begun. */
+const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
 
 interface Asking<Answer> {
   readonly method: string

@@ -45,6 +45,11 @@ export type JournalEntry =
       readonly elapsed_ms: number | null
       readonly undo?: string
     }
+  /**
+   * An image remembered what became of a call of an earlier daemon, for which `outcome_unknown` is written here: its
+   * caller was told this. Nothing ran again.
+   */
+  | { readonly type: 'recalled'; readonly call: CallId; readonly outcome: string }
   /** A whole call that changed nothing. */
   | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
   /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
@@ -130,4 +135,6 @@ export interface OpenCall {
   readonly call: CallId
   readonly tool: string
   readonly since: 'requested' | 'dispatched'
+  /** The life of the kernel that it was given to. */
+  readonly epoch?: string | undefined
 }

@@ -7,6 +7,7 @@ interface Said {
   readonly type: string
   readonly call?: string | undefined
   readonly tool?: string | undefined
+  readonly epoch?: string | null | undefined
   readonly outcome?: string | undefined
 }
 
@@ -31,10 +32,11 @@ export class OpenCalls {
   }
 
   /** The call that ends with this, where one does. */
-  note({ type, call, tool }: Said): OpenCall | undefined {
+  note({ type, call, tool, epoch }: Said): OpenCall | undefined {
     if (call === undefined) return undefined
     if ((type === 'requested' || type === 'dispatched') && tool !== undefined) {
-      this.#calls.set(call, { call: call as CallId, tool, since: type })
+      const where = typeof epoch === 'string' ? { epoch } : {}
+      this.#calls.set(call, { call: call as CallId, tool, since: type, ...where })
     } else if (ENDS.has(type)) {
       const open = this.#calls.get(call)
       this.#calls.delete(call)
@@ -57,6 +59,8 @@ export const lastWord = ({ since }: OpenCall) => (since === 'dispatched' ? 'outc
 export interface Earlier {
   readonly tool: string
   readonly outcome: string
+  /** The life of the kernel that it was given to; undefined without one. */
+  readonly epoch?: string | undefined
 }
 
 /** How many ended calls are kept in memory: the last ones. */
@@ -66,6 +70,7 @@ const SAID = z.object({
   type: z.string(),
   call: z.string().optional(),
   tool: z.string().optional(),
+  epoch: z.string().nullish(),
   outcome: z.string().optional(),
 })
 
@@ -82,9 +87,9 @@ export class CallHistory {
     if (ended !== undefined) this.end(ended, said.outcome ?? 'outcome_unknown')
   }
 
-  end({ call, tool }: OpenCall, outcome: string): void {
+  end({ call, tool, epoch }: OpenCall, outcome: string): void {
     this.#ended.delete(call)
-    this.#ended.set(call, { tool, outcome })
+    this.#ended.set(call, { tool, outcome, epoch })
     const [oldest] = this.#ended.keys()
     if (this.#ended.size > HISTORY && oldest !== undefined) this.#ended.delete(oldest)
   }

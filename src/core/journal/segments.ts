@@ -45,6 +45,7 @@ const OPEN_CALL = z.object({
   call: z.string().transform(call => call as CallId),
   tool: z.string(),
   since: z.enum(['requested', 'dispatched']),
+  epoch: z.string().optional(),
 })
 
 const HEADER = z.object({

@@ -128,6 +128,8 @@ function noteText(entry: EntryRead): { bad: boolean; text: string } {
       return { bad: false, text: `policy ${said('file')}: ${said('what')}` }
     case 'kernel':
       return { bad: false, text: `kernel ${said('kernel')}: ${said('what')}` }
+    case 'recalled':
+      return { bad: false, text: `${said('call')}: its image remembered how it ended: ${said('outcome')}` }
     case 'lost':
       return { bad: true, text: `${said('lines')} lines are missing here: the journal could not be written` }
     case 'recovered':
