@@ -18,7 +18,10 @@ export type Before =
 export interface Once {
   before(call: CallId, request: CallRequest): Before
   begin(flight: Flight, request: CallRequest): void
-  /** A call of which nothing ran is forgotten at once: asking for it again is a new attempt. */
+  /**
+   * A call that was refused before it was dispatched is forgotten at once: asking for it again is a new attempt. Any
+   * other keeps its name and, for a while, its answer.
+   */
   end(flight: Flight): void
 }
 
@@ -58,8 +61,9 @@ function overflow(set: Set<CallId>, most: number): CallId | undefined {
   return oldest
 }
 
-/** What a call asks for, in few bytes: its arguments may be megabytes of source. */
-function digest({ tool, args }: CallRequest): string {
-  const text = JSON.stringify([tool, args], (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+/** What a call asks for and where, in few bytes: its arguments may be megabytes of source. */
+function digest({ tool, args, caller }: CallRequest): string {
+  const asked = [caller.root, caller.readOnlyPromised, tool, args]
+  const text = JSON.stringify(asked, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
   return createHash('sha256').update(text).digest('base64')
 }

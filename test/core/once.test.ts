@@ -1,10 +1,14 @@
+import { rises } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { errorOf, resultOf, rigsOf, settled, toolAt, until } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
+import { fileRigsOf, PUT } from '../support/file-rigs.ts'
 import { assert, suite } from '../support/harness.ts'
+import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('once')
 const rig = rigsOf(test)
+const fileRig = fileRigsOf(test)
 
 const call = 'call-1' as CallId
 const SCRIPT = { evaluate: { x: { ends: doneWith('1') }, loop: { ends: 'never' } } } as const
@@ -47,6 +51,14 @@ test('fault 29: after the patience of its caller, a call leads to the same job, 
   assert.is(resultOf(await run('eval_expr', args, { call })).value_repr, '9')
 })
 
+test('the name of a call is its meaning in one project: from another one it is another call, and is refused', async () => {
+  const { run, kernel, folder } = rig({ script: SCRIPT })
+  await run('eval_expr', { expr: 'x' }, { call })
+  const elsewhere = await run('eval_expr', { expr: 'x' }, { call, caller: { root: folder } })
+  assert.is(errorOf(elsewhere).code, 'invalid_args')
+  assert.is(kernel.asked.length, 1)
+})
+
 test('the name of a call keeps its meaning: other arguments or another tool are refused', async () => {
   const { run, kernel } = rig({ script: SCRIPT })
   await run('eval_expr', { expr: 'x' }, { call })
@@ -76,6 +88,51 @@ test('a call of which nothing ran may be tried again under its name', async () =
   assert.ok((await run('do_cautious', {}, { call })).ok)
   assert.ok((await run('do_cautious', {}, { call })).ok)
   assert.equal(ran, ['cautious'])
+})
+
+test('a plan that was used up and then stopped is not asked about again under its name', async () => {
+  const theirs: (() => void)[] = []
+  const { run, files, seat, journal } = fileRig({
+    journalAs: written => ({
+      async sync(entry) {
+        await written.sync(entry)
+        if (entry.type === 'dispatched') for (const one of theirs) one()
+      },
+    }),
+  })
+  theirs.push(() => files.put('a.txt', 'theirs'))
+  const { plans } = seat(() => 'approve')
+  const first = await run('put', PUT, { call })
+  assert.is(errorOf(first).code, 'stale_plan')
+  assert.equal(await run('put', PUT, { call }), first)
+  assert.is(plans.length, 1)
+  const lines = await journal()
+  assert.equal(typesOf(ofCalls(lines)), ['requested', 'decided', 'dispatched', 'ended stale_plan'])
+  assert.equal(invariantsOf(lines, files.effects), [])
+})
+
+test('a call that there was nothing to do for keeps its answer, whatever there is to do by now', async () => {
+  const { run, files, seat, journal } = fileRig()
+  const { plans } = seat(() => 'approve')
+  const nothing = { path: 'a.txt', text: 'old' }
+  const first = await run('put', nothing, { call })
+  files.put('a.txt', 'theirs')
+  assert.equal(await run('put', nothing, { call }), first)
+  assert.equal([plans, files.text('a.txt')], [[], 'theirs'])
+  const lines = await journal()
+  assert.equal(typesOf(ofCalls(lines)), ['looked ok'])
+  assert.equal(invariantsOf(lines, files.effects), [])
+})
+
+test('a call that was dispatched before it rose and was refused is not dispatched again', async () => {
+  const { tool, ran } = toolAt('cautious', { outcome: () => rises('dangerous', 'it removes files') })
+  const { run, seat, journal } = rig({ tools: [tool] })
+  seat(() => ({ deny: 'no' }))
+  const first = await run('do_cautious', {}, { call })
+  assert.is(errorOf(first).code, 'denied')
+  assert.equal(await run('do_cautious', {}, { call }), first)
+  assert.equal(ran, ['cautious'])
+  assert.equal(invariantsOf(await journal(), []), [])
 })
 
 test('a failure is an answer too: it is given again, and the code is not run again', async () => {
