@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { assert, suite } from './harness.ts'
 
 const peer = join(import.meta.dirname, '../../wire/peers/python')
-const LIMIT_MS = 170_000
+const LIMIT_MS = 390_000
 const LANES = 2
 
 /** An interpreter, or why there is none to be had. */
