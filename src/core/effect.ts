@@ -48,6 +48,7 @@ export async function carryOut(through: LetThrough): Promise<Outcome | Stale> {
 async function underLock(through: LetThrough): Promise<Outcome | Stale> {
   const { passage, plan, args, approved } = through
   const { journal, consumed, log } = passage.options
+  const { flight } = passage
   const judged = { level: plan.level, decision: approved ? 'ask' : 'allow' } as const
   const stop = consumed.has(plan.id) ? used(plan) : await checked(through)
   if (stop?.type === 'stale') return { ...stop, ended: false }
@@ -59,9 +60,12 @@ async function underLock(through: LetThrough): Promise<Outcome | Stale> {
     log('a plan was not carried out because the journal could not be written', error)
     const refusal = refusals.journalUnavailable(error)
     // What the journal does not say was dispatched does not end there either.
-    const isThere = error instanceof JournalError && error.written
-    return isThere ? ended(passage, refusal) : passage.noted(refusal, judged, args)
+    if (!(error instanceof JournalError && error.written)) return passage.noted(refusal, judged, args)
+    flight.ran = true
+    return ended(passage, refusal)
   }
+  // The approval is used up: asking again under this name is not another attempt, whatever comes of this one.
+  flight.ran = true
   return dispatched(through)
 }
 

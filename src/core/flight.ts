@@ -19,7 +19,10 @@ export class Flight {
   readonly done: Promise<Envelope>
   /** How long a caller waits once it is a job, in milliseconds. */
   patienceMs: number
-  /** Whether anything of it may have run, so that asking for it again must not run it. */
+  /**
+   * Whether it was dispatched or answered by a look, so that asking for it again must not run it. A refused call that
+   * was neither may be tried again under its name.
+   */
   ran = false
   /** Aborts when the call is cancelled. */
   readonly signal = new LightSignal()
