@@ -17,6 +17,7 @@ import { openPolicy } from './core/policy.ts'
 import { keepSecret } from './core/redact.ts'
 import { openRegistry } from './core/registry.ts'
 import { openRemembered } from './core/remembered.ts'
+import { realOf } from './core/roots.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
@@ -131,8 +132,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       shutdown: when => endIf(when),
     }),
     serveMcp: connection =>
-      seating.whileBridged(connection.session.options, () =>
-        serveMcp({ ...connection, calls, registry, version: VERSION, log }),
+      seating.whileBridged(connection.session.options, origin =>
+        serveMcp({ ...connection, origin, calls, registry, version: VERSION, log }),
       ),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
@@ -205,7 +206,9 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
 }
 
 /** Two daemons with sockets of their own must not write one journal: each would cut off the other's lines. */
-async function claimState({ stateDir }: Paths): Promise<void> {
+async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
+  // The lock that this process holds already.
+  if (realOf(stateDir) === realOf(runtimeDir)) return
   const claiming = claimInstance({ dir: stateDir, version: VERSION, listens: async () => false })
   const claim = await claiming.catch((error: NodeJS.ErrnoException) => {
     // On a full disk one can still look at things.
