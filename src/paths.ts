@@ -62,6 +62,7 @@ const SOCKET_PATH_BYTES = 103
 export function preparePaths(paths: Paths): void {
   prepareRuntimeDir(paths)
   prepareStateDir(paths)
+  prepareConfigDir(paths)
 }
 
 /** The part of `preparePaths` that is about sockets. */
@@ -78,6 +79,15 @@ export function prepareRuntimeDir(paths: Paths): void {
 /** The part of `preparePaths` that is about what outlives the daemon. */
 export function prepareStateDir({ stateDir }: Paths): void {
   makeDirectory(stateDir, 'IMAGO_STATE_DIR')
+}
+
+/** There for whoever is told to write a rule into it. Without it a daemon works as well. */
+function prepareConfigDir({ configDir }: Paths): void {
+  try {
+    makeDirectories(configDir)
+  } catch {
+    // Whoever writes a file there learns what is wrong.
+  }
 }
 
 /** Whoever connects checks this first, so that nobody else's socket is taken for the daemon's. */

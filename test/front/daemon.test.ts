@@ -201,7 +201,8 @@ withRig('threat 28: directories made under an open umask are private', async rig
     stdio: 'ignore',
   })
   await within(new Promise(resolve => child.on('exit', resolve)), 'imago kernels')
-  for (const path of [rig.paths.runtimeDir, rig.paths.stateDir]) assert.is(statSync(path).mode & 0o077, 0)
+  for (const path of [rig.paths.runtimeDir, rig.paths.stateDir, rig.paths.configDir])
+    assert.is(statSync(path).mode & 0o077, 0)
   for (const name of readdirSync(rig.paths.stateDir))
     assert.is(statSync(join(rig.paths.stateDir, name)).mode & 0o077, 0, name)
 })
