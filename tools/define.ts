@@ -4,7 +4,7 @@ import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import type { Failed, Outcome } from './outcome.ts'
 import type { Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
-import { LEVELS, type Level, type Profile } from './words.ts'
+import { type Level, type Profile, stricter } from './words.ts'
 
 export type {
   Committed,
@@ -26,6 +26,7 @@ export {
   PROFILES,
   type Profile,
   RESERVED,
+  stricter,
 } from './words.ts'
 
 /**
@@ -98,10 +99,6 @@ function withoutTyped(args: Readonly<Record<string, unknown>>, typed: readonly s
     typed.includes(name) && typeof value === 'string' ? [name, `(${value.length} characters)`] : [name, value]
   return Object.fromEntries(Object.entries(args).map(kept))
 }
-
-/** A call may raise its own level, never lower it. */
-const stricter = (one: Level, other: Level): Level =>
-  LEVELS.indexOf(one) < LEVELS.indexOf(other) ? other : one
 
 const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'
 

@@ -4,6 +4,10 @@
 export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
 export type Level = (typeof LEVELS)[number]
 
+/** The stricter of two levels: a call may raise its own, never lower it. */
+export const stricter = (one: Level, other: Level): Level =>
+  LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
+
 /** The named sets of tools; each contains the ones before it. */
 export const PROFILES = ['core', 'live', 'full'] as const
 export type Profile = (typeof PROFILES)[number]

@@ -1,4 +1,4 @@
-import { LEVELS, type Level, type Tool } from '../../tools/define.ts'
+import type { Level, Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Committed } from '../../tools/proposal.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -264,10 +264,6 @@ export class Passage {
   get elapsedMs(): number {
     return Math.round(this.options.clock.now() - this.flight.began)
   }
-}
-
-export function stricter(one: Level, other: Level): Level {
-  return LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
 }
 
 export function codeOf(outcome: Outcome): string {

@@ -1,4 +1,4 @@
-import { LEVELS, type Level, type Tool } from '../../../tools/define.ts'
+import { type Level, stricter, type Tool } from '../../../tools/define.ts'
 import { type Failed, type Outcome, ok } from '../../../tools/outcome.ts'
 import type { Files } from '../files.ts'
 import { type Decision, type Effect, explain, type Rule } from '../gate.ts'
@@ -119,9 +119,6 @@ function textsOf(value: unknown): string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value]
   return values.filter(one => typeof one === 'string')
 }
-
-const stricter = (one: Level, other: Level): Level =>
-  LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
 
 /** Where a rule stands, as a clause. */
 function placeOf({ from, level }: Rule): string {
