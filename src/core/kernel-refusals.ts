@@ -77,7 +77,11 @@ export function nameTaken(name: string): KernelError {
 
 export function badRoot(root: string, home: string): KernelError {
   const what =
-    root === home ? 'your home directory' : isFolder(root) ? 'the top of the file system' : 'no folder'
+    root === home
+      ? 'your home directory'
+      : isFolder(root)
+        ? 'a folder that your home directory lies in'
+        : 'no folder'
   return new KernelError('kernel_unavailable', {
     message: `${root} is ${what}, and a kernel needs a project to live in.`,
     next: 'Run it in the folder of a project.',

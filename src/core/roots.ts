@@ -1,10 +1,17 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, parse, resolve } from 'node:path'
+import { foldedPath } from './files/names.ts'
+import { isWithin } from './files/protected.ts'
 
-/** Whether a kernel may live there: a folder, but neither the top of the file system nor `home`. */
+/** Whether a kernel may live there: a folder, but neither `home` nor anything that `home` lies in. */
 export function isProject(root: string, home: string): boolean {
   const path = realOf(root)
-  return path !== home && path !== parse(path).root && isFolder(path)
+  return !holdsHome(path, realOf(home)) && path !== parse(path).root && isFolder(path)
+}
+
+/** Whether that is the home directory or a folder above it, in whichever letters; both without links. */
+export function holdsHome(folder: string, home: string): boolean {
+  return isWithin(foldedPath(home), foldedPath(folder))
 }
 
 export function isFolder(path: string): boolean {

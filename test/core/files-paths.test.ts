@@ -151,12 +151,15 @@ test('a root that is replaced by a link later leads nowhere', async () => {
     assert.is(await rig.refusalOf(path), 'path_refused outside_project', path)
 })
 
-test('folders that the user configured are open too, and shown whole; a home directory is no project', async () => {
+test('folders that the user configured are open too, and shown whole; a home and what it lies in are no project', async () => {
   const files = rig.open({ roots: [rig.outside, join(rig.top, 'none-yet')] })
   const seen = await rig.seen(join(rig.outside, 'secret'), files)
   assert.equal([seen.shown, seen.text], [join(rig.outside, 'secret'), 'secret'])
   assert.is(await rig.refusalOf(join(rig.top, 'none-yet/x'), files), 'path_refused outside_project')
   assert.is(await rig.refusalOf('shop.py', rig.open({ home: rig.root })), 'path_refused no_project')
+  for (const home of [join(rig.root, 'u'), join(rig.root, 'none/yet'), rig.root.toUpperCase()])
+    assert.is(await rig.refusalOf('shop.py', rig.open({ home })), 'path_refused no_project', home)
+  assert.is((await rig.seen('shop.py', rig.open({ home: `${rig.root}-2` }))).shown, 'shop.py')
   const top = await files.of('/').look('etc/passwd')
   assert.is(top.type === 'failed' && top.error.details.reason, 'no_project')
 })

@@ -113,9 +113,10 @@ test('two roots with folders of one name get two kernels, and a link to a root i
   assert.is(launcher.requests.length, 2)
 })
 
-test('the top of the file system, the home directory and what is no folder are never roots', async () => {
+test('the home directory, what it lies in and what is no folder are never roots', async () => {
   for (const root of [
     '/',
+    folder,
     join(folder, 'home'),
     join(folder, 'home', '..', 'home'),
     join(folder, 'nowhere'),

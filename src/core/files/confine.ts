@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import type { Failed } from '../../../tools/outcome.ts'
+import { holdsHome } from '../roots.ts'
 import type { Disk, Stat } from './disk.ts'
 import { ALL_HIDDEN, faultOfNewName, faultOfPath, folded, holdsHidden } from './names.ts'
 import { isWithin, openProtected } from './protected.ts'
@@ -70,7 +71,7 @@ export function openConfinement(confining: Confining): Confinement {
     if (fault !== undefined)
       return pathRefused('bad_name', { why: `${quoted} is no path: ${fault}.`, next: 'Write another one.' })
     const top = pin(root)
-    if (top === undefined || top === '/' || top === (realOf(disk, home) ?? home)) return noProject(root)
+    if (top === undefined || top === '/' || holdsHome(top, realOf(disk, home) ?? home)) return noProject(root)
     const found = resolvePath(disk, path.startsWith('/') ? path : `${top}/${path}`)
     if (found.type === 'unresolved')
       return pathRefused(found.reason, {
@@ -141,7 +142,7 @@ export function remarksOn({ shown, throughLink }: Located): string[] {
 const noProject = (root: string) =>
   pathRefused('no_project', {
     why: `${root} is no project: files are looked at and changed in a project’s folder only.`,
-    next: 'Start in one. The home directory and the top of the file system are never one.',
+    next: 'Start in one. The home directory and what it lies in are never one.',
   })
 
 const isProtected = (quoted: string, why: string) =>

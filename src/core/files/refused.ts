@@ -4,7 +4,7 @@ import { errnoOf } from './disk.ts'
 /** What `details.reason` of a `path_refused` can be: a closed list. */
 export const PATH_REASONS = {
   no_files: 'This daemon was given no files.',
-  no_project: 'The caller is in no project: in the home directory, or at the top of the file system.',
+  no_project: 'The caller is in no project: in the home directory, or in a folder that holds it.',
   outside_project:
     'It is not in the project, nor in a further root that the user configured; links are followed first.',
   protected: 'It is Imago’s own: its state, sockets and configuration, or the policy of a project.',
