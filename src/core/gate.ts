@@ -1,4 +1,5 @@
 import type { Level } from '../../tools/define.ts'
+import { foldedPath } from './files/names.ts'
 
 /** What the gate can say of a call. Later ones are stricter. */
 export const DECISIONS = ['allow', 'ask', 'deny'] as const
@@ -16,7 +17,10 @@ export interface Rule {
   readonly level?: Level | undefined
   /** A kernel's name, or the beginning of one before a last `*`. */
   readonly kernel?: string | undefined
-  /** An absolute path: this file, or anything inside this directory. */
+  /**
+   * An absolute path: this file, or anything inside this directory. For a rule that tightens also in other letters
+   * that some file system takes for the same.
+   */
   readonly path?: string | undefined
   /** Where `path` leads through links, for a rule that tightens: then it speaks about that too. */
   readonly real?: string | undefined
@@ -124,8 +128,11 @@ function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
   )
 }
 
-function covers({ path, real }: Rule, asked: string): boolean {
-  return (path !== undefined && within(path, asked)) || (real !== undefined && within(real, asked))
+function covers({ path, real, decision }: Rule, asked: string): boolean {
+  const folders = [path, real].filter(one => one !== undefined)
+  if (folders.some(folder => within(folder, asked))) return true
+  // A disk may take other letters for the same file: what tightens speaks about those too, what allows does not.
+  return decision !== 'allow' && folders.some(folder => within(foldedPath(folder), foldedPath(asked)))
 }
 
 function named(pattern: string, name: string): boolean {

@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Disk, NODE_DISK } from '../../src/core/files/disk.ts'
+import { openFiles } from '../../src/core/files.ts'
 import { decide } from '../../src/core/gate.ts'
 import { openPolicy } from '../../src/core/policy.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -25,7 +27,7 @@ const REAL: readonly (readonly [string, string, string, boolean])[] = [
   ['relative in the file of a project', 'project', 'secrets', true],
   ['relative with a dot', 'project', './secrets/', true],
   ['another name with the same beginning', 'user', 'secret', false],
-  ['in other letters', 'user', 'Secrets', false],
+  ['in other letters, which some disks take for the same', 'user', 'Secrets', true],
   ['the root itself', 'project', '.', true],
 ]
 for (const [what, whose, path, speaks] of REAL)
@@ -35,6 +37,33 @@ for (const [what, whose, path, speaks] of REAL)
     const asked = { tool: 't', level: 'dangerous', kernel: null, paths: [join(root, 'secrets/key')] } as const
     assert.is(decide({ ...asked, rules: read().rules }).decision === 'deny', speaks)
   })
+
+test('on a disk that is blind to case, other letters are let past no denial and win no allowance (threat 22)', () => {
+  mkdirSync(join(root, 'secrets'))
+  writeFileSync(join(root, 'secrets/key'), 'k')
+  const files = openFiles({ protected: [], stateDir: join(folder, 'state'), disk: blindToCase('secrets') })
+  for (const decision of ['deny', 'ask', 'allow']) {
+    writeFileSync(userFile(), `[[rule]]\ndecision = "${decision}"\npath = "secrets"\n`)
+    const level = decision === 'ask' ? 'cautious' : 'dangerous'
+    const said = ['secrets/key', 'SECRETS/key'].map(path => {
+      const real = files.realPath({ root, path })
+      if (typeof real !== 'string') throw new Error(real.error.message)
+      return decide({ tool: 't', level, kernel: null, paths: [real], rules: read().rules }).decision
+    })
+    assert.equal(said, [decision, decision === 'allow' ? 'ask' : decision])
+  }
+})
+
+/** The disk of this machine, on which that name is reached by any letters, as on macOS. */
+function blindToCase(name: string): Disk {
+  const spelt = (path: string) => path.replace(new RegExp(name, 'gi'), name)
+  return {
+    ...NODE_DISK,
+    lstat: path => NODE_DISK.lstat(spelt(path)),
+    readlink: path => NODE_DISK.readlink(spelt(path)),
+    readdir: path => NODE_DISK.readdir(spelt(path)),
+  }
+}
 
 test('~ is the home of the user, in the file of the user', () => {
   writeFileSync(
