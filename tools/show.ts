@@ -11,8 +11,7 @@ export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string
   try {
     if (!envelope.ok) return showError(envelope.error)
     const { result } = envelope
-    const shown = isRunning(result) ? showRunning(result) : (tool?.show(result) ?? asData(result))
-    return [shown, ...noticeOf(result)].join('\n')
+    return [showResult(result, tool), ...noticeOf(result), ...showEdits(result)].join('\n')
   } catch {
     return envelope.ok ? asData(envelope.result) : plainError(envelope.error)
   }
@@ -22,6 +21,31 @@ export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string
 function noticeOf(told: unknown): string[] {
   const notice = typeof told === 'object' && told !== null && 'notice' in told ? told.notice : undefined
   return typeof notice === 'string' ? [`notice: ${notice}`] : []
+}
+
+function showResult(result: unknown, tool: Tool | undefined): string {
+  if (isRunning(result)) return showRunning(result)
+  const own =
+    wasEdited(result) && 'result' in result && Object.keys(result).length === 3 ? result.result : result
+  return tool?.show(own) ?? asData(own)
+}
+
+/** Something else was done than was asked for. */
+interface Edited {
+  readonly approval: string
+  /** What a person put in place of the arguments that they changed. */
+  readonly edited: object
+}
+
+function wasEdited(told: unknown): told is Edited {
+  if (typeof told !== 'object' || told === null || !('approval' in told) || !('edited' in told)) return false
+  return typeof told.approval === 'string' && typeof told.edited === 'object' && told.edited !== null
+}
+
+const withoutEdits = ({ approval: _, edited: __, ...facts }: Edited): object => facts
+
+function showEdits(told: unknown): string[] {
+  return wasEdited(told) ? [`approval: ${told.approval}`, `edited: ${JSON.stringify(told.edited)}`] : []
 }
 
 function asData(result: unknown): string {
@@ -40,8 +64,9 @@ export function showError({ code, message, next, details }: ToolError): string {
     output_handle,
     ...rest
   } = details
-  const { elapsed_ms: _, notice: __, ...facts } = rest
-  const lines = [...firstLines({ code, message, next }), ...noticeOf(details)]
+  const { elapsed_ms: _, notice: __, ...known } = rest
+  const facts = wasEdited(known) ? withoutEdits(known) : known
+  const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
   if (isRaised(exception)) lines.push(...showRaised(exception))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
   const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed

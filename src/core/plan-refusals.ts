@@ -80,30 +80,6 @@ export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
   })
 }
 
-/** How it ended, with what was done instead of what was asked for. */
-export function withEdits(outcome: Outcome, edited: Readonly<Record<string, unknown>>): Outcome {
-  const names = Object.keys(edited)
-  const changed = names.length === 0 ? 'no argument' : names.join(', ')
-  const note = `A person approved this with other arguments than were asked for: ${changed}. It was done with theirs.`
-  const said = { edited, approval: note }
-  switch (outcome.type) {
-    case 'ok': {
-      const { result } = outcome
-      const open = typeof result === 'object' && result !== null && !Array.isArray(result)
-      return { type: 'ok', result: open ? { ...result, ...said } : { result, ...said } }
-    }
-    case 'failed':
-      return {
-        type: 'failed',
-        error: { ...outcome.error, details: { ...outcome.error.details, ...said } },
-      }
-    case 'rises':
-      return outcome
-    default:
-      return outcome satisfies never
-  }
-}
-
 /** What the journal has lost cannot be relied on to say what was approved. */
 export function journalInTrouble(trouble: string): Failed {
   return failedInside('journal_unavailable', {

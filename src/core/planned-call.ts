@@ -4,7 +4,7 @@ import type { Outcome } from '../../tools/outcome.ts'
 import type { Evidence, Proposal } from '../../tools/proposal.ts'
 import { carryOut, effectsOf, type LetThrough, type Stale, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
-import { canonical, copied, freeze, journalPlan, toolHash } from './freezing.ts'
+import { copied, freeze, journalPlan, toolHash } from './freezing.ts'
 import type { Decision } from './gate.ts'
 import type { Arguments, Judgement, Passage, Refusal } from './passage.ts'
 import type { Answer, Plan } from './plan.ts'
@@ -235,7 +235,7 @@ export class PlannedCall {
   }
 
   async #carryOut(through: LetThrough, wish: Wish): Promise<Outcome> {
-    const { plan } = through
+    const { passage, plan } = through
     const outcome = await carryOut(through)
     if (outcome.type === 'stale') return this.#staleAtEffect(plan, { stale: outcome, wish })
     if (outcome.type === 'failed' && outcome.error.code === 'stale_plan') {
@@ -243,7 +243,7 @@ export class PlannedCall {
       const details = { ...(await this.#preview(wish)), plan: plan.id, ...error.details }
       return { type: 'failed', error: { ...error, details } }
     }
-    return wish.edited ? this.#withEdits(outcome, wish) : outcome
+    return wish.edited ? withEdits(outcome, { asked: passage.checked.args, approved: wish.args }) : outcome
   }
 
   async #staleAtEffect(plan: Plan, o: { readonly stale: Stale; readonly wish: Wish }): Promise<Refusal> {
@@ -268,17 +268,6 @@ export class PlannedCall {
     } catch {
       return { preview: null }
     }
-  }
-
-  /** Whoever called has to know that it did something else than was asked for. */
-  #withEdits(outcome: Outcome, { args }: Wish): Outcome {
-    const asked = this.#passage.checked.args
-    const names = [...new Set([...Object.keys(asked), ...Object.keys(args)])]
-    const changed = names.filter(name => canonical([asked[name]]) !== canonical([args[name]]))
-    return planRefusals.withEdits(
-      outcome,
-      Object.fromEntries(changed.map(name => [name, args[name] ?? null])),
-    )
   }
 
   #judged() {

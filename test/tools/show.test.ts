@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { TOOL_ERRORS, type ToolErrorCode } from '../../tools/errors.ts'
+import { evalExpr } from '../../tools/evaluate.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { toolError } from '../../tools/outcome.ts'
 import { showEnvelope, showError } from '../../tools/show.ts'
@@ -16,6 +17,22 @@ test('an error begins with its code and message, and then the next step', () => 
   })
   assert.is(showError(error), 'denied: The policy denies it.\nnext: Ask a person.\ndetails: {"rule":"r1"}')
   assert.is(showError(toolError('denied', { message: 'No.' })), 'denied: No.')
+})
+
+test('whoever called is told in the text that a person approved other arguments, and which', () => {
+  const edited = { text: 'a\nb', dry_run: null }
+  const approval = 'A person approved this with other arguments than were asked for: text, dry_run.'
+  const last = [`approval: ${approval}`, 'edited: {"text":"a\\nb","dry_run":null}']
+  const printed = (result: object) => showEnvelope({ ok: true, result }, evalExpr).split('\n')
+  const value = { values: [], value_repr: null, stdout: '', stderr: '', output: '', elapsed_ms: 1 }
+  assert.equal(printed({ ...value, edited, approval }).slice(-2), last)
+  const details = { exception: null, edited, approval }
+  const error = toolError('exception', { message: 'It raised.', details })
+  assert.equal(showEnvelope({ ok: false, error }, evalExpr).split('\n'), ['exception: It raised.', ...last])
+  assert.equal(
+    showEnvelope({ ok: true, result: { result: 'done', edited, approval } }, undefined).split('\n'),
+    ['"done"', ...last],
+  )
 })
 
 test('any result at all can be shown, by any tool', () => {
