@@ -58,6 +58,16 @@ test('a project that allows is refused by name, and nothing of it holds (threat 
 
 const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['text that is not TOML', 'decision = ', /line 1, is not TOML: /],
+  [
+    'an effect that no tool tells of',
+    '[[rule]]\ndecision = "deny"\neffect = "start_process"\n',
+    /rule 1, effect, no tool of this version tells of "start_process"/,
+  ],
+  [
+    'such an effect in a test',
+    '[[test]]\ntool = "eval_expr"\neffect = "open_connection"\nexpect = "deny"\n',
+    /test 1, effect, no tool of this version tells of "open_connection"/,
+  ],
   ['a word that is not one', '[[rules]]\ndecision = "deny"\n', /"rules", which is not a word of a policy/],
   ['a misspelt word', '[[rule]]\ndecison = "deny"\ntool = "a"\n', /rule 1 has "decison"/],
   ['a star in a path', '[[rule]]\ndecision = "deny"\npath = "src/*.py"\n', /rule 1, path, .*leave out \*/],

@@ -44,9 +44,13 @@ test('the rules of docs/configuration.md are accepted, from either file', () => 
     rules.map(({ decision, from, path }) => [decision, from.type, path]),
     [
       ['deny', 'user', undefined],
-      ['ask', 'user', join(root, 'secrets')],
+      ['deny', 'user', join(root, 'secrets')],
+      ['ask', 'user', undefined],
+      ['deny', 'user', join(root, 'migrations')],
       ['deny', 'project', undefined],
-      ['ask', 'project', join(root, 'secrets')],
+      ['deny', 'project', join(root, 'secrets')],
+      ['ask', 'project', undefined],
+      ['deny', 'project', join(root, 'migrations')],
     ],
   )
 })

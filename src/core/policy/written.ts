@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { LEVELS } from '../../../tools/define.ts'
-import { DECISIONS, EFFECTS } from '../gate.ts'
+import { DECISIONS, EFFECTS, type Effect } from '../gate.ts'
 
 /** The words with which a rule says what it is about, in the order in which they are shown. */
 export const MATCHERS = ['tool', 'level', 'kernel', 'path', 'effect'] as const
@@ -25,13 +25,23 @@ const path = plainText(4_096).regex(
   'is a file or a folder and all in it, and no pattern: leave out *',
 )
 
+/** The effects that some tool tells of. A rule about another one would be silently without effect, so it is refused. */
+const TOLD = ['write_file'] as const satisfies readonly Effect[]
+
+const effect = z.enum(TOLD, {
+  error: ({ input }) =>
+    EFFECTS.some(known => known === input)
+      ? `no tool of this version tells of ${JSON.stringify(input)}, so that it would have no effect: name the tool instead, or leave it out`
+      : undefined,
+})
+
 const RULE = z.strictObject({
   decision: z.enum(DECISIONS),
   tool: pattern.optional(),
   level: z.enum(LEVELS).optional(),
   kernel: pattern.optional(),
   path: path.optional(),
-  effect: z.enum(EFFECTS).optional(),
+  effect: effect.optional(),
 })
 
 /** A rule as it stands in a file. */
@@ -42,7 +52,7 @@ const TEST = z.strictObject({
   level: z.enum(LEVELS).optional(),
   kernel: plainText(128).optional(),
   path: path.optional(),
-  effect: z.enum(EFFECTS).optional(),
+  effect: effect.optional(),
   expect: z.enum(DECISIONS),
   /** The number of the rule that is to decide. */
   rule: z.number().int().min(1).max(1_000).optional(),
@@ -98,7 +108,13 @@ export function tomlOf(rule: WrittenRule): readonly string[] {
 }
 
 /** What a rule is about, for a person: `write_file (dangerous) in /home/u/p`. */
-export function aboutInWords({ tool, level, kernel, path: at, effect }: WrittenRule): string {
+export function aboutInWords({
+  tool,
+  level,
+  kernel,
+  path: at,
+  effect,
+}: Omit<WrittenRule, 'effect'> & { readonly effect?: Effect | undefined }): string {
   const whose =
     tool === undefined || tool === '*' ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
   const parts = [
@@ -115,4 +131,4 @@ const EFFECT_WORDS = {
   write_file: 'write a file',
   start_process: 'start a process',
   open_connection: 'open a connection',
-} as const
+} as const satisfies Record<Effect, string>
