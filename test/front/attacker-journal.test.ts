@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
+import { addressOf, IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 
@@ -18,8 +18,11 @@ const WRITE = JSON.stringify({ path: 'theirs.txt', content: 'theirs\n' })
 test.before.each(async () => {
   rmSync(join(paths.stateDir, 'journal'), { recursive: true, force: true })
   await scene.begin()
-  for (const path of ['a.txt', 'b.txt', 'c.txt'])
-    await scene.imago('call', 'write_file', JSON.stringify({ path, content: 'x' }))
+  const calls = ['a.txt', 'b.txt', 'c.txt'].map(path => [
+    'call',
+    { tool: 'write_file', args: { path, content: 'x' } },
+  ])
+  await scene.intrudes('calls', ...addressOf(scene), JSON.stringify(calls))
   await until(
     () => journalOf(scene).filter(line => line.includes('write_file')).length === 3,
     'the three calls',
@@ -39,7 +42,7 @@ test('a byte of the journal that is changed is found, and the next daemon refuse
   const person = await scene.sits()
   await person.screen.shows(/Dangerous calls are refused/)
   const refused = await scene.imago('call', 'write_file', WRITE)
-  assert.match(refused.text, /^internal: The journal is not what was written/)
+  assert.match(refused.text, /The journal is not what was written/)
   assert.is(await verify(), 1)
   person.screen.close()
 })

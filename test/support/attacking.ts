@@ -24,7 +24,7 @@ export interface Scene {
   /** The process number of the daemon. */
   daemon(): number
   /** A person sits down at a terminal. */
-  sits(): Promise<Person>
+  sits(env?: Environment): Promise<Person>
   /** The attacker runs a program to its end. */
   runs(command: readonly string[], options?: Running): Promise<Tried>
   /** A script of the shell with its arguments, `$1` and so on, which does not fail. */
@@ -143,8 +143,8 @@ export function openScene(options: RigOptions = {}): Scene {
       going.delete(served)
       await served.says(/serves at/)
     },
-    async sits() {
-      const watch = await openWatch(rig, { command: [...UNPRIVILEGED, ...IMAGO, 'watch'] })
+    async sits(env = {}) {
+      const watch = await openWatch(rig, { env, command: [...UNPRIVILEGED, ...IMAGO, 'watch'] })
       watches.push(watch)
       return personAt(watch)
     },
