@@ -112,12 +112,12 @@ export class Passage {
     return { decision, refusal: refusals.denied({ tool, level, kernel, verdict, policy }) }
   }
 
-  /** That somebody would have to be asked, and nobody can be. */
-  unavailable(level: Level, judged: Pick<refusals.Judged, 'verdict' | 'policy'>): Refusal {
+  /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
+  unavailable(judged: Known & Pick<refusals.Judged, 'verdict' | 'policy'>): Refusal {
     const { tool, kernelName: kernel, flight, options } = this
-    const { verdict, policy } = judged
+    const { level, verdict, policy, paths = tool.paths } = judged
     const root = options.files.realPath({ root: flight.caller.root, path: flight.caller.root })
-    const within = tool.paths.length > 0 && typeof root === 'string' ? { within: root } : {}
+    const within = paths.length > 0 && typeof root === 'string' ? { within: root } : {}
     return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within })
   }
 

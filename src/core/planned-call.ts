@@ -10,6 +10,7 @@ import type { Decision } from './gate.ts'
 import type { Arguments, Judgement, Passage, Refusal } from './passage.ts'
 import type { Answer, Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
+import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
 import { validate } from './validate.ts'
 
@@ -86,21 +87,36 @@ export class PlannedCall {
     const { options, flight } = this.#passage
     if (flight.cancelled) return withdrawn()
     if (options.journal.trouble !== undefined) return planRefusals.journalInTrouble(options.journal.trouble)
-    // A rule that allows an effect can be judged only once the effects are known.
-    const open = early.verdict.rule.from.type === 'default'
-    const hope =
-      open && early.policy.rules.some(rule => rule.decision === 'allow' && rule.effect !== undefined)
+    const hope = early.verdict.rule.from.type === 'default' && this.#mayBeAllowed(early.policy)
     return early.decision === 'ask' && !hope ? this.#unasked(early) : undefined
   }
 
+  /** Whether a rule may allow it, or a person be told of one, once it is known which files it would change. */
+  #mayBeAllowed({ rules }: Rules): boolean {
+    const { needs, paths } = this.#passage.tool
+    const filesUnknown = paths.length === 0
+    if (filesUnknown && needs.length === 0) return true
+    return rules.some(
+      ({ decision, effect, path }) =>
+        decision === 'allow' && (effect !== undefined || (path !== undefined && filesUnknown)),
+    )
+  }
+
   /** Why nobody can be asked, or must not be asked yet another thing. */
-  #unasked(judged: Asked): Refusal | undefined {
+  #unasked(judged: Asked, plan?: Plan): Refusal | undefined {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
     if (!approvals?.seated) return this.#passage.unavailable(this.#level, judged)
     if (approvals.full) return planRefusals.tooManyWait()
     const waiting = approvals.countOf(flight.caller.id)
     return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
+  }
+
+  #unavailable({ verdict, policy }: Asked, plan?: Plan): Refusal {
+    const paths =
+      plan !== undefined && plan.changes.length > 0 ? plan.changes.map(({ path }) => path) : undefined
+    const { level } = plan ?? { level: this.#level }
+    return this.#passage.unavailable({ level, verdict, policy, ...(paths && { paths }) })
   }
 
   /** Works it out, with nothing done yet. What is not a plan is the answer of the call. */
@@ -165,7 +181,7 @@ export class PlannedCall {
   async #ask(plan: Plan, judged: Asked): Promise<Answer | Refusal> {
     const { options, flight } = this.#passage
     const { approvals, journal } = options
-    const unasked = this.#unasked(judged)
+    const unasked = this.#unasked(judged, plan)
     if (approvals === undefined || unasked !== undefined) return unasked ?? { type: 'unavailable' }
     try {
       const { decision: _, ...call } = this.#passage.journalled(this.#judged(), plan.args as Arguments)
@@ -219,7 +235,7 @@ export class PlannedCall {
       case 'cancelled':
         return planRefusals.planWithdrawn(plan)
       case 'unavailable':
-        return this.#passage.unavailable(plan.level, judged)
+        return this.#unavailable(judged, plan)
       default:
         return answer
     }
