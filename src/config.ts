@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
+import { readBounded } from '../wire/bounded-file.ts'
 import { Failure, messageOf } from './failure.ts'
 import { LOG_LEVELS } from './log.ts'
 
 const NO_ROOT =
   'must be the absolute path of a folder, or begin with ~/; neither / nor the home directory itself'
+
+const CONFIG_BYTES = 1024 * 1024
 
 /**
  * The user's `config.toml`. Times are written in the unit that their name ends in. Every key has a default; a key
@@ -73,7 +75,7 @@ function parseConfig<Schema extends z.ZodType>(schema: Schema, path: string): z.
 function readToml(path: string): unknown {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readBounded(path, { most: CONFIG_BYTES }).toString('utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
       return {}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readBounded } from '../wire/bounded-file.ts'
 import { startOf } from '../wire/process-start.ts'
 
 export { startOf } from '../wire/process-start.ts'
@@ -57,6 +58,7 @@ export async function claimInstance({ dir, version, listens }: Claiming): Promis
 }
 
 const PREFIX = 'daemon.lock.'
+const LOCK_BYTES = 64 * 1024
 const lockPath = (dir: string, number: number) => join(dir, `${PREFIX}${number}`)
 
 function numbers(dir: string): number[] {
@@ -84,7 +86,8 @@ function writeLock({ dir, number, instance }: { dir: string; number: number; ins
 /** `undefined` for a lock that has gone, or that does not have our form: nobody holds it. */
 function readLock(dir: string, number: number): Instance | undefined {
   try {
-    const { pid, started, nonce, version } = JSON.parse(readFileSync(lockPath(dir, number), 'utf8'))
+    const text = readBounded(lockPath(dir, number), { most: LOCK_BYTES })
+    const { pid, started, nonce, version } = JSON.parse(text.toString('utf8'))
     if (!Number.isSafeInteger(pid) || pid <= 0 || typeof started !== 'string') return undefined
     return { pid, started, nonce: String(nonce), version: String(version) }
   } catch {

@@ -24,12 +24,14 @@ const WIRE = [
   'wire/errors.ts',
   'wire/signal.ts',
   'wire/process-start.ts',
+  'wire/bounded-file.ts',
 ]
 
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
   { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
+  { layer: 'wire/bounded-file.ts', may: [], packages: ['node:'] },
   { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
@@ -38,14 +40,21 @@ const TABLE: readonly Row[] = [
   { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
   {
     layer: 'src/core',
-    may: ['tools', 'wire/kernel.ts', 'wire/contract', 'wire/errors.ts', 'wire/signal.ts'],
+    may: [
+      'tools',
+      'wire/kernel.ts',
+      'wire/contract',
+      'wire/errors.ts',
+      'wire/signal.ts',
+      'wire/bounded-file.ts',
+    ],
     packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
   },
   // What a process needs before it is a client or the daemon: paths, configuration, the log.
   {
     layer: 'src',
-    may: ['src/core', 'tools', 'wire/errors.ts', 'wire/process-start.ts'],
+    may: ['src/core', 'tools', 'wire/errors.ts', 'wire/process-start.ts', 'wire/bounded-file.ts'],
     packages: ['zod', 'smol-toml', 'pino', 'node:'],
   },
   {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readBounded } from '../../wire/bounded-file.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { WireError } from '../../wire/errors.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
@@ -197,6 +197,7 @@ function keyFor({ address, program }: Target, { key, keyFile }: Attach): string 
   })
 }
 
+const KEY_BYTES = 64 * 1024
 const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 
 function processOf(program: Program | undefined): Attachment['process'] {
@@ -225,7 +226,7 @@ function keyOf({
   const again = 'The key was not kept; give it again'
   if (secret.from === 'person') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
   try {
-    return { key: readFileSync(secret.path, 'utf8').trim() }
+    return { key: readBounded(secret.path, { most: KEY_BYTES }).toString('utf8').trim() }
   } catch (error) {
     return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
   }

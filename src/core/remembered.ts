@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { readBounded } from '../../wire/bounded-file.ts'
 
 /** What is known of a program that we are attached to, as much as is kept over lives of the daemon: no secret. */
 const ATTACHMENT = z.object({
@@ -37,6 +38,8 @@ export interface Remembered {
   write(attachments: readonly Attachment[]): void
 }
 
+const MOST_BYTES = 4 * 1024 * 1024
+
 const FILE = z.object({ attached: z.array(ATTACHMENT) })
 
 /** `attached.json` in the state directory. Losing it costs an `imago attach`, so its faults are logged and no more. */
@@ -48,7 +51,7 @@ export function openRemembered(options: {
   return {
     read() {
       try {
-        return FILE.parse(JSON.parse(readFileSync(path, 'utf8'))).attached
+        return FILE.parse(JSON.parse(readBounded(path, { most: MOST_BYTES }).toString('utf8'))).attached
       } catch (error) {
         const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
         if (!missing) options.log('What was attached before cannot be read, and is not joined again.', error)

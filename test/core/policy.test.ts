@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { markOf } from '../../src/core/policy/file.ts'
@@ -102,6 +111,13 @@ test('a directory or a pipe in the place of the file is a problem and no hang', 
   rmSync(userFile(), { recursive: true })
   execFileSync('mkfifo', [userFile()])
   assert.match(read().problem ?? '', 'not a regular file')
+})
+
+test('a file that says it is empty and never ends is a problem and no hang (threat 23)', () => {
+  // Of any other system than Linux the test has only the file that is too large, above.
+  if (!existsSync('/proc/self/pagemap')) return
+  symlinkSync('/proc/self/pagemap', projectFile())
+  assert.match(read().problem ?? '', `${projectFile()} is larger than 262144 bytes.`)
 })
 
 test('a rule is in force once it is written, and no longer once it is gone', () => {

@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { readMost } from '../bounded-file.ts'
 import type { Program, SkippedFile } from '../contract/programs.ts'
 import { WireError } from '../errors.ts'
 import { connect } from '../link/transport.ts'
@@ -177,10 +169,10 @@ function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
 function readPrivate(path: string): string | undefined {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
-    const { mode, size, uid } = fstatSync(fd)
+    const { mode, uid } = fstatSync(fd)
     const ours = process.getuid === undefined || uid === process.getuid()
-    if (!ours || (mode & 0o077) !== 0 || size > MOST_BYTES) return undefined
-    return readFileSync(fd, 'utf8')
+    if (!ours || (mode & 0o077) !== 0) return undefined
+    return readMost(fd, MOST_BYTES)?.toString('utf8')
   } finally {
     closeSync(fd)
   }

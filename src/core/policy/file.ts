@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { parse, TomlError } from 'smol-toml'
 import type { z } from 'zod'
 import type { Level } from '../../../tools/define.ts'
+import { readBounded } from '../../../wire/bounded-file.ts'
 import { runTests, type TestResult } from './tests.ts'
 import { MATCHERS, type NumberedRule, POLICY_FILE, type PolicyPlace, type WrittenRule } from './written.ts'
 
@@ -69,23 +70,14 @@ export function markOf(file: string): { readonly mark: string; readonly settled:
   }
 }
 
-/** `undefined` for a file that is not there. A device or a pipe is refused, and cannot hold us up. */
+/** `undefined` for a file that is not there. */
 export function bytesOf(file: string, { flags = 0, most = FILE_BYTES } = {}): Buffer | undefined {
-  let fd: number
   try {
-    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | flags)
+    return readBounded(file, { most, flags })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`)
-  }
-  try {
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new Error(`${file} cannot be read: it is not a regular file.`)
-    if (stat.size > most) throw new Error(`${file} is larger than ${most} bytes.`)
-    return readFileSync(fd)
-  } finally {
-    closeSync(fd)
+    if (!(error instanceof Error && 'code' in error)) throw error
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw new Error(`${file} cannot be read: ${error.message}.`)
   }
 }
 
