@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import {
   addressOf,
@@ -52,13 +52,17 @@ test('nothing that lies in the runtime, state and config directories gives a rig
   await scene.imago('call', 'list_globals')
   const proposed = await scene.proposes('theirs.txt')
   await person.asked(proposed.plan)
-  const code = /--code (\d{8})/.exec(person.screen.text())?.[1] ?? 'no code'
+  const code = /--code ([0-9a-z-]{19})/.exec(person.screen.text())?.[1] ?? 'no code'
   const found = (await scene.intrudes('loot', paths.runtimeDir, paths.stateDir, paths.configDir)) as Loot
   for (const name of ['000001.jsonl', 'daemon.log'])
     assert.ok(found.files.some(path => basename(path) === name))
   for (const path of found.files) assert.not.match(readFileSync(path, 'utf8'), code)
   // The three that look most like codes, and then the plan has none any more.
-  const guesses = [...found.words.filter(word => word.length === 8), '00000000', '12345678'].slice(0, 3)
+  const guesses = [
+    ...found.words.filter(word => word.length === 19),
+    '0000-0000-0000-0000',
+    '12345678',
+  ].slice(0, 3)
   const answers = await makes(
     ...guesses.map(guess => ['approve', { plan: proposed.plan, code: guess }] as const),
     ['approve', { plan: proposed.plan, code }],
@@ -174,8 +178,10 @@ test('an attacker who writes to the terminal of the person succeeds in drawing t
   await scene.intrudes('draw', readlinkSync(`/proc/${person.pid}/fd/0`), drawn)
   await person.screen.shows(/^==== plan-aaaaaaaa\nNothing much\nApprove\?[^\n]* y$/)
   await waits(proposed.plan)
-  person.screen.type('n it is not mine\n')
-  assert.is(codeOf(await proposed.answer), 'denied')
+  // Refused once more, the caller would be put before nobody for a while.
+  person.screen.type('y\n')
+  assert.is(codeOf(await proposed.answer), 'ok')
+  rmSync(join(project, 'theirs.txt'))
 })
 
 test('an attacker who ends the watch of the person succeeds in sitting down alone, and its seat is in the journal', async () => {

@@ -24,6 +24,8 @@ import threading
 import time
 
 DEADLINE = 12
+# What a code of a plan looks like, and what a token might.
+SECRETS = rb'[0-9a-z]{4}(?:-[0-9a-z]{4}){3}|[0-9a-f]{32,}'
 
 
 def loot(directories):
@@ -39,7 +41,7 @@ def loot(directories):
                     found['sockets'].append(path)
                     continue
                 found['files'].append(path)
-                found['words'].update(word.decode() for word in re.findall(rb'[0-9]{8}|[0-9a-f]{32,}', text))
+                found['words'].update(word.decode() for word in re.findall(SECRETS, text))
     return {**found, 'words': sorted(found['words'])}
 
 
