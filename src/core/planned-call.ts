@@ -106,7 +106,7 @@ export class PlannedCall {
   #unasked(judged: Asked, plan?: Plan): Refusal | undefined {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
-    if (!approvals?.seated) return this.#passage.unavailable(this.#level, judged)
+    if (!approvals?.seated) return this.#unavailable(judged, plan)
     if (approvals.full) return planRefusals.tooManyWait()
     const waiting = approvals.countOf(flight.caller.id)
     return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
