@@ -11,6 +11,8 @@ import type {
 } from './approvals.ts'
 import type { Clock } from './clock.ts'
 import type { Journal } from './journal.ts'
+import { markedLine } from './marks.ts'
+import { openPauses, pauseInWords } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
 import { keepSecret } from './redact.ts'
 import { shownPlan } from './shown-plan.ts'
@@ -67,6 +69,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   const settled = new Map<string, string>()
   const began = new WeakMap<Plan, Moment>()
   const seats = new Set<Seated>()
+  const pauses = openPauses(clock)
   let seatsTaken = 0
   let stopPolling: (() => void) | undefined
 
@@ -83,6 +86,15 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     one.end(answer)
     for (const seat of seats)
       if (seat !== how.except) tell(seat, { type: 'settled', id: one.plan.id, why: how.why })
+    count(one.plan, answer)
+  }
+
+  /** What people say no to, and who is let be for a while by it. */
+  function count({ origin, who }: Plan, { type }: Answer): void {
+    if (type === 'approved' || type === 'edited') pauses.approved(origin)
+    const paused = type === 'denied' ? pauses.refused(origin) : undefined
+    if (paused === undefined) return
+    for (const seat of seats) tell(seat, { type: 'notice', text: pauseInWords(paused, markedLine(who)) })
   }
 
   function tell(seat: Seated, news: SeatNews): void {
@@ -235,8 +247,10 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     get full() {
       return waiting.size >= MOST_WAITING
     },
+    paused: origin => pauses.paused(origin),
     expired,
     sit(listener) {
+      pauses.lift()
       const seat: Seated = { id: `seat-${++seatsTaken}`, listener }
       seats.add(seat)
       journal.later({ type: 'seat', what: 'taken', seat: seat.id, who: listener.who, why: null })

@@ -1,4 +1,5 @@
 import type { Signal } from '../../wire/signal.ts'
+import type { Paused } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
 
 /**
@@ -20,6 +21,11 @@ export interface Approvals {
   countOf(caller: string): number
   /** Whether so many of all callers wait that nobody should be asked about yet another one. */
   readonly full: boolean
+  /**
+   * Why nobody should be asked about plans of that origin for a while: a person has refused too many in a row. An
+   * approval, or somebody who takes a seat, ends that.
+   */
+  paused(origin: string): Paused | undefined
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
    * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
@@ -54,6 +60,8 @@ export type SeatNews =
   | { readonly type: 'plan'; readonly plan: ShownPlan }
   /** It needs no answer any more; `why` is a sentence for a person. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  /** Something that all who sit should know. */
+  | { readonly type: 'notice'; readonly text: string }
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
 export interface ShownPlan extends WaitingPlan {

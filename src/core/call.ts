@@ -21,18 +21,27 @@ import type { Registry } from './registry.ts'
 import { openTexts, type TextStore } from './texts.ts'
 import { waitFor } from './waiting.ts'
 
-/** Who makes a call. Nothing in a message can change it: it comes from the connection. */
+/**
+ * Who makes a call. It comes from the connection, and nothing in a message can change what it may do: `id` and `who`
+ * hold what the client calls itself too, and grant nothing.
+ */
 export interface Caller {
   readonly id: string
   /** For people: the client's own name, `imago call`, `claude-code 2.1`. */
   readonly who: string
-  readonly kind: 'cli' | 'mcp' | 'console' | 'test'
+  /** By the role of the connection: `cli` for all that speak the client protocol. */
+  readonly kind: 'cli' | 'mcp'
   /** The project: where no kernel is named, the one that lives in it is used, and its policy holds. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
   /** It was told that safe tools only read: a call of one that would have to run code is refused. */
   readonly readOnlyPromised: boolean
   readonly profile: Profile
+  /**
+   * The program that this connection and others come from, where that is known: what a person refuses is counted for
+   * it. Left out: all connections of this kind and root are taken for one.
+   */
+  readonly origin?: string | undefined
 }
 
 export interface CallRequest {

@@ -18,6 +18,7 @@ export interface Freezing {
   readonly root: string
   readonly who: string
   readonly caller: string
+  readonly origin: string
   readonly proposal: Proposal
 }
 
@@ -79,10 +80,11 @@ function pinned(evidence: Evidence): Evidence {
 }
 
 function hashOf(parts: Omit<Plan, 'id' | 'hash'>): string {
-  const { tool, level, toolHash, args, kernel, epoch, root, who, caller, preview } = parts
+  const { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin, preview } = parts
   const evidence = parts.evidence.map(({ what, hash }) => ({ what, hash }))
   const changes = parts.changes.map(bytesHashed)
-  const said = { tool, level, toolHash, args, kernel, epoch, root, who, caller, preview, evidence, changes }
+  const asked = { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin }
+  const said = { ...asked, preview, evidence, changes }
   return sha256(canonical(said))
 }
 

@@ -2,6 +2,7 @@ import type { Tool } from '../../tools/define.ts'
 import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/wording.ts'
 import type { Earlier } from './journal.ts'
+import type { Paused } from './pauses.ts'
 import type { Plan } from './plan.ts'
 
 /** What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try. */
@@ -66,6 +67,22 @@ export function tooManyWait(): Failed {
     message:
       'As many plans as may wait at once wait for a person already. Nothing ran, and nobody was asked.',
     next: 'Wait until a person at imago watch has answered some of them, then call again.',
+  })
+}
+
+/** A person has said no, and no again. */
+export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
+  const whose = of === 'origin' ? 'plans of yours' : 'plans'
+  const others = of === 'origin' ? '' : ', of whoever asked'
+  return failed('busy', {
+    message: `A person has refused ${refusals} ${whose} in a row${others}. Nobody is asked about another one for ${duration(leftMs)}. Nothing ran.`,
+    details: {
+      refused_in_a_row: refusals,
+      of: of === 'origin' ? 'this caller' : 'all',
+      left_ms: Math.round(leftMs),
+    },
+    next: 'Stop, and tell the person what you wanted and why. Nobody is asked sooner unless they approve a plan that waits, or run imago watch anew.',
+    retryable: false,
   })
 }
 

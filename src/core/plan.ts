@@ -18,6 +18,8 @@ export interface Plan {
   /** Who asks, for people, and by the name of the connection. */
   readonly who: string
   readonly caller: string
+  /** Who asks as far as can be known, however often it connects anew. */
+  readonly origin: string
   readonly preview: Preview
   readonly evidence: readonly Evidence[]
   readonly changes: readonly FileChange[]

@@ -8,6 +8,7 @@ import { withdrawn } from './faults.ts'
 import { copied, freeze, journalPlan, toolHash } from './freezing.ts'
 import type { Decision } from './gate.ts'
 import type { Arguments, Judgement, Passage, Refusal } from './passage.ts'
+import { originOf } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
 import type { Rules } from './policy.ts'
@@ -107,6 +108,8 @@ export class PlannedCall {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
     if (!approvals?.seated) return this.#unavailable(judged, plan)
+    const paused = approvals.paused(originOf(flight.caller))
+    if (paused !== undefined) return planRefusals.pausedFor(paused)
     if (approvals.full) return planRefusals.tooManyWait()
     const waiting = approvals.countOf(flight.caller.id)
     return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
@@ -140,6 +143,7 @@ export class PlannedCall {
       root: caller.root,
       who: caller.who,
       caller: caller.id,
+      origin: originOf(caller),
       proposal: { ...proposal, evidence: [...proposal.evidence, ...this.#ownEvidence(hash)] },
     })
     return { type: 'drawn', plan, paths: [...new Set([...paths, ...plan.changes.map(({ path }) => path)])] }

@@ -21,6 +21,8 @@ export interface McpOptions {
   /** The bytes after the welcome: newline-delimited MCP, both ways. */
   readonly transport: Duplex
   readonly session: McpSession
+  /** The program that runs the bridge at the other end, where that is known. */
+  readonly origin?: string | undefined
   readonly calls: Pick<Calls, 'run'>
   readonly registry: Registry
   /** The version of Imago, as the client is told it. */
@@ -123,7 +125,7 @@ interface ToolCall {
 }
 
 async function callTool({ tool, args, context, connection, server }: ToolCall): Promise<CallToolResult> {
-  const { calls, session, lines, profile, structured } = connection
+  const { calls, session, origin, lines, profile, structured } = connection
   const [cancelled, gone] = [new AbortController(), new AbortController()]
   const { signal } = context.mcpReq
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
@@ -141,6 +143,7 @@ async function callTool({ tool, args, context, connection, server }: ToolCall): 
         env: session.env,
         readOnlyPromised: tool.level === 'safe',
         profile,
+        origin,
       },
       signal: cancelled.signal,
       gone: gone.signal,

@@ -162,7 +162,7 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
   const caller = {
     id: session.id,
     who: session.name,
-    kind: session.name === 'imago test' ? ('test' as const) : ('cli' as const),
+    kind: 'cli' as const,
     root: session.root,
     env: session.env,
     readOnlyPromised: false,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CallId } from '../../wire/kernel.ts'
 import { enveloped } from '../core/answer.ts'
+import { originOf } from '../core/pauses.ts'
 import type { PolicyDesk } from '../core/policy/desk.ts'
 import type { Methods } from './protocol.ts'
 import type { ServeContext } from './server.ts'
@@ -27,7 +28,8 @@ export function openPolicyMethods(desk: PolicyDesk): PolicyMethods {
     accept_policy: async (_, { session, served }) => {
       const { id: caller, name: who, root } = session
       const call = randomUUID() as CallId
-      const outcome = await desk.accept({ call, root, who, caller, signal: served.signal })
+      const origin = originOf({ kind: 'cli', root })
+      const outcome = await desk.accept({ call, root, who, caller, origin, signal: served.signal })
       if (outcome.type === 'rises') throw new Error('accepting asked to rise')
       return enveloped(outcome)
     },

@@ -22,6 +22,7 @@ const PARTS = {
   root: '/project',
   who: 'a test',
   caller: 'tester',
+  origin: 'cli /project',
   proposal: {
     type: 'proposal',
     preview: { title: 'Put a.txt', body: '-old\n+new\n' },
@@ -52,6 +53,7 @@ test('a plan is approved for its content: any other byte of it is another hash (
     { ...PARTS, root: '/elsewhere' },
     { ...PARTS, who: 'another' },
     { ...PARTS, caller: 'another' },
+    { ...PARTS, origin: 'another' },
     { ...PARTS, proposal: { ...proposal, preview: { ...proposal.preview, title: 'Put b.txt' } } },
     { ...PARTS, proposal: { ...proposal, preview: { ...proposal.preview, body: '-old\n+newer\n' } } },
     { ...PARTS, proposal: { ...proposal, evidence: [] } },

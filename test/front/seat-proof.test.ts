@@ -82,7 +82,7 @@ test('a bridge bars the program that started it, and only while it lives or its 
   const hosts = openHosts({ runtimeDir })
   const file = `mcp.${'a'.repeat(32)}.proof`
   const held = openSync(join(runtimeDir, file), 'wx+')
-  const gone = hosts.came({ process: { pid: process.pid, file } })
+  const { gone } = hosts.came({ process: { pid: process.pid, file } })
   assert.is(hosts.list()[0]?.pid, process.ppid)
   assert.equal(readdirSync(runtimeDir), [])
   gone()

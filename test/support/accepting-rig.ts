@@ -100,7 +100,14 @@ export function rig(accepted = ''): Rig {
     sleptMs: 0,
     accept: (caller = 'client-1') =>
       acceptPolicy(
-        { call: `call-${++calls}` as CallId, root, who: 'imago policy', caller, signal },
+        {
+          call: `call-${++calls}` as CallId,
+          root,
+          who: 'imago policy',
+          caller,
+          origin: `cli ${root}`,
+          signal,
+        },
         { policy, approvals, journal, clock },
       ),
     allowed() {

@@ -154,7 +154,7 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
   })
   const caller: Caller = {
     id: 'tester',
-    kind: 'test',
+    kind: 'cli',
     root,
     env: {},
     readOnlyPromised: false,

@@ -116,7 +116,7 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
           const caller = {
             id,
             who,
-            kind: 'test',
+            kind: 'cli',
             root,
             env,
             readOnlyPromised: false,

@@ -8,6 +8,7 @@ export interface SomePlan {
   readonly body?: string
   readonly args?: unknown
   readonly caller?: string
+  readonly origin?: string
   readonly evidence?: readonly Evidence[]
   readonly changes?: readonly FileChange[]
 }
@@ -31,6 +32,7 @@ export function somePlan({
     root: '/project',
     who: 'a test',
     caller: 'tester',
+    origin: 'cli /project',
     ...more,
     proposal: { type: 'proposal', preview: { title, body }, evidence, changes },
   })

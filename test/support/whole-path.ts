@@ -89,7 +89,7 @@ export interface WholeOptions {
 
 const CALLER: Omit<Caller, 'root'> = {
   id: 'tester',
-  kind: 'test',
+  kind: 'cli',
   env: {},
   readOnlyPromised: false,
   who: 'test',

@@ -8,7 +8,7 @@ import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import { freeze, journalPlan } from '../freezing.ts'
 import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
-import { tooManyWait } from '../plan-refusals.ts'
+import { pausedFor, tooManyWait } from '../plan-refusals.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
 import { journalUnavailable, policyBroken } from '../refusals.ts'
 import * as refused from './acceptance-refusals.ts'
@@ -21,6 +21,8 @@ export interface AcceptRequest {
   /** Who asks, for people, and by the name of the connection. */
   readonly who: string
   readonly caller: string
+  /** Who asks, however often it connects anew. */
+  readonly origin: string
   /** Aborts when the caller gives up. */
   readonly signal: Signal
 }
@@ -56,13 +58,15 @@ export async function acceptPolicy(
 ): Promise<Outcome<Accepted>> {
   const { policy, approvals, journal, clock = SYSTEM_CLOCK } = options
   const shown = policy.standing(request.root)
-  const files = [shown.user, shown.project]
+  const { files } = shown
   const broken = files.find(({ text }) => text.problem !== undefined)
   if (broken?.text.problem !== undefined) return policyBroken(broken.text.problem)
   const wanting = files.filter(needsAccepting)
   if (wanting.length === 0)
     return ok({ accepted: [], message: 'Nothing waits: what stands in the files holds.' })
   if (journal.trouble !== undefined) return refused.troubled(journal.trouble)
+  const paused = approvals.paused(request.origin)
+  if (paused !== undefined) return pausedFor(paused)
   if (approvals.full) return tooManyWait()
   if (approvals.countOf(request.caller) >= MOST_WAITING) return refused.tooMany(MOST_WAITING)
   const plan = planOf({ request, shown, wanting, policy })
@@ -77,8 +81,8 @@ interface Planned {
 }
 
 function planOf({ request, shown, wanting, policy }: Planned): Plan {
-  const { call, root, who, caller } = request
-  const evidence = (['user', 'project'] as const).map(file => evidenceOf(file, shown, policy))
+  const { call, root, who, caller, origin } = request
+  const evidence = shown.files.map(looked => evidenceOf(looked, shown, policy))
   return freeze({
     call,
     tool: NAME,
@@ -90,20 +94,20 @@ function planOf({ request, shown, wanting, policy }: Planned): Plan {
     root,
     who,
     caller,
+    origin,
     proposal: { type: 'proposal', preview: previewOf(wanting), evidence, changes: [] },
   })
 }
 
 /** The bytes of the file, and what is accepted of it already. */
-function evidenceOf(file: 'user' | 'project', shown: Standing, policy: OpenPolicy): Evidence {
-  const looked = shown[file]
+function evidenceOf(looked: Looked, shown: Standing, policy: OpenPolicy): Evidence {
   const { text, waiting, held, place } = looked
   const seen = JSON.stringify([place.file, text.sha256, waiting, held])
   return {
     what: place.file,
     hash: createHash('sha256').update(seen).digest('hex'),
     moved: async () =>
-      policy.standing(shown.root)[file] === looked
+      policy.standing(shown.root).files.includes(looked)
         ? undefined
         : `${place.file} is not what was shown any more`,
   }

@@ -12,10 +12,17 @@ import type { Barred } from './proof.ts'
  * this list. It can bar nobody else's.
  */
 export interface Hosts {
-  /** A bridge has connected, with the options of its hello. Call the answer when it has gone. */
-  came(options: Readonly<Record<string, unknown>>): () => void
+  /** A bridge has connected, with the options of its hello. */
+  came(options: Readonly<Record<string, unknown>>): Came
   /** Those that live: a host stays barred after its bridge has gone. */
   list(): readonly Barred[]
+}
+
+export interface Came {
+  /** The program that started it, `host 4711 STARTED`: the same for all bridges of one life of it. Undefined: unknown. */
+  readonly host: string | undefined
+  /** To be called when the bridge has gone. */
+  gone(): void
 }
 
 interface Host extends Barred {
@@ -37,13 +44,16 @@ export function openHosts({ runtimeDir }: { runtimeDir: string }): Hosts {
   return {
     came(options) {
       const host = process.platform === 'linux' ? hostOf(bridgeOf(options, runtimeDir)) : undefined
-      if (host === undefined) return () => {}
-      const key = `${host.pid} ${host.started}`
+      if (host === undefined) return { host, gone: () => {} }
+      const key = `host ${host.pid} ${host.started}`
       const known = hosts.get(key) ?? host
       hosts.set(key, known)
       known.bridges++
-      return () => {
-        known.bridges--
+      return {
+        host: key,
+        gone() {
+          known.bridges--
+        },
       }
     },
     list: live,

@@ -15,10 +15,13 @@ export interface SeatingOptions {
 /** Seats as a daemon has them: a real terminal, below none of the programs that a model works through. */
 export interface Seating {
   readonly seats: Seats
-  /** Remembers what started this bridge, for as long as `work` goes on and as long as that lives. */
+  /**
+   * Remembers what started this bridge, for as long as `work` goes on and as long as that lives. `work` is told what
+   * it is, where that is known.
+   */
   whileBridged<Result>(
     options: Readonly<Record<string, unknown>>,
-    work: () => Promise<Result>,
+    work: (host: string | undefined) => Promise<Result>,
   ): Promise<Result>
 }
 
@@ -39,9 +42,9 @@ export function openSeating({ runtimeDir, approvals, journal, kernels }: Seating
       prove: challenge => proveTerminal({ runtimeDir, barred, challenge }),
     }),
     async whileBridged(options, work) {
-      const gone = hosts.came(options)
+      const { host, gone } = hosts.came(options)
       try {
-        return await work()
+        return await work(host)
       } finally {
         gone()
       }

@@ -1,0 +1,90 @@
+import { duration } from '../../tools/wording.ts'
+import type { Caller } from './call.ts'
+import type { Clock } from './clock.ts'
+
+/** That nobody is asked for a while about plans of one origin, or of any. */
+export interface Paused {
+  /** Whose refusals these are: of plans of this origin, or of plans whoever they were of. */
+  readonly of: 'origin' | 'all'
+  /** How many plans a person has refused in a row. */
+  readonly refusals: number
+  /** Milliseconds until somebody may be asked again. */
+  readonly leftMs: number
+}
+
+/** Who is not put before a person for a while, because a person has refused too much of it in a row. */
+export interface Pauses {
+  /** A person has refused a plan. The answer is the pause that this begins, if it begins one. */
+  refused(origin: string): Paused | undefined
+  /** A person has approved one: what was refused before counts no more. */
+  approved(origin: string): void
+  paused(origin: string): Paused | undefined
+  /** Ends all pauses: somebody has taken a seat, and may be asked whatever there is. */
+  lift(): void
+}
+
+/** Refusals in a row that begin a pause: of one origin, and of all together, for those who change their origin. */
+const MOST = { origin: 3, all: 10 } as const
+const MINUTE = 60_000
+/** How long the first pause lasts, the one that the next refusal begins, and any after that, in milliseconds. */
+const LENGTHS = [MINUTE, 5 * MINUTE, 30 * MINUTE]
+/** How long after a refusal the next one still counts as in a row with it, in milliseconds. */
+const IN_A_ROW_MS = 60 * MINUTE
+
+interface Row {
+  readonly refusals: number
+  readonly last: number
+  readonly until: number
+}
+
+const ALL = Symbol('all')
+
+export function openPauses(clock: Clock): Pauses {
+  const rows = new Map<string | typeof ALL, Row>()
+  const ofKey = (key: string | typeof ALL) => (key === ALL ? 'all' : 'origin')
+
+  function pausedAt(key: string | typeof ALL): Paused | undefined {
+    const { refusals, until } = rows.get(key) ?? { refusals: 0, until: 0 }
+    const leftMs = until - clock.now()
+    return leftMs > 0 ? { of: ofKey(key), refusals, leftMs } : undefined
+  }
+
+  /** What was asked before a pause began, and is refused in it, makes that no longer. */
+  function count(key: string | typeof ALL): Paused | undefined {
+    if (pausedAt(key) !== undefined) return undefined
+    const now = clock.now()
+    const refusals = (rows.get(key)?.refusals ?? 0) + 1
+    const beyond = refusals - MOST[ofKey(key)]
+    const length = beyond < 0 ? 0 : (LENGTHS[beyond] ?? LENGTHS.at(-1) ?? 0)
+    rows.set(key, { refusals, last: now, until: now + length })
+    return pausedAt(key)
+  }
+
+  function forgetOld() {
+    for (const [key, { last }] of rows) if (clock.now() - last >= IN_A_ROW_MS) rows.delete(key)
+  }
+
+  return {
+    refused(origin) {
+      forgetOld()
+      const [one, all] = [count(origin), count(ALL)]
+      return all ?? one
+    },
+    approved(origin) {
+      rows.delete(origin)
+      rows.delete(ALL)
+    },
+    paused: origin => pausedAt(ALL) ?? pausedAt(origin),
+    lift: () => rows.clear(),
+  }
+}
+
+/** Whose calls they are, however often it connects anew. */
+export const originOf = ({ origin, kind, root }: Pick<Caller, 'origin' | 'kind' | 'root'>): string =>
+  origin ?? `${kind} ${root}`
+
+/** For those who sit. `who` asked for what was refused last. */
+export function pauseInWords({ of, refusals, leftMs }: Paused, who: string): string {
+  const [whose, more] = of === 'origin' ? [` of ${who}`, ' of it'] : ['', '']
+  return `${refusals} plans${whose} were refused in a row: none${more} is put before you for ${duration(leftMs)}.`
+}
