@@ -241,7 +241,7 @@ withRig(
 )
 
 withRig(
-  'threat 29: what a killed program left over is removed, and its process number is signalled by nobody',
+  'what a killed program left over is removed, and its process number is signalled by nobody (threat 29)',
   async (rig, start) => {
     const program = await start()
     const folder = join(rig.paths.runtimeDir, 'programs')

@@ -87,7 +87,7 @@ withRig('five daemons begun at once over what a killed one left: exactly one sta
 })
 
 withRig(
-  'threat 29: the process number of a dead daemon, used again, is neither believed nor signalled',
+  'the process number of a dead daemon, used again, is neither believed nor signalled (threat 29)',
   async rig => {
     const stranger = spawn('sleep', ['600'], { stdio: 'ignore' })
     try {
@@ -110,7 +110,7 @@ for (const [what, text] of [
   ['a lock that names no process', '{"pid":-1}'],
   ['a lock that names a process group', '{"pid":0,"started":""}'],
 ] as const)
-  withRig(`threat 29: ${what} stops nobody`, async rig => {
+  withRig(`${what} stops nobody (threat 29)`, async rig => {
     mkdirSync(rig.paths.runtimeDir, { mode: 0o700 })
     writeFileSync(join(rig.paths.runtimeDir, 'daemon.lock.3'), text)
     assert.is((await rig.imago(['kernels'])).code, 0)
@@ -184,7 +184,7 @@ if (process.platform === 'linux')
   })
 
 withRig(
-  'threat 28: a runtime directory that others can enter is closed before a socket is in it',
+  'a runtime directory that others can enter is closed before a socket is in it (threat 28)',
   async rig => {
     mkdirSync(rig.paths.runtimeDir)
     chmodSync(rig.paths.runtimeDir, 0o777)
@@ -193,7 +193,7 @@ withRig(
   },
 )
 
-withRig('threat 28: directories made under an open umask are private', async rig => {
+withRig('directories made under an open umask are private (threat 28)', async rig => {
   const script = 'umask 000; exec "$0" "$@"'
   const main = join(PACKAGE_ROOT, 'dist/src/main.js')
   const child = spawn('/bin/sh', ['-c', script, process.execPath, main, 'kernels'], {
@@ -207,7 +207,7 @@ withRig('threat 28: directories made under an open umask are private', async rig
     assert.is(statSync(join(rig.paths.stateDir, name)).mode & 0o077, 0, name)
 })
 
-withRig('threat 28: a link planted for the runtime directory is refused by server and client', async rig => {
+withRig('a link planted for the runtime directory is refused by server and client (threat 28)', async rig => {
   const planted = join(rig.folder, 'planted')
   mkdirSync(planted, { mode: 0o700 })
   symlinkSync(planted, rig.paths.runtimeDir)
@@ -220,7 +220,7 @@ withRig('threat 28: a link planted for the runtime directory is refused by serve
 })
 
 if (process.getuid?.() === 0)
-  withRig('threat 28: a runtime directory of somebody else is refused by server and client', async rig => {
+  withRig('a runtime directory of somebody else is refused by server and client (threat 28)', async rig => {
     mkdirSync(rig.paths.runtimeDir, { mode: 0o700 })
     chownSync(rig.paths.runtimeDir, 12_345, 12_345)
     for (const command of ['serve', 'kernels']) {
@@ -229,7 +229,7 @@ if (process.getuid?.() === 0)
       assert.match(stderr, /belongs to user 12345/)
     }
   })
-else test.skip('threat 28: a runtime directory of somebody else is refused', 'only root can make one')
+else test.skip('a runtime directory of somebody else is refused (threat 28)', 'only root can make one')
 
 for (const [what, config, says] of [
   ['an unknown key', '[daemon]\nidel_minutes = 3\n', /config\.toml: there is no key daemon\.idel_minutes/],

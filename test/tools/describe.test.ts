@@ -227,7 +227,7 @@ test('placeholders in a description are filled in from facts, in every form', ()
   }
 })
 
-test('threat 12: a description that is spoilt by what fills it is refused by name', () => {
+test('a description that is spoilt by what fills it is refused by name (threat 12)', () => {
   const made = openRegistry([defineTool(probe)])
   for (const seconds of ['\u001b[2J', '\u202e60', 'x'.repeat(2_100)])
     assert.throws(

@@ -82,7 +82,7 @@ test('programs come by name and process, however many there are', async () => {
   assert.equal(names(), ['jobs', 'web', 'web'])
 })
 
-test('threat 29: the start of a process tells the one that announced itself from another of that number', async () => {
+test('the start of a process tells the one that announced itself from another of that number (threat 29)', async () => {
   await fakeProgram({ runtimeDir, name: 'gone', announced: { pid: await deadPid() } })
   await fakeProgram({ runtimeDir, name: 'recycled', announced: { started: 'another-boot:1' } })
   await fakeProgram({ runtimeDir, name: 'untold', announced: { started: '' } })
@@ -132,7 +132,7 @@ test('an announcement is kept as long as its program may live: it answers, its p
   )
 })
 
-test('threat 28: a symbolic link is no announcement, wherever it leads', async () => {
+test('a symbolic link is no announcement, wherever it leads (threat 28)', async () => {
   const { file } = await fakeProgram({ runtimeDir })
   const link = join(runtimeDir, 'programs', 'link.json')
   symlinkSync(file, link)
@@ -140,7 +140,7 @@ test('threat 28: a symbolic link is no announcement, wherever it leads', async (
   assert.equal(names(), ['web'])
 })
 
-test('threat 28: an announcement that others can write or read is passed over', async () => {
+test('an announcement that others can write or read is passed over (threat 28)', async () => {
   for (const mode of [0o620, 0o604, 0o640, 0o666]) {
     const { file } = await fakeProgram({ runtimeDir })
     chmodSync(file, mode)
@@ -149,7 +149,7 @@ test('threat 28: an announcement that others can write or read is passed over', 
   assert.equal(names(), [])
 })
 
-test('threat 28: an announcement of another user is passed over', async () => {
+test('an announcement of another user is passed over (threat 28)', async () => {
   const { file } = await fakeProgram({ runtimeDir })
   const { getuid } = process
   if (getuid === undefined) throw new Error('there are no users here')
@@ -164,7 +164,7 @@ test('threat 28: an announcement of another user is passed over', async () => {
   assert.is(reasonFor(file), 'it was not skipped')
 })
 
-test('threat 28: a folder that is open to others, or a link, holds no announcements at all', async () => {
+test('a folder that is open to others, or a link, holds no announcements at all (threat 28)', async () => {
   await fakeProgram({ runtimeDir })
   const folder = join(runtimeDir, 'programs')
   chmodSync(folder, 0o770)

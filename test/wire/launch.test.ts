@@ -186,7 +186,7 @@ test('a root that is not there is KERNEL_START_FAILED, and named', async () => {
   assert.match(error.message, 'nowhere is no folder')
 })
 
-test('threat 28: the runtime directory is made private, whatever the umask', async () => {
+test('the runtime directory is made private, whatever the umask (threat 28)', async () => {
   const mask = process.umask(0)
   try {
     assert.is(await lastValueOf({}, '6 * 7'), '42')
@@ -196,7 +196,7 @@ test('threat 28: the runtime directory is made private, whatever the umask', asy
   assert.is(statSync(ground.runtimeDir).mode & 0o777, 0o700)
 })
 
-test('threat 28: a runtime directory that is a link, or open to others, is refused', async () => {
+test('a runtime directory that is a link, or open to others, is refused (threat 28)', async () => {
   const elsewhere = join(ground.folder, 'elsewhere')
   mkdirSync(elsewhere, { mode: 0o700 })
   symlinkSync(elsewhere, ground.runtimeDir)
@@ -233,7 +233,7 @@ test('a kernel gets the environment of its caller, but nothing named like a secr
   assert.equal(kernelEnvironment(env, ['API_TOKEN', 'IMAGO_RUNTIME_DIR']), { ...usual, API_TOKEN: 's' })
 })
 
-test('threat 30: a kernel that dumps its environment, arguments and descriptors shows no secret', async () => {
+test('a kernel that dumps its environment, arguments and descriptors shows no secret (threat 30)', async () => {
   const source = `
 import os, sys
 def read(name):
