@@ -139,7 +139,8 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),
 }
 
-const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PARAMS)
+/** By name, those of docs/editor-protocol.md. */
+export const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PARAMS)
 
 function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
   return async (params, context) => {
