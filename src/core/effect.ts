@@ -90,7 +90,8 @@ async function checked({ passage, plan, paths, approved }: LetThrough): Promise<
   if (flight.cancelled) return withdrawn()
   if (options.journal.trouble !== undefined) return planRefusals.journalInTrouble(options.journal.trouble)
   if (options.approvals?.expired(plan)) return planRefusals.expired(plan)
-  const judged = passage.judge({ level: plan.level, paths, effects: effectsOf(plan) }, passage.policyNow)
+  const policy = passage.policyOn(paths, { fresh: true })
+  const judged = passage.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal
   if (judged.decision === 'ask' && !approved)
     causes.push('the policy asks for approval now, and did not before')

@@ -91,17 +91,14 @@ export class Passage {
     return this.#place?.name ?? this.checked.kernel ?? null
   }
 
-  get policy(): Rules {
-    return this.options.policy.rulesFor(this.flight.caller.root)
-  }
-
-  /** As the files say at this moment. */
-  get policyNow(): Rules {
-    return this.options.policy.rulesFor(this.flight.caller.root, { fresh: true })
+  /** The rules for a call about these real paths; `fresh` as the files say at this moment. */
+  policyOn(paths: readonly string[] = [], how: { readonly fresh?: boolean } = {}): Rules {
+    const { fresh = false } = how
+    return this.options.policy.rulesFor(this.flight.caller.root, { fresh, paths })
   }
 
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
-  judge({ level, paths, effects }: Known, policy: Rules = this.policy): Judgement {
+  judge({ level, paths, effects }: Known, policy: Rules = this.policyOn(paths)): Judgement {
     const { tool, kernelName: kernel } = this
     if (policy.problem !== undefined && level !== 'safe')
       return { decision: 'deny', refusal: refusals.policyBroken(policy.problem) }

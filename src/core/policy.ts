@@ -4,6 +4,7 @@ import type { Level } from '../../tools/define.ts'
 import type { Rule } from './gate.ts'
 import { FilePolicy, type Looked, type PolicyChange } from './policy/file-policy.ts'
 import { followed, placedRules } from './policy/placed.ts'
+import { Projects, saysAnything, upwards } from './policy/projects.ts'
 import { openRecords } from './policy/records.ts'
 import type { Loosening } from './policy/settling.ts'
 import { realOf } from './roots.ts'
@@ -23,19 +24,26 @@ export interface Rules {
 }
 
 /**
- * What may run: the user's `policy.toml`, then the project's `imago.toml`, which may only tighten. A rule that tightens
- * is in force as soon as it is written, or `freshMs` later; one that loosens, once a person has accepted it. A file that
+ * What may run: the user's `policy.toml`, then the `imago.toml` of the caller's root, of every folder that it lies in,
+ * and of every folder that a file of the call lies in. Those may only tighten, so that it does not matter which folder a
+ * caller names as its root. A rule that tightens is in force as soon as it is written, or `freshMs` later; one that loosens, once a person has accepted it. A file that
  * is missing says nothing; one that cannot be read, has anything in it that is not policy, or fails a test of its own,
  * is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
-  /** `fresh` looks at the files again, however lately that was done. */
-  rulesFor(root: string, how?: { readonly fresh: boolean }): Rules
+  rulesFor(root: string, how?: RulesWanted): Rules
+}
+
+export interface RulesWanted {
+  /** Looks at the files again, however lately that was done. */
+  readonly fresh?: boolean
+  /** Real paths of the call. */
+  readonly paths?: readonly string[]
 }
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
 export interface OpenPolicy extends Policy {
-  /** What the files say now, and what of it holds. Reads both again. */
+  /** What the files say now, and what of it holds. Reads all of them again. */
   standing(root: string): Standing
   /**
    * A person on a seat, `by`, has accepted exactly what was shown. Says what moved, where that is not what stands there
@@ -44,12 +52,15 @@ export interface OpenPolicy extends Policy {
   accept(shown: Standing, by: string): Moved | undefined
 }
 
-/** Both files at one moment. */
+/** All files at one moment. */
 export interface Standing {
   readonly root: string
   readonly rules: Rules
   readonly user: Looked
+  /** That of the root itself. */
   readonly project: Looked
+  /** All that concern the project: `user`, `project`, those of folders above it, and those met below it that say anything. */
+  readonly files: readonly Looked[]
 }
 
 /** The clauses say which file is another than was shown. */
@@ -76,7 +87,8 @@ export interface PolicyOptions {
 /** What was found for the callers of one root. */
 interface Known {
   readonly root: string
-  readonly project: FilePolicy
+  /** The root and each folder that it lies in. */
+  readonly folders: readonly string[]
   seen: readonly Looked[]
   rules: Rules
   freshUntil: number
@@ -97,35 +109,24 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
   const home = realOf(options.home ?? homedir())
   const userFile = join(configDir, 'policy.toml')
   const user = new FilePolicy({ ...file, place: { type: 'user', file: userFile, home } })
-  const projects = new Map<string, FilePolicy>()
+  const projects = new Projects(file)
   const known = new Map<string, Known>()
   // At once, so that what is there when the daemon begins is what first sight is about.
   if (stateDir !== undefined) user.look()
-
-  /** One for each real root, however it is spelt. */
-  function project(root: string): FilePolicy {
-    const found = projects.get(root)
-    if (found !== undefined) return found
-    const made = new FilePolicy({
-      ...file,
-      place: { type: 'project', file: join(root, 'imago.toml'), root },
-    })
-    projects.set(root, made)
-    return made
-  }
 
   function knownOf(given: string): Known {
     const found = known.get(given)
     if (found !== undefined) return found
     const root = realOf(given)
     const rules = { rules: [], problem: undefined, userFile, waiting: [] }
-    const made = { root, project: project(root), seen: [], rules, freshUntil: Number.NEGATIVE_INFINITY }
+    const made = { root, folders: upwards(root), seen: [], rules, freshUntil: Number.NEGATIVE_INFINITY }
+    projects.root(root)
     known.set(given, made)
     return made
   }
 
   function refresh(one: Known): Rules {
-    const seen = [user.look(), one.project.look()]
+    const seen = [user.look(), ...one.folders.map(folder => projects.look(folder))]
     const same = seen.every((looked, index) => looked === one.seen[index])
     one.rules = same ? followedAgain(one.rules) : rulesOf(seen, { root: one.root, userFile })
     one.seen = seen
@@ -136,22 +137,36 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
 
   function standing(given: string): Standing {
     const one = knownOf(given)
-    const [ofUser, ofProject] = [user.lookAgain(), one.project.lookAgain()]
-    return { root: one.root, rules: refresh(one), user: ofUser, project: ofProject }
+    const [ofUser, ofProject] = [user.lookAgain(), projects.lookAgain(one.root)]
+    const around = [...one.folders.slice(1), ...projects.below(one.root)]
+    const others = around.map(folder => projects.lookAgain(folder)).filter(saysAnything)
+    const files = [ofUser, ofProject, ...others]
+    return { root: one.root, rules: refresh(one), user: ofUser, project: ofProject, files }
+  }
+
+  /** With the rules of the folders that the paths lie in, and that are not those of the caller already. */
+  function rulesOn(one: Known, paths: readonly string[]): Rules {
+    const folders = new Set(paths.flatMap(upwards))
+    for (const folder of one.folders) folders.delete(folder)
+    const others = [...folders].map(folder => projects.look(folder)).filter(saysAnything)
+    return others.length === 0 ? one.rules : rulesOf([...one.seen, ...others], { root: one.root, userFile })
   }
 
   return {
     rulesFor(root, how) {
       const one = known.get(root) ?? knownOf(root)
-      return now() < one.freshUntil && how?.fresh !== true ? one.rules : refresh(one)
+      if (now() >= one.freshUntil || how?.fresh === true) refresh(one)
+      return how?.paths === undefined ? one.rules : rulesOn(one, how.paths)
     },
     standing,
     accept(shown, by) {
       const current = standing(shown.root)
-      const causes = [...movedOf(shown.user, current.user), ...movedOf(shown.project, current.project)]
+      const causes = shown.files
+        .filter(looked => !current.files.includes(looked))
+        .map(({ place }) => `${place.file} is not what was shown any more`)
       if (causes.length > 0) return { causes }
-      if (needsAccepting(current.user)) user.accept(current.user, by)
-      if (needsAccepting(current.project)) project(current.root).accept(current.project, by)
+      for (const looked of shown.files.filter(needsAccepting))
+        (looked.place.type === 'user' ? user : projects).accept(looked, by)
       for (const one of known.values()) one.freshUntil = Number.NEGATIVE_INFINITY
       return undefined
     },
@@ -161,10 +176,6 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
 /** Whether there is anything in the file, or in what is known of it, that a person has to accept. */
 export function needsAccepting({ waiting, text, problem }: Looked): boolean {
   return waiting.length > 0 || (problem !== undefined && text.problem === undefined)
-}
-
-function movedOf(shown: Looked, now: Looked): string[] {
-  return shown === now ? [] : [`${now.place.file} is not what was shown any more`]
 }
 
 function rulesOf(seen: readonly Looked[], { root, userFile }: { root: string; userFile: string }): Rules {

@@ -74,14 +74,14 @@ export class Walk {
     const known = level === 'safe' || this.#isNew ? undefined : await this.#earlier()
     // The journal has the end of it already, and a call ends once.
     if (known !== undefined) return known
-    const { policy } = passage
+    const paths = tool.paths.length === 0 ? NONE : passage.realPaths(checked.args)
+    if ('type' in paths) return passage.noted(paths, { level, decision: null })
+    const policy = passage.policyOn(paths)
     // A refused call must not start a kernel, so it is found first only where the policy names kernels.
     if (this.#needsName(policy)) {
       const missing = passage.placed() ? undefined : await passage.findPlace()
       if (missing !== undefined) return passage.noted(missing, { level, decision: null })
     }
-    const paths = tool.paths.length === 0 ? NONE : passage.realPaths(checked.args)
-    if ('type' in paths) return passage.noted(paths, { level, decision: null })
     const judged = passage.judge({ level, paths }, policy)
     if (judged.decision === 'deny') return passage.noted(judged.refusal, { level, decision: 'deny' })
     const before = this.#before

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPolicy } from '../../src/core/policy.ts'
@@ -236,6 +236,24 @@ for (const [what, at] of [
     assert.equal([error.code, error.details.reason], ['internal', 'journal_unavailable'])
     assert.equal(rig.files.effects, [])
   })
+
+test('so does one in a folder that the file lies in, below the root of the caller (threat 10)', async () => {
+  const config = mkdtempSync(join(tmpdir(), 'imago-policy-'))
+  const policy = openPolicy(config, { freshMs: Number.POSITIVE_INFINITY })
+  const { run, seat, files, root } = open({ options: { policy } })
+  const args = { ...PUT, path: 'sub/a.txt' }
+  const person = seat()
+  const answered = run('put', args)
+  await person.next()
+  mkdirSync(join(root, 'sub'))
+  writeFileSync(join(root, 'sub/imago.toml'), '[[rule]]\ndecision = "deny"\n')
+  person.answer('approve')
+  assert.is(errorOf(await answered).code, 'denied')
+  assert.is(errorOf(await run('put', args)).code, 'denied')
+  assert.is(person.plans.length, 1)
+  assert.equal(files.effects, [])
+  rmSync(config, { recursive: true })
+})
 
 test('a rule that denies counts at the moment of the effect, however lately the policy was looked at (threat 10)', async () => {
   const config = mkdtempSync(join(tmpdir(), 'imago-policy-'))

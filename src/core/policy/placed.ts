@@ -4,8 +4,9 @@ import type { Rule } from '../gate.ts'
 import type { Looked } from './file-policy.ts'
 import { pathOf } from './written.ts'
 
-/** The rules of a file that hold in the project of that root, with absolute paths and with their places. */
-export function placedRules({ held, place }: Looked, root: string): readonly Rule[] {
+/** The rules of a file that hold for a caller with that root, with absolute paths and with their places. */
+export function placedRules({ held, place }: Looked, caller: string): readonly Rule[] {
+  const root = place.type === 'project' ? place.root : caller
   const { type, file } = place
   return held.map(({ rule, number, removed }) => ({
     ...rule,

@@ -40,11 +40,11 @@ export interface RuleReport extends WrittenRule {
 
 /** What `imago policy` prints. */
 export function reportPolicy(policy: OpenPolicy, asked: string): PolicyReport {
-  const { root, rules, user, project } = policy.standing(asked)
+  const { root, rules, files } = policy.standing(asked)
   return {
     root,
     problem: rules.problem ?? null,
-    files: [user, project].map(looked => fileReport(looked, rules.problem !== undefined)),
+    files: files.map(looked => fileReport(looked, rules.problem !== undefined)),
     defaults: {
       safe: DEFAULTS.safe.decision,
       cautious: DEFAULTS.cautious.decision,
