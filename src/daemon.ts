@@ -90,6 +90,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     roots: config.files.roots,
     protected: [paths.runtimeDir, paths.stateDir, paths.configDir],
     stateDir: paths.stateDir,
+    log: (sentence, error) => log.warn({ error }, sentence),
   })
   const desk = openPolicyDesk({ policy, registry, approvals, journal, files })
   const calls = openCalls({

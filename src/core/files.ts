@@ -12,6 +12,7 @@ import { type Looking, type Sight, see, seenOf, tooLarge } from './files/look.ts
 import { identityOf } from './files/mark.ts'
 import { pathRefused } from './files/refused.ts'
 import { undone } from './files/undoing.ts'
+import { openUnfinished } from './files/unfinished.ts'
 
 /** The files that tools may look at and change, of every project (design section 5). */
 export interface Files {
@@ -39,6 +40,11 @@ export interface Files {
   }): Promise<Committed | Failed>
 }
 
+export interface OpenFiles extends Files {
+  /** Once what a daemon left that died in the middle of a change is tidied up. Never rejects. */
+  readonly tidied: Promise<void>
+}
+
 export interface FilesOptions {
   /** Folders besides the caller's project, as the user configured them. */
   readonly roots?: readonly string[]
@@ -52,6 +58,8 @@ export interface FilesOptions {
   readonly throughProc?: boolean
   /** Milliseconds since 1970. */
   now?(): number
+  /** Told of what was left by a daemon that died, and could not be tidied up. */
+  log?(sentence: string, error?: unknown): void
   readonly limits?: Partial<FilesLimits>
 }
 
@@ -69,7 +77,11 @@ const LIMITS: FilesLimits = {
   undoMs: 7 * 24 * 60 * 60 * 1_000,
 }
 
-export function openFiles(options: FilesOptions): Files {
+/**
+ * What a daemon left behind that died in the middle of a change is removed meanwhile: there is one daemon at a time for
+ * a state directory.
+ */
+export function openFiles(options: FilesOptions): OpenFiles {
   const { disk = NODE_DISK, stateDir, now = Date.now, home = homedir(), roots = [] } = options
   const limits = { ...LIMITS, ...options.limits }
   const throughProc = options.throughProc ?? hasOpenFiles(disk)
@@ -93,9 +105,12 @@ export function openFiles(options: FilesOptions): Files {
     now,
     limits: { bytes: limits.undoBytes, ms: limits.undoMs, fileBytes: limits.fileBytes },
   })
+  const log = options.log ?? (() => undefined)
+  const unfinished = openUnfinished({ ...looking, stateDir, kept, log })
   const projects = new Map<string, ProjectFiles>()
 
   return {
+    tidied: unfinished.tidy(),
     of(root) {
       const known = projects.get(root) ?? filesOf({ looking, kept, root })
       projects.set(root, known)
@@ -106,7 +121,7 @@ export function openFiles(options: FilesOptions): Files {
       return located.type === 'failed' ? located : located.path
     },
     lock: openLocks(),
-    commit: order => commit({ ...looking, kept }, order),
+    commit: order => commit({ ...looking, kept, unfinished }, order),
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Files, type FilesOptions, openFiles } from '../../src/core/files.ts'
+import { type Files, type FilesOptions, type OpenFiles, openFiles } from '../../src/core/files.ts'
 import type { Failed } from '../../tools/outcome.ts'
 import type { FileChange, SeenFile } from '../../tools/proposal.ts'
 import { watchedDisk } from './failing-disk.ts'
@@ -22,7 +22,7 @@ export class FilesRig {
   readonly runtime = join(this.top, 'run')
   readonly state = join(this.top, 'state')
   readonly config = join(this.top, 'config')
-  readonly files: Files
+  readonly files: OpenFiles
 
   constructor(options: Partial<FilesOptions> = {}) {
     for (const folder of [this.root, this.outside, this.state]) mkdirSync(folder)
@@ -30,7 +30,7 @@ export class FilesRig {
   }
 
   /** Further files over the same folders, as another daemon has them, or the same one on another disk. */
-  open(options: Partial<FilesOptions> = {}): Files {
+  open(options: Partial<FilesOptions> = {}): OpenFiles {
     const { runtime, state, config } = this
     return openFiles({
       protected: [runtime, state, config],
@@ -61,19 +61,19 @@ export class FilesRig {
     return names.filter(name => name.includes('.imago-'))
   }
 
-  async seen(path: string, files = this.files): Promise<SeenFile> {
+  async seen(path: string, files: Files = this.files): Promise<SeenFile> {
     const seen = await files.of(this.root).look(path)
     if (seen.type === 'failed') throw new Error(seen.error.message)
     return seen
   }
 
   /** Why it is not looked at: the code, and the reason where it has one. */
-  async refusalOf(path: string, files = this.files): Promise<string> {
+  async refusalOf(path: string, files: Files = this.files): Promise<string> {
     const seen = await files.of(this.root).look(path)
     return seen.type === 'failed' ? codeOf(seen) : 'seen'
   }
 
-  async planned(path: string, text: string, files = this.files): Promise<FileChange> {
+  async planned(path: string, text: string, files: Files = this.files): Promise<FileChange> {
     const change = files.of(this.root).changed(await this.seen(path, files), text)
     if ('type' in change) throw new Error(change.error.message)
     return change

@@ -8,10 +8,12 @@ import type { Kept } from './kept.ts'
 import { sha256 } from './mark.ts'
 import { changeFailed, type Held, stale } from './refused.ts'
 import { Replacement } from './replacement.ts'
+import type { Unfinished } from './unfinished.ts'
 
 export interface Committing extends Pinning {
   readonly confinement: Confinement
   readonly kept: Kept
+  readonly unfinished: Unfinished
   /** Bytes of the largest file. */
   readonly most: number
 }
@@ -30,16 +32,23 @@ export async function commit(parts: Committing, order: Order): Promise<Committed
   const paths = order.changes.map(({ path }) => path)
   if (new Set(paths).size !== paths.length) throw new Error('a plan changes one file twice')
   const replacements: Replacement[] = []
-  const going: Going = { parts, order, replacements, at: undefined, isKept: false }
+  const going: Going = { parts, order, replacements, at: undefined, reached: 'nothing' }
   try {
     return await carryOut(going)
   } catch (error) {
     for (const replacement of [...replacements].reverse()) replacement.putBack()
-    if (going.isKept && replacements.every(({ holds }) => holds === 'old')) parts.kept.forget(order.change)
     return answerTo(error, going)
   } finally {
     for (const replacement of replacements) replacement.dispose()
+    conclude(going)
   }
+}
+
+/** What was there before is known to whoever tidies up until no temporary name is left. */
+function conclude({ parts, order, replacements, reached }: Going): void {
+  if (reached === 'nothing') return
+  if (reached !== 'all' && replacements.every(({ holds }) => holds === 'old')) parts.kept.forget(order.change)
+  if (replacements.every(({ isTidy }) => isTidy)) parts.unfinished.end(order.change)
 }
 
 interface Going {
@@ -48,8 +57,8 @@ interface Going {
   readonly replacements: Replacement[]
   /** The file that is being worked on. */
   at: Replacement | undefined
-  /** Whether what was there before is kept under the name of this change. */
-  isKept: boolean
+  /** `kept`: what was there before is kept under the name of this change. `all`: every name is in place. */
+  reached: 'nothing' | 'kept' | 'all'
 }
 
 async function carryOut(going: Going): Promise<Committed | Failed> {
@@ -67,20 +76,21 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
   }
   for (const replacement of each()) replacement.compare()
   await keep(going)
-  going.isKept = true
   for (const replacement of each()) await replacement.stage()
 
   // No `await` from here to `finish`: what was compared is what is replaced.
   for (const replacement of each()) replacement.replace()
   for (const replacement of each()) replacement.confirm()
   for (const replacement of each()) replacement.finish()
+  going.reached = 'all'
 
   return (
     (await synced(replacements)) ?? { type: 'committed', undo: order.change, files: order.changes.map(done) }
   )
 }
 
-async function keep({ parts: { kept }, order, replacements }: Going): Promise<void> {
+async function keep(going: Going): Promise<void> {
+  const { parts, order, replacements } = going
   const files = replacements.map(({ change: { path, before, after }, mode }) => ({
     path,
     before,
@@ -88,7 +98,12 @@ async function keep({ parts: { kept }, order, replacements }: Going): Promise<vo
     mode,
   }))
   try {
-    await kept.keep(order.change, files)
+    await parts.kept.keep(order.change, files)
+    going.reached = 'kept'
+    parts.unfinished.begin(
+      order.change,
+      replacements.map(({ change: { path }, stem }) => ({ path, stem })),
+    )
   } catch (error) {
     throw errnoOf(error) === undefined ? error : new NotKept(error)
   }

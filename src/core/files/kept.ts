@@ -200,7 +200,7 @@ function changesIn(disk: Disk, dir: string): Iterable<OnDisk> {
 }
 
 /** A caller may have chosen the name of a change; what is no plain name becomes one. */
-const stemOf = (change: string): string =>
+export const stemOf = (change: string): string =>
   /^[A-Za-z0-9_-]{1,100}$/.test(change) ? change : `named-${sha256(change)}`
 
 const stemIn = (name: string): string => name.slice(0, Math.max(0, name.indexOf('.')))

@@ -8,6 +8,10 @@ const PATH_BYTES = 4_095
 
 /** How the names of Imago's own temporary files begin. */
 export const TEMPORARY = '.imago-'
+/** One such name, without its end: `NEW` for a file that is being written, `OLD` for one that is being replaced. */
+export const STEM: RegExp = /^\.imago-[0-9a-f]{16}$/
+export const NEW = '.new'
+export const OLD = '.old'
 
 /**
  * The same for all spellings of a name that some file system takes for one: letter case, composed and decomposed

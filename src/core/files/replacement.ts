@@ -5,7 +5,7 @@ import { type Comparing, closeQuietly, compareOpen, Moved, type OldFile, openCom
 import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
 import { type Folder, type Pinning, pinFolder } from './folder.ts'
 import { sameBytes } from './mark.ts'
-import { TEMPORARY } from './names.ts'
+import { NEW, OLD, TEMPORARY } from './names.ts'
 import type { Holds } from './refused.ts'
 
 /** What a file system answers that has no further names for files, or not for this one. */
@@ -25,6 +25,8 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
  * Extended attributes and access lists are not kept: Node cannot read them.
  */
 export class Replacement {
+  /** How its temporary names begin. */
+  readonly stem = `${TEMPORARY}${randomBytes(8).toString('hex')}`
   readonly #disk: Disk
   readonly #change: FileChange
   readonly #folder: Folder
@@ -39,6 +41,7 @@ export class Replacement {
   #hasAside = false
   /** Whether the name of the file may lead elsewhere by what we did. */
   #isTouched = false
+  #isTidy = true
   #holds: Holds = 'old'
   #doing = 'looked at'
 
@@ -47,14 +50,13 @@ export class Replacement {
     const { disk, most } = o
     const folder = pinFolder(o, dirname(change.path))
     if (folder === undefined) throw new Moved(`the folder of ${change.shown} is not there any more`)
-    const name = `${TEMPORARY}${randomBytes(8).toString('hex')}`
     this.#disk = disk
     this.#change = change
     this.#folder = folder
     this.#comparing = { disk, change, folder, most }
     this.#target = folder.at(basename(change.path))
-    this.#temporary = folder.at(`${name}.new`)
-    this.#aside = folder.at(`${name}.old`)
+    this.#temporary = folder.at(`${this.stem}${NEW}`)
+    this.#aside = folder.at(`${this.stem}${OLD}`)
   }
 
   get change(): FileChange {
@@ -63,6 +65,11 @@ export class Replacement {
 
   get holds(): Holds {
     return this.#holds
+  }
+
+  /** Whether none of its temporary names is left that should have gone. */
+  get isTidy(): boolean {
+    return this.#isTidy
   }
 
   /** What was being done to it, as a participle. */
@@ -287,9 +294,11 @@ export class Replacement {
       try {
         this.#disk.unlink(path)
         return
-      } catch {
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return
         // Whatever it was, trying once more costs nothing.
       }
+    this.#isTidy = false
   }
 
   #closeOld(): void {

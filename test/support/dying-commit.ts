@@ -1,0 +1,61 @@
+import { type Files, openFiles } from '../../src/core/files.ts'
+import type { FileChange } from '../../tools/proposal.ts'
+import { type DiskCall, watchedDisk } from './failing-disk.ts'
+import { changes } from './steps.ts'
+
+/** What a process is to change, and when it ends itself as if by `kill -9`. */
+export interface LastChange {
+  readonly root: string
+  readonly state: string
+  readonly change: string
+  /** The texts that files are to hold, or the name of a change that is to be undone. */
+  readonly wanted: readonly { readonly path: string; readonly text: string }[] | string
+  /** Before the Nth thing that it does to the disk, or before the first of that name. Halves of writes count too. */
+  readonly diesAt: number | DiskCall['name']
+}
+
+if (process.argv[2] !== undefined) await carryOut(JSON.parse(process.argv[2]) as LastChange)
+
+/** Dies, or says what it came to. Only the real disk knows what it did. */
+async function carryOut({ root, state, change, wanted, diesAt }: LastChange): Promise<void> {
+  let count = 0
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const { disk } = watchedDisk({
+    before(call) {
+      if (call.name === 'sync' || !changes({ ...call, of: 'files' })) return
+      if (++count === diesAt || call.name === diesAt) die()
+    },
+  })
+  const halving = {
+    ...disk,
+    write(fd: number, bytes: Uint8Array) {
+      const half = disk.write(fd, bytes.subarray(0, Math.ceil(bytes.length / 2)))
+      return half === bytes.length ? half : half + disk.write(fd, bytes.subarray(half))
+    },
+  }
+  const files = openFiles({ protected: [state], stateDir: state, disk: halving })
+  const planned = await plan(files, root, wanted)
+  const answer = await files.commit({ change, changes: planned })
+  process.stdout.write(answer.type)
+}
+
+async function plan(
+  files: Files,
+  root: string,
+  wanted: LastChange['wanted'],
+): Promise<readonly FileChange[]> {
+  const project = files.of(root)
+  if (typeof wanted === 'string') {
+    const back = await project.undone(wanted)
+    if (back.type === 'failed') throw new Error(back.error.message)
+    return back.changes
+  }
+  const planned: FileChange[] = []
+  for (const { path, text } of wanted) {
+    const seen = await project.look(path)
+    const one = seen.type === 'failed' ? seen : project.changed(seen, text)
+    if ('type' in one) throw new Error(one.error.message)
+    planned.push(one)
+  }
+  return planned
+}
