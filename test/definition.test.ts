@@ -150,6 +150,21 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['paths', 'a path that is no parameter', { paths: ['file'] }],
   ['paths', 'a path that is inherited by all objects', { paths: ['constructor'] }],
   ['paths', 'a path that is a number', { paths: ['channel'] }],
+  [
+    'paths',
+    'a path that may lead anywhere, and is no parameter',
+    { paths: [{ name: 'file', confined: false }] },
+  ],
+  [
+    'paths',
+    'a path that does not say whether it is confined',
+    { ...parameter(text), paths: [{ name: 'channel' }] },
+  ],
+  [
+    'paths',
+    'a path named in both ways',
+    { ...parameter(text), paths: ['channel', { name: 'channel', confined: false }] },
+  ],
   ['paths', 'a path named twice', { ...parameter(text), paths: ['channel', 'channel'] }],
   ['paths', 'paths that are no list', { ...parameter(text), paths: 'channel' }],
   ['plan', 'a plan of a tool that nobody is asked about', { plan: async () => ok(1) }],

@@ -66,7 +66,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     journalled: args => withoutTyped(renamed(args, parameterAliases), typed),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
     preview: shown,
-    paths: Object.freeze([...(definition.paths ?? [])]),
+    paths: Object.freeze((definition.paths ?? []).map(pathOf)),
     plan: async (args, context) =>
       plan?.(args as Checked, context) ?? {
         type: 'proposal' as const,
@@ -82,6 +82,10 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
       finalizeDocumentation?.(documentation, facts) ?? documentation,
   } satisfies Tool)
 }
+
+/** A parameter by its name alone is confined. */
+const pathOf = (path: string | NamedPath): NamedPath =>
+  Object.freeze(typeof path === 'string' ? { name: path, confined: true } : { ...path })
 
 /** An alias beside what it stands for stays, and is refused as any name that is not known. */
 function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Arguments {
@@ -203,6 +207,13 @@ export interface TextPart {
   readonly next: number | null
 }
 
+/** A parameter that names a file. */
+export interface NamedPath<Name extends string = string> {
+  readonly name: Name
+  /** Whether it is refused where it leads out of the roots of the project. */
+  readonly confined: boolean
+}
+
 /** One call as data: for documentation, for tests, and for every text syntax. */
 export interface Example<Arguments> {
   readonly args: Arguments
@@ -232,8 +243,12 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
   preview?(args: z.output<z.ZodObject<Shape>>): Preview
-  /** Parameters that name a file: the gate judges them by their real paths, confined to the roots of the project. */
-  readonly paths?: readonly (keyof Shape & string)[]
+  /**
+   * Parameters that name a file that is looked at, run or changed: the gate judges them by their real paths. A name
+   * alone is also confined to the roots of the project, by the daemon, whose files it then reads and writes; with
+   * `confined: false` it may lead anywhere, for what the image itself opens.
+   */
+  readonly paths?: readonly ((keyof Shape & string) | NamedPath<keyof Shape & string>)[]
   /**
    * Works a dangerous call out to the last byte before anybody is asked. Left out: what is approved is the preview of
    * the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do.
@@ -274,7 +289,7 @@ export interface Tool {
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
-  readonly paths: readonly string[]
+  readonly paths: readonly NamedPath[]
   /** Without a plan of its own: the preview, with no evidence and no changes. */
   plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Planned>
   /** The source of what decides and acts, for the hash that a plan binds. */

@@ -97,16 +97,20 @@ function checkParameterAliases(aliases: unknown, { shape }: z.ZodObject, refuse:
 
 function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): void {
   if (paths === undefined) return
-  if (!Array.isArray(paths) || new Set(paths).size !== paths.length)
+  const names = Array.isArray(paths) ? paths.map(pathName) : []
+  if (!Array.isArray(paths) || new Set(names).size !== names.length)
     refuse('paths', 'paths is not a list of different parameters')
   const { properties } = z.toJSONSchema(parameters, { io: 'input' })
-  for (const name of paths) {
+  for (const name of names) {
     const property =
       properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
     if (!isRecord(property) || property.type !== 'string')
       refuse('paths', `${String(name)} is no parameter that is a text`)
   }
 }
+
+const pathName = (path: unknown): string =>
+  isRecord(path) && typeof path.confined === 'boolean' ? String(path.name) : String(path)
 
 function checkPlan({ plan, level }: UncheckedDefinition, refuse: Refuse): void {
   if (plan === undefined) return

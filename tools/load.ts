@@ -32,6 +32,8 @@ export const loadFile = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: ['load'],
+  // The image opens it, wherever it is; what a rule says about that place holds all the same.
+  paths: [{ name: 'path', confined: false }],
   examples: [
     { args: { path: 'shop/orders.py', names: ['total'] }, shows: 'one function that was just edited' },
     { args: { path: 'shop/orders.py' }, shows: 'the whole file' },

@@ -11,6 +11,7 @@ import type { Files } from './files.ts'
 import type { Flight } from './flight.ts'
 import { type Decision, decide, type Effect, type Verdict } from './gate.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
+import { judgedPaths } from './judged-paths.ts'
 import type { Wanted } from './kernels.ts'
 import { type Output, openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
@@ -114,22 +115,15 @@ export class Passage {
     const { tool, kernelName: kernel, flight, options } = this
     const { level, verdict, policy, paths = tool.paths } = judged
     const root = options.files.realPath({ root: flight.caller.root, path: flight.caller.root })
-    const within = paths.length > 0 && typeof root === 'string' ? { within: root } : {}
+    const inside = paths.length > 0 && tool.paths.every(({ confined }) => confined)
+    const within = inside && typeof root === 'string' ? { within: root } : {}
     return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within })
   }
 
   /** The real paths of the arguments that name files, for the gate; or why one of them may not be touched. */
   realPaths(args: Arguments): readonly string[] | Refusal {
-    const { root } = this.flight.caller
-    const found: string[] = []
-    for (const name of this.tool.paths)
-      for (const path of [args[name]].flat()) {
-        if (typeof path !== 'string') continue
-        const real = this.options.files.realPath({ root, path })
-        if (typeof real !== 'string') return real
-        found.push(real)
-      }
-    return found
+    const { flight, tool, options } = this
+    return judgedPaths({ paths: tool.paths, args, root: flight.caller.root, files: options.files })
   }
 
   /** Whether the call has what it needs, which costs no waiting for a kernel that lives. */

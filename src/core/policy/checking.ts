@@ -2,6 +2,7 @@ import { type Level, stricter, type Tool } from '../../../tools/define.ts'
 import { type Failed, type Outcome, ok } from '../../../tools/outcome.ts'
 import type { Files } from '../files.ts'
 import { type Decision, type Effect, explain, type Rule } from '../gate.ts'
+import { judgedPath, judgedPaths } from '../judged-paths.ts'
 import type { Policy } from '../policy.ts'
 import { unknownTool } from '../refusals.ts'
 import type { Registry } from '../registry.ts'
@@ -69,7 +70,7 @@ export function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outc
   if (known.type === 'refused') return known.refusal
   const { level, kernel, paths } = known
   const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
-  const { rules, problem, waiting } = options.policy.rulesFor(asked.root, { paths })
+  const { rules, problem, waiting } = options.policy.rulesFor(asked.root)
   const { verdict, parts, matching } = explain({ tool: tool.name, level, kernel, paths, effects, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
@@ -105,19 +106,13 @@ function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCa
   if (checked?.type === 'invalid') return { type: 'refused', refusal: checked.refusal }
   const level =
     asked.level ?? (checked === undefined ? tool.level : stricter(tool.level, tool.raise(checked.args)))
-  const named = checked === undefined ? [] : tool.paths.flatMap(name => textsOf(checked.args[name]))
-  const paths = new Set<string>()
-  for (const one of path === undefined ? named : [...named, path]) {
-    const real = o.files.realPath({ root, path: one })
-    if (typeof real !== 'string') return real
-    paths.add(real)
-  }
+  const named = judgedPaths({ paths: tool.paths, args: checked?.args ?? {}, root, files: o.files })
+  if (!Array.isArray(named)) return named
+  const confined = tool.paths.every(one => one.confined)
+  const given = path === undefined ? [] : [judgedPath({ path, confined, root, files: o.files })]
+  for (const real of given) if (typeof real !== 'string') return real
+  const paths = new Set([...named, ...given.filter(real => typeof real === 'string')])
   return { type: 'known', level, kernel: kernel ?? checked?.kernel ?? null, paths: [...paths] }
-}
-
-function textsOf(value: unknown): string[] {
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return values.filter(one => typeof one === 'string')
 }
 
 /** Where a rule stands, as a clause. */

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { TOOLS } from '../../tools/index.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('paths of tools')
+
+/** Texts that speak of files and name none that a tool opens; each with why a rule about a path leaves it alone. */
+const NO_FILE: Readonly<Record<string, string>> = {
+  'threads.filter': 'part of a name to look for',
+  'eval_expr.file': 'a label for tracebacks: nothing is opened',
+  'eval_expr.line': 'a number',
+  'load_file.names': 'names in the file',
+  'edit_file.old_str': 'text of the file',
+}
+
+test('every parameter that is a text and speaks of a file or a path says how the gate judges it', () => {
+  const seen = new Set<string>()
+  for (const tool of TOOLS) {
+    const declared = new Set(tool.paths.map(({ name }) => name))
+    const { properties = {} } = z.toJSONSchema(tool.parameters, { io: 'input' })
+    for (const [name, property] of Object.entries(properties)) {
+      const { description = '' } = property as { description?: string }
+      if (!/\b(file|folder|director|relative path)|^path/i.test(`${name} ${description}`)) continue
+      const key = `${tool.name}.${name}`
+      seen.add(key)
+      assert.is(declared.has(name) || key in NO_FILE, true, `${key}: ${description}`)
+      assert.not.ok(declared.has(name) && key in NO_FILE, key)
+    }
+  }
+  assert.equal(
+    Object.keys(NO_FILE).filter(key => !seen.has(key)),
+    [],
+  )
+})
+
+test('what the daemon itself opens is confined to the project; what the image opens is judged wherever it is', () => {
+  const named = TOOLS.flatMap(({ name, paths }) => paths.map(path => [name, path.name, path.confined]))
+  assert.equal(named, [
+    ['load_file', 'path', false],
+    ['read_file', 'path', true],
+    ['edit_file', 'path', true],
+    ['write_file', 'path', true],
+  ])
+})
