@@ -60,7 +60,7 @@ export type SeatNews =
   | { readonly type: 'plan'; readonly plan: ShownPlan }
   /** It needs no answer any more; `why` is a sentence for a person. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
-  /** Something that all who sit should know. */
+  /** Something that all who sit should know: no code works any more, because too many wrong ones were tried. */
   | { readonly type: 'notice'; readonly text: string }
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */

@@ -6,7 +6,7 @@ import { SECRET_NAMES, secretNamed } from './secrets/names.ts'
 /**
  * The entry with a mark in place of every secret that can be told: under a name that says so, in a form that is
  * known, or kept by `keepSecret`. The same object where there is none. What is nested deeper than a line keeps is
- * left out.
+ * left out. The real paths of a plan stay: which file was changed is what a journal is for, whatever its name looks like.
  */
 export function redacted(entry: JournalEntry): JournalEntry {
   let clean: JournalEntry = entry
@@ -14,7 +14,8 @@ export function redacted(entry: JournalEntry): JournalEntry {
     const kept = NESTED.has(name) ? redactedValue(value) : redactedTextOf(value)
     if (kept !== value) clean = { ...clean, [name]: kept } as JournalEntry
   }
-  return clean
+  if (clean === entry || entry.type !== 'requested' || clean.type !== 'requested') return clean
+  return { ...clean, plan: { ...clean.plan, paths: entry.plan.paths } }
 }
 
 /** The text with a mark in place of every secret; linear in its length, whatever it is. */
@@ -25,12 +26,17 @@ export function redactedText(text: string): string {
 }
 
 /**
- * From now on this exact value is a secret wherever it stands: a key of a kernel, the code of a seat, a value of an
- * environment. One shorter than 6 characters is not kept, since it would be found in anything. Gives back what
- * forgets it.
+ * From now on this exact value is a secret wherever it stands: a key of a kernel, a value of an environment. Gives back
+ * what forgets it.
+ *
+ * A mark tells whoever can have a text written, and read what became of it, that it held the value: millions of guesses
+ * in a second. So a value that can be guessed is not kept: one of digits alone, of fewer than 6 different characters,
+ * or of fewer than 48 bits by its length and its kinds of characters. Above that bound, and for a value that stands in
+ * a list of words, a mark still confirms a guess; so nothing that gives a right in this daemon may ever be kept that
+ * has fewer than 80 random bits.
  */
 export function keepSecret(value: string, kind = 'secret'): () => void {
-  return value.length < SHORTEST ? () => {} : keptSecrets.add(value, kind)
+  return isGuessable(value) ? () => {} : keptSecrets.add(value, kind)
 }
 
 /** Any value that JSON can hold, with a mark in place of every secret in it. The same one where there is none. */
@@ -49,7 +55,23 @@ export function secretsOf(environment: Readonly<Record<string, string | undefine
 }
 
 const isDistinct = (value: string) =>
-  value.length >= 8 && !/^(?:[A-Za-z]{8,15}|\d{8,9}|~?(?:\/[\w. -]+){2,})$/.test(value)
+  !isGuessable(value) && !/^(?:[A-Za-z]{8,15}|~?(?:\/[\w. -]+){2,})$/.test(value)
+
+/** What a program could find by trying, in years at most. */
+function isGuessable(value: string): boolean {
+  const kinds = KINDS.reduce((sum, [kind, count]) => (kind.test(value) ? sum + count : sum), 0)
+  return /^\d*$/.test(value) || new Set(value).size < DIFFERENT || value.length * Math.log2(kinds) < BITS
+}
+
+const BITS = 48
+const DIFFERENT = 6
+/** How many characters there are of each kind that a value has. */
+const KINDS = [
+  [/\d/, 10],
+  [/[a-z]/, 26],
+  [/[A-Z]/, 26],
+  [/[^\dA-Za-z]/, 32],
+] as const
 
 const NESTED: ReadonlySet<string> = new Set(['args', 'plan'])
 const SHORTEST = 6

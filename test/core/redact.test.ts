@@ -174,10 +174,12 @@ test('an entry is cleaned in every text of it, and is the same object where ther
       title: `write ${secret}`,
       preview_sha256: 's',
       preview_bytes: 1,
-      paths: [secret],
+      paths: ['/p/api_key=Zk39fKq01mmVxW.py'],
     },
   }
   assert.is(JSON.stringify(redacted(entry)).includes(secret), false)
+  // Which file it is must be told, though its name looks like a secret.
+  assert.match(JSON.stringify(redacted(entry)), '"paths":["/p/api_key=Zk39fKq01mmVxW.py"]')
   const decided: JournalEntry = {
     type: 'decided',
     call: 'c' as CallId,
@@ -196,22 +198,36 @@ test('an entry is cleaned in every text of it, and is the same object where ther
 })
 
 test('a secret that was kept is marked wherever it stands, until it is forgotten (threat 7)', () => {
-  const forgetCode = keepSecret('83174625', 'code')
-  const forgetKey = keepSecret('83174625-and-more.*')
-  const again = keepSecret('83174625', 'code')
-  assert.is(redactedText('answer(83174625)'), 'answer([redacted: code, 8 characters])')
-  assert.is(redactedText('83174625-and-more.*'), '[redacted: secret, 19 characters]')
-  assert.equal(redactedValue({ 'a 83174625': ['83174625'] }), {
-    'a [redacted: code, 8 characters]': ['[redacted: code, 8 characters]'],
+  const forgetCode = keepSecret('kx83174625', 'key')
+  const forgetKey = keepSecret('kx83174625-and-more.*')
+  const again = keepSecret('kx83174625', 'key')
+  assert.is(redactedText('answer(kx83174625)'), 'answer([redacted: key, 10 characters])')
+  assert.is(redactedText('kx83174625-and-more.*'), '[redacted: secret, 21 characters]')
+  assert.equal(redactedValue({ 'a kx83174625': ['kx83174625'] }), {
+    'a [redacted: key, 10 characters]': ['[redacted: key, 10 characters]'],
   })
   forgetCode()
   forgetCode()
-  assert.is(redactedText('83174625'), '[redacted: code, 8 characters]')
+  assert.is(redactedText('kx83174625'), '[redacted: key, 10 characters]')
   again()
   forgetKey()
-  assert.is(redactedText('83174625-and-more.*'), '83174625-and-more.*')
-  keepSecret('short')()
-  assert.is(redactedText('a short text'), 'a short text')
+  assert.is(redactedText('kx83174625-and-more.*'), 'kx83174625-and-more.*')
+})
+
+test('what can be guessed is not kept, since its mark would tell the guess that was right (threat 5)', () => {
+  const guessable = [
+    'short',
+    '83174625',
+    '123456789012345678901234',
+    'ab3dE6g',
+    'swordfish',
+    'abababababababab12',
+  ]
+  const forget = guessable.map(value => keepSecret(value))
+  for (const value of guessable) assert.is(redactedText(`is it ${value}?`), `is it ${value}?`)
+  for (const forgetOne of forget) forgetOne()
+  const environment = { PIN_TOKEN: '8317462503174', DB_PASSWORD: 'abc123', API_TOKEN: 'aB3dE6gH1jK2' }
+  assert.equal(secretsOf(environment), ['aB3dE6gH1jK2'])
 })
 
 test('of an environment, the values of secret names are secrets, and words and paths are not', () => {

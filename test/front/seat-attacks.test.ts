@@ -157,9 +157,9 @@ test('guessed codes approve nothing, and three of them end the code of a plan (t
     const answer = client.call({ tool: 'load_file', args: { path: 'loaded.py' } })
     await screen.shows(APPROVE)
     const plan = /plan-[a-z]{8}/.exec(screen.text())?.[0] ?? ''
-    const code = /--code (\d{8})/.exec(screen.text())?.[1] ?? ''
+    const code = /--code ([0-9a-z-]{19})/.exec(screen.text())?.[1] ?? ''
     for (let guess = 1; guess <= 3; guess++) {
-      const wrong = String((Number(code) + guess) % 10 ** 8).padStart(8, '0')
+      const wrong = code.replace(/^./, first => (first === `${guess}` ? 'z' : `${guess}`))
       const { code: exit, stderr } = await rig.imago(['approve', plan, '--code', wrong])
       assert.is(exit, 3)
       assert.match(stderr, /the code is wrong/)

@@ -165,7 +165,7 @@ const PLAN: ShownPlan = {
   lines: 1,
   warnings: ['2 hidden\ncharacters'],
   waited_ms: 61_000,
-  code: '12345678',
+  code: 'k7mp-3xqr-9tfw-2hjd',
 }
 
 test('what others have named stays in its row, whatever stands in the name (threat 14)', () => {

@@ -210,7 +210,7 @@ test('a script answers with the code that a seat shows, once, and lists what wai
     const { answer } = await evaluating(rig, '"hidden from lists"')
     await screen.shows(APPROVE)
     const plan = planOf(watch)
-    const code = /--code (\d{8})/.exec(screen.text())?.[1] ?? ''
+    const code = /--code ([0-9a-z-]{19})/.exec(screen.text())?.[1] ?? ''
     const listed = await rig.imago(['approvals', '--json'])
     assert.not.match(listed.stdout, new RegExp(`${code}|hidden from lists`))
     const { result } = JSON.parse(listed.stdout)
@@ -231,7 +231,7 @@ test('a script denies with a reason', () =>
   withWatch(async ({ rig, watch }) => {
     const { answer } = await evaluating(rig, '1')
     await watch.screen.shows(APPROVE)
-    const code = /--code (\d{8})/.exec(watch.screen.text())?.[1] ?? ''
+    const code = /--code ([0-9a-z-]{19})/.exec(watch.screen.text())?.[1] ?? ''
     assert.is((await rig.imago(['deny', planOf(watch), '--code', code, '--reason', 'no, thanks'])).code, 0)
     assert.match(JSON.stringify(await answer), /no, thanks/)
   }))

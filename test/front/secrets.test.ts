@@ -101,26 +101,25 @@ function announcements({ paths }: Rig): string {
   return files.map(file => readFileSync(file, 'utf8')).join('\n')
 }
 
-test('the code of a plan is marked while it can be used (threat 7)', () =>
+test('no mark in journal or log tells that a text held the code of a plan, or a part of it (threat 5)', () =>
   withRig(async rig => {
     await rig.serve()
     const { screen } = await openWatch(rig)
     const call = rig.begin(['call', 'write_file', JSON.stringify({ path: 'new.py', content: 'x = 1\n' })])
     await screen.shows(APPROVE)
-    const [, code = ''] = /--code (\d{8})/.exec(screen.text()) ?? []
-    assert.is(code.length, 8, screen.text())
-    await evaluate(rig, `stolen = ${code}`)
+    const [, code = ''] = /--code (\S+)/.exec(screen.text()) ?? []
+    assert.match(code, /^[0-9a-z-]{19}$/)
+    assert.is(written(rig).includes(code), false)
+    await evaluate(rig, `guessed = "${code} ${code.replaceAll('-', '')} ${code.slice(0, 8)}"`)
     await settled(rig)
-    assert.match(written(rig), 'stolen = [redacted: code, 8 characters]')
+    assert.match(written(rig), `guessed = \\"${code} ${code.replaceAll('-', '')} ${code.slice(0, 8)}\\"`)
     screen.type('n\n')
     await screen.shows(/reason/i)
     screen.type(`it has ${TOKEN} in it\n`)
     await call.ended
     await settled(rig)
     await until(() => written(rig).includes('"decided"'), 'the decision to be written')
-    const all = written(rig)
-    assert.is(all.includes(code), false)
-    assert.is(all.includes(TOKEN), false)
+    assert.is(written(rig).includes(TOKEN), false)
     screen.type('q\n')
   }))
 
