@@ -47,7 +47,8 @@ export const TOOL_ERRORS = {
   },
   approval_timed_out: {
     retryable: false,
-    meaning: 'Nobody answered before the plan expired. Nothing ran.',
+    meaning:
+      'Nobody answered before the plan expired, or the approval expired before it was used; `details.reason` says which. Nothing ran.',
   },
   stale_plan: {
     retryable: true,

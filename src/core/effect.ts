@@ -1,11 +1,10 @@
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Committed } from '../../tools/proposal.ts'
-import { causesOf } from './approvals-book.ts'
 import { withdrawn } from './faults.ts'
 import { isIntact, toolHash } from './freezing.ts'
 import { JournalError } from './journal.ts'
 import { type Arguments, codeOf, type Passage, type Refusal } from './passage.ts'
-import type { Plan } from './plan.ts'
+import { causesOf, type Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
 import * as refusals from './refusals.ts'
 
@@ -88,7 +87,7 @@ async function checked({ passage, plan, paths, approved }: LetThrough): Promise<
   const { options, flight, tool } = passage
   const causes = await causesOf(plan)
   if (flight.cancelled) return withdrawn()
-  if (options.journal.trouble !== undefined) return planRefusals.journalInTrouble(options.journal.trouble)
+  if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
   if (options.approvals?.expired(plan)) return planRefusals.expired(plan)
   const policy = passage.policyOn(paths, { fresh: true })
   const judged = passage.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)

@@ -1,16 +1,14 @@
 import type { Tool } from '../../tools/define.ts'
-import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import { type Failed, failed, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/wording.ts'
-import type { Earlier } from './journal.ts'
 import type { Paused } from './pauses.ts'
 import type { Plan } from './plan.ts'
+import { STOP } from './refusals.ts'
 
 /** What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try. */
 
-const STOP = 'Stop here. Do not try another way to do the same, and do not ask again by yourself.'
-
 export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
-  const why = reason === null ? ', and gave no reason' : `: ${reason}`
+  const why = reason === null ? ', and gave no reason.' : `: ${reason}`
   return failed('denied', {
     message: `A person refused ${plan.tool} (${plan.id}). Nothing ran. They refused it${why}`,
     details: { plan: plan.id, tool: plan.tool, by: 'person', reason },
@@ -21,7 +19,7 @@ export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | 
 export function timedOut({ plan, afterMs }: { plan: Plan; afterMs: number }): Failed {
   return failed('approval_timed_out', {
     message: `Nobody answered ${plan.id} (${plan.tool}) within ${duration(afterMs)}, which counts as a refusal. Nothing ran.`,
-    details: { plan: plan.id, tool: plan.tool, waited_ms: afterMs },
+    details: { reason: 'nobody_answered', plan: plan.id, tool: plan.tool, waited_ms: afterMs },
     next: `${STOP} Tell the person what you wanted to do: they were not there, and can ask for it when they are.`,
   })
 }
@@ -29,17 +27,19 @@ export function timedOut({ plan, afterMs }: { plan: Plan; afterMs: number }): Fa
 /** It was approved, and the machine slept or waited for so long that this counts no more. */
 export function expired(plan: Plan): Failed {
   return failed('approval_timed_out', {
-    message: `The approval of ${plan.id} (${plan.tool}) expired before it could be used. Nothing ran.`,
-    details: { plan: plan.id, tool: plan.tool },
-    next: 'Call again if it is still right: a person is asked anew.',
+    message: `The approval of ${plan.id} (${plan.tool}) expired before it could be used, and counts no more. Nothing ran.`,
+    details: { reason: 'approval_expired', plan: plan.id, tool: plan.tool },
+    next: `${STOP} Tell the person that their approval came to nothing: they can ask for it again.`,
   })
 }
 
-export function planWithdrawn(plan: Plan): Failed {
+/** Without a reason it was the caller that gave up. */
+export function planWithdrawn(plan: Plan, reason = 'the call was cancelled'): Failed {
+  const why = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`
   return failed('withdrawn', {
-    message: `The call was cancelled while ${plan.id} (${plan.tool}) waited for a person. Nobody can approve it any more. Nothing ran.`,
-    details: { plan: plan.id, tool: plan.tool },
-    next: 'Make the call again only if it is wanted again.',
+    message: `${why} while ${plan.id} (${plan.tool}) waited for a person. Nobody can approve it any more. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool, reason },
+    next: 'Make the call again only if it is wanted still: a person is asked anew.',
   })
 }
 
@@ -61,15 +61,6 @@ export function tooManyPlans({ waiting, most }: { waiting: number; most: number 
   })
 }
 
-/** However many callers they are of. */
-export function tooManyWait(): Failed {
-  return failed('busy', {
-    message:
-      'As many plans as may wait at once wait for a person already. Nothing ran, and nobody was asked.',
-    next: 'Wait until a person at imago watch has answered some of them, then call again.',
-  })
-}
-
 /** A person has said no, and no again. */
 export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
   const whose = of === 'origin' ? 'plans of yours' : 'plans'
@@ -81,7 +72,7 @@ export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
       of: of === 'origin' ? 'this caller' : 'all',
       left_ms: Math.round(leftMs),
     },
-    next: 'Stop, and tell the person what you wanted and why. Nobody is asked sooner unless they approve a plan that waits, or run imago watch anew.',
+    next: `${STOP} Tell the person what you wanted to do, and why. Nobody is asked sooner unless they approve a plan that waits, or run imago watch anew.`,
     retryable: false,
   })
 }
@@ -93,25 +84,6 @@ export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
   return failed('denied', {
     message: `A person changed the arguments of ${tool.name} while approving it, and they cannot be used: ${why} Nothing ran.`,
     details: { tool: tool.name, by: 'person', reason: 'the changed arguments cannot be used' },
-    next: 'Stop here, and tell the person.',
-  })
-}
-
-/** What the journal has lost cannot be relied on to say what was approved. */
-export function journalInTrouble(trouble: string): Failed {
-  return failedInside('journal_unavailable', {
-    message: `The journal is not what was written: ${trouble} What is dangerous is not run until a person has seen to it. Nothing ran.`,
-    details: { trouble },
-    next: 'Looking goes on working. Tell the person: imago log verify shows what is wrong, and how to acknowledge it.',
-  })
-}
-
-/** A daemon before this one was given the call, and has written down how far it came. */
-export function ranEarlier(call: string, { tool, outcome }: Earlier): Failed {
-  const how = outcome === 'outcome_unknown' ? 'how it ended is not known' : `it ended: ${outcome}`
-  return failed('outcome_unknown', {
-    message: `The call ${call} (${tool}) was made before this daemon began, and ${how}. Its result is no longer kept. It was not run again.`,
-    details: { call, tool, outcome },
-    next: 'Look at what is there before deciding to run anything again. A new call needs a new name.',
+    next: `${STOP} Tell the person why their arguments cannot be used, and wait for what they say.`,
   })
 }

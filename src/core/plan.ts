@@ -30,6 +30,20 @@ export interface Plan {
   readonly hash: string
 }
 
+/** What a plan was computed from and is not that any more. What cannot be looked at has moved. */
+export async function causesOf({ evidence }: Pick<Plan, 'evidence'>): Promise<string[]> {
+  const looked = await Promise.all(
+    evidence.map(async ({ what, moved }) => {
+      try {
+        return await moved()
+      } catch {
+        return `${what} cannot be looked at any more`
+      }
+    }),
+  )
+  return looked.filter(cause => cause !== undefined)
+}
+
 /** How asking ended (design section 4, "Outcomes"). All but the first two mean that nothing ran. */
 export type Answer =
   | { readonly type: 'approved'; readonly by: string }
@@ -39,7 +53,7 @@ export type Answer =
   /** What the plan was computed from moved while it waited; the clauses say what. */
   | { readonly type: 'stale'; readonly causes: readonly string[] }
   | { readonly type: 'timed_out'; readonly afterMs: number }
-  /** The caller gave up. */
-  | { readonly type: 'cancelled' }
+  /** The caller gave up; or, with a `reason`, what else took the question back. */
+  | { readonly type: 'cancelled'; readonly reason?: string }
   /** Nobody has a seat. */
   | { readonly type: 'unavailable' }

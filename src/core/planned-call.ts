@@ -87,7 +87,7 @@ export class PlannedCall {
   #hopeless(early: Asked): Refusal | undefined {
     const { options, flight } = this.#passage
     if (flight.cancelled) return withdrawn()
-    if (options.journal.trouble !== undefined) return planRefusals.journalInTrouble(options.journal.trouble)
+    if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
     const hope = early.verdict.rule.from.type === 'default' && this.#mayBeAllowed(early.policy)
     return early.decision === 'ask' && !hope ? this.#unasked(early) : undefined
   }
@@ -110,7 +110,7 @@ export class PlannedCall {
     if (!approvals?.seated) return this.#unavailable(judged, plan)
     const paused = approvals.paused(originOf(flight.caller))
     if (paused !== undefined) return planRefusals.pausedFor(paused)
-    if (approvals.full) return planRefusals.tooManyWait()
+    if (approvals.full) return refusals.tooManyWait()
     const waiting = approvals.countOf(flight.caller.id)
     return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
   }
@@ -207,7 +207,7 @@ export class PlannedCall {
       plan: plan.id,
       answer: answer.type,
       by: 'by' in answer ? answer.by : null,
-      reason: answer.type === 'denied' ? answer.reason : null,
+      reason: 'reason' in answer ? answer.reason : null,
     } as const
     try {
       if (answer.type === 'approved' || answer.type === 'edited') await journal.sync(entry)
@@ -237,7 +237,7 @@ export class PlannedCall {
       case 'timed_out':
         return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
       case 'cancelled':
-        return planRefusals.planWithdrawn(plan)
+        return planRefusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
         return this.#unavailable(judged, plan)
       default:

@@ -1,11 +1,15 @@
 import type { Level, Tool } from '../../tools/define.ts'
-import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import type { Kernel } from '../../wire/kernel.ts'
-import type { Verdict } from './gate.ts'
+import { DEFAULTS, type Verdict } from './gate.ts'
+import type { Earlier } from './journal.ts'
 import type { Rules } from './policy.ts'
 import type { Registry } from './registry.ts'
 
 /** What a caller is told when a call did not run. Each says why, and what can be done. */
+
+/** What whoever is refused does next, where a person or a rule said no, or nobody said yes. */
+export const STOP = 'Stop here. Do not try another way to do the same, and do not ask again by yourself.'
 
 export function unknownTool(name: string, registry: Registry): Outcome<never> {
   const nearest = registry.nearest(name)
@@ -39,6 +43,15 @@ export function tooManyPending({ pending, most }: { pending: number; most: numbe
   })
 }
 
+/** However many callers they are of. */
+export function tooManyWait(): Failed {
+  return failed('busy', {
+    message:
+      'As many plans as may wait at once wait for a person already. Nothing ran, and nobody was asked.',
+    next: 'Wait until a person at imago watch has answered some of them, then call again.',
+  })
+}
+
 export function otherCall(call: string): Outcome<never> {
   return failed('invalid_args', {
     message: `The call ${call} was made before with another tool or other arguments. It keeps its meaning, and nothing ran.`,
@@ -63,9 +76,28 @@ export function journalUnavailable(error: unknown): Outcome<never> {
   })
 }
 
+/** What the journal has lost cannot be relied on to say what was approved. */
+export function journalInTrouble(trouble: string): Failed {
+  return failed('denied', {
+    message: `The journal is not what was written: ${trouble} What needs approval is not run until a person has seen to it. Nothing ran.`,
+    details: { reason: 'journal_in_trouble', trouble },
+    next: `${STOP} Tell the person: imago log verify shows what is wrong, and imago log acknowledge lets calls be asked for again. Looking goes on working.`,
+  })
+}
+
+/** A daemon before this one was given the call, and has written down how far it came. */
+export function ranEarlier(call: string, { tool, outcome }: Earlier): Failed {
+  const how = outcome === 'outcome_unknown' ? 'how it ended is not known' : `it ended: ${outcome}`
+  return failed('outcome_unknown', {
+    message: `The call ${call} (${tool}) was made before this daemon began, and ${how}. Its result is no longer kept. It was not run again.`,
+    details: { call, tool, outcome },
+    next: 'Look at what is there before deciding to run anything again. A new call needs a new name.',
+  })
+}
+
 export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly string[] }): Outcome<never> {
   return failed('not_available', {
-    message: `${o.kernel} cannot do what ${o.tool.name} needs: ${o.missing.join(', ')}.`,
+    message: `${o.kernel} cannot do what ${o.tool.name} needs: ${o.missing.join(', ')}. Nothing ran.`,
     details: { kernel: o.kernel, missing: o.missing },
     next: 'Use another kernel, or another tool.',
   })
@@ -88,7 +120,7 @@ export function policyBroken(problem: string): Outcome<never> {
   return failed('denied', {
     message: `The policy cannot be relied on, so that only looking is allowed: ${problem} Nothing ran.`,
     details: { problem },
-    next: 'Stop here: a person has to correct the file. Do not try another way.',
+    next: `${STOP} Tell the person: they have to correct the file.`,
   })
 }
 
@@ -107,7 +139,7 @@ export function denied(judged: Judged): Outcome<never> {
   return failed('denied', {
     message: `${ruleName(judged.verdict)} denies ${called(judged)}. Nothing ran.`,
     details: judgedDetails(judged),
-    next: STOP,
+    next: `${STOP} Tell the person what you wanted to do, and why.`,
   })
 }
 
@@ -116,12 +148,9 @@ export function unavailable(judged: Judged): Outcome<never> {
   return failed('approval_unavailable', {
     message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. A person who takes a seat (imago watch, in a terminal) is asked when the call is made again. ${remedy(judged)}`,
     details: judgedDetails(judged),
-    next: STOP,
+    next: `${STOP} Tell the person what you wanted to do, and why.`,
   })
 }
-
-export const STOP =
-  'Stop here, and tell the person what you wanted to run. Do not try another way to do the same.'
 
 const called = ({ tool, level, kernel }: Judged) =>
   `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`
@@ -136,12 +165,20 @@ const judgedDetails = ({ tool, level, kernel, verdict }: Judged) => ({
 /** What a person could do about it. The exact text, so that nobody has to guess at a rule. */
 function remedy({ tool, level, verdict, policy, within }: Judged): string {
   const { from } = verdict.rule
+  if (from.type !== 'default' && DEFAULTS[level].decision === 'allow') return withoutRule(verdict)
   const path = within === undefined ? '' : `\npath = ${JSON.stringify(within)}`
   const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${path}`
   const allow = `add these lines to ${policy.userFile}, and run imago policy accept:\n${rule}`
   if (from.type === 'default') return `To allow it without asking, ${allow}`
   const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`
   return `${removed} To allow it without asking, take that rule out, ${allow}`
+}
+
+/** What runs unless a rule says otherwise needs no rule that allows it. */
+function withoutRule(verdict: Verdict): string {
+  const { from } = verdict.rule
+  const taken = from.type !== 'default' && from.removed ? '' : 'takes that rule out, and '
+  return `${ruleName(verdict)} asks. To allow it without asking, a person ${taken}runs imago policy accept.`
 }
 
 function ruleName({ rule: { from, level } }: Verdict): string {

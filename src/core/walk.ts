@@ -6,7 +6,6 @@ import type { Flight } from './flight.ts'
 import type { Decision } from './gate.ts'
 import type { Earlier } from './journal.ts'
 import { codeOf, Passage, type PathOptions, type Refusal } from './passage.ts'
-import * as planRefusals from './plan-refusals.ts'
 import { PlannedCall } from './planned-call.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
@@ -119,7 +118,7 @@ export class Walk {
   }
 
   #ran(known: Earlier): Refusal {
-    return planRefusals.ranEarlier(String(this.#passage.flight.call), known)
+    return refusals.ranEarlier(String(this.#passage.flight.call), known)
   }
 
   #needsName({ rules }: Rules): boolean {

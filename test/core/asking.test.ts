@@ -71,6 +71,19 @@ test('a call that is cancelled while a person is asked is withdrawn, and the sea
   assert.equal(invariantsOf(lines, []), [])
 })
 
+test('a plan that waits when the daemon ends is not said to be cancelled, to its caller or in the journal', async () => {
+  const { run, approvals, seat, journal } = rig()
+  const person = seat()
+  const answered = run('put', PUT)
+  await person.next()
+  approvals.close()
+  const error = errorOf(await answered)
+  assert.is(error.code, 'withdrawn')
+  assert.match(error.message, /^The daemon ended while plan-/)
+  const decided = (await journal()).find(({ type }) => type === 'decided')
+  assert.equal([decided?.answer, decided?.reason], ['cancelled', 'the daemon ended'])
+})
+
 for (const step of ['look', 'lock', 'moved', 'commit'])
   test(`a call that is cancelled at ${step} ends once, with all of its effect or none (fault 30)`, async () => {
     const { run, files, seat, journal } = rig()

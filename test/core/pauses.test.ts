@@ -24,7 +24,7 @@ test('of 100 plans in a row a person who refuses is shown three (threat 36)', as
     error.message,
     /A person has refused 3 plans of yours in a row\. .* for 1 min 0 s\. Nothing ran/,
   )
-  assert.match(error.next ?? '', /^Stop, and tell the person/)
+  assert.match(error.next ?? '', /^Stop here\. .*Tell the person/)
   assert.equal([error.retryable, error.details.left_ms], [false, MINUTE])
   assert.match(JSON.stringify(person.told.at(-1)), /3 plans of test were refused in a row/)
   assert.equal(invariantsOf(await journal(), files.effects), [])

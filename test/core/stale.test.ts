@@ -179,7 +179,7 @@ const DISTURBANCES: readonly Disturbance[] = [
   },
   {
     what: 'trouble in the journal',
-    code: 'internal',
+    code: 'denied',
     rig: state => ({
       trouble: () => (state.disturbed ? 'It is not what was written.' : undefined),
     }),

@@ -33,7 +33,7 @@ test('a program that was refused three times is not put before a person again, h
       const { answer, over } = await asked(parts, n)
       const envelope = await answer
       assert.is(codeOf(envelope), 'busy')
-      assert.match(JSON.stringify(envelope), /A person has refused 3 plans of yours in a row.*Stop, and tell/)
+      assert.match(JSON.stringify(envelope), /A person has refused 3 plans of yours in a row.*Stop here/)
       await over()
     }
     assert.is(questions(parts.watch), 3)

@@ -27,7 +27,7 @@ export function notApproved(plan: Plan, answer: Exclude<Answer, { type: 'approve
       })
     case 'cancelled':
       return failed('withdrawn', {
-        message: `It was cancelled while ${plan.id} waited for a person. Nobody can approve it any more. ${STAYS}`,
+        message: `${answer.reason === undefined ? 'It was cancelled' : 'The daemon ended'} while ${plan.id} waited for a person. Nobody can approve it any more. ${STAYS}`,
         details: { plan: plan.id },
         next: 'Run imago policy accept again only if it is wanted again.',
       })
