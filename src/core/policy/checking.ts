@@ -70,7 +70,7 @@ export function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outc
   if (known.type === 'refused') return known.refusal
   const { level, kernel, paths } = known
   const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
-  const { rules, problem, waiting } = options.policy.rulesFor(asked.root)
+  const { rules, problem, waiting } = options.policy.rulesFor(asked.root, { paths })
   const { verdict, parts, matching } = explain({ tool: tool.name, level, kernel, paths, effects, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
