@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Disk } from '../../src/core/files/disk.ts'
 import type { Files } from '../../src/core/files.ts'
 import type { Failed } from '../../tools/outcome.ts'
@@ -161,30 +159,6 @@ test('a disk that says that it wrote, and did not, is found out before anything 
   assert.equal([rig.text('a.py'), rig.leftOver()], ['old', []])
   rig.close()
 })
-
-test('with no room for the new content nothing is changed, reading goes on, and it works again with room (fault 11)', async () => {
-  const rig = new FilesRig()
-  rig.put('a.py', 'old')
-  // The shell's limit on the size of a file it may write is the nearest that any user has to a full disk.
-  const child = spawn(
-    'sh',
-    ['-c', `ulimit -f 64 && exec "$0" "$@"`, process.execPath, '--import', 'tsx', FULL, rig.top],
-    {
-      env: { ...process.env, TSX_DISABLE_CACHE: '1', IMAGO_TEST_REPORT: '' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  let said = ''
-  child.stdout.on('data', (data: Buffer) => {
-    said += data.toString()
-  })
-  await new Promise(resolve => child.once('close', resolve))
-  assert.equal(said.trim().split('\n'), ['file_failed old EFBIG', 'old', 'committed', 'small'])
-  assert.equal([rig.text('a.py'), rig.leftOver()], ['small', []])
-  rig.close()
-})
-
-const FULL = join(import.meta.dirname, '../support/full-disk.ts')
 
 /** All calls of the disk that carrying the story out takes. */
 async function callsOf(story: Story): Promise<readonly DiskCall[]> {

@@ -1,28 +1,42 @@
-import { openFiles } from '../../src/core/files.ts'
-import { cameTo } from './files-rig.ts'
+import { once } from 'node:events'
+import type { Envelope } from '../../tools/outcome.ts'
+import { openGround, openWholePath } from './whole-path.ts'
 
-/** A process that may write no large files, and says on its standard output what becomes of two changes. */
-const [top = ''] = process.argv.slice(2)
-const stateDir = `${top}/state`
-const files = openFiles({ protected: [stateDir], stateDir })
-const project = files.of(`${top}/project`)
+/**
+ * All that a daemon does about a call, in a process that may write no large files. Says on its standard output what
+ * becomes of calls, a line each, and goes on with as much room as it has by then when something comes on its input.
+ */
+const LARGE = 'x'.repeat(1_000_000)
 
-async function change(text: string): Promise<string> {
-  const seen = await project.look('a.py')
-  if (seen.type === 'failed') return seen.error.message
-  const planned = project.changed(seen, text)
-  if ('type' in planned) return planned.error.message
-  const answer = await files.commit({ change: `plan-${text.length}`, changes: [planned] })
-  const errno = answer.type === 'failed' ? ` ${String(answer.error.details.errno)}` : ''
-  return `${cameTo(answer)}${errno}`
+const ground = openGround()
+const { run, seat, close } = openWholePath(ground)
+const { plans } = seat(() => 'approve')
+const write = (content: string) => run('write_file', { path: 'a.py', content })
+
+function cameTo(envelope: Envelope): string {
+  if (envelope.ok) return 'ok'
+  const { code, details } = envelope.error
+  return [code, details.holds, details.errno].filter(each => each !== undefined).join(' ')
 }
 
-async function held(): Promise<string> {
-  const seen = await project.look('a.py')
-  return seen.type === 'seen' ? String(seen.text) : seen.error.message
+async function say(what: string, envelope: Envelope): Promise<void> {
+  const text = ground.text('a.py') ?? ''
+  const names = ground.names().join(' ')
+  const held = text === LARGE ? 'all' : text
+  console.log(`${what}: ${cameTo(envelope)}; ${plans.length} asked about; ${names} holds ${held}`)
 }
 
-console.log(await change('x'.repeat(1_000_000)))
-console.log(await held())
-console.log(await change('small'))
-console.log(await held())
+try {
+  ground.put('a.py', 'old')
+  await say('large', await write(LARGE))
+  await say('read', await run('read_file', { path: 'a.py' }))
+  await say('small', await write('small'))
+  await say('large', await write(LARGE))
+  console.log('waiting')
+  await once(process.stdin, 'data')
+  await say('large', await write(LARGE))
+} finally {
+  await close()
+  ground.remove()
+  process.stdin.destroy()
+}
