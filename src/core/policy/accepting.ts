@@ -8,9 +8,9 @@ import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import { freeze, journalPlan } from '../freezing.ts'
 import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
-import { pausedFor } from '../plan-refusals.ts'
+import { pausedFor, tooManyWait } from '../plan-refusals.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
-import { journalUnavailable, policyBroken, tooManyWait } from '../refusals.ts'
+import { journalUnavailable, policyBroken } from '../refusals.ts'
 import * as refused from './acceptance-refusals.ts'
 import { looseningInWords, previewOf } from './preview.ts'
 
@@ -58,7 +58,7 @@ export async function acceptPolicy(
 ): Promise<Outcome<Accepted>> {
   const { policy, approvals, journal, clock = SYSTEM_CLOCK } = options
   const shown = policy.standing(request.root)
-  const { files } = shown
+  const files = [shown.user, shown.project]
   const broken = files.find(({ text }) => text.problem !== undefined)
   if (broken?.text.problem !== undefined) return policyBroken(broken.text.problem)
   const wanting = files.filter(needsAccepting)
@@ -82,7 +82,7 @@ interface Planned {
 
 function planOf({ request, shown, wanting, policy }: Planned): Plan {
   const { call, root, who, caller, origin } = request
-  const evidence = shown.files.map(looked => evidenceOf(looked, shown, policy))
+  const evidence = (['user', 'project'] as const).map(file => evidenceOf(file, shown, policy))
   return freeze({
     call,
     tool: NAME,
@@ -100,14 +100,15 @@ function planOf({ request, shown, wanting, policy }: Planned): Plan {
 }
 
 /** The bytes of the file, and what is accepted of it already. */
-function evidenceOf(looked: Looked, shown: Standing, policy: OpenPolicy): Evidence {
+function evidenceOf(file: 'user' | 'project', shown: Standing, policy: OpenPolicy): Evidence {
+  const looked = shown[file]
   const { text, waiting, held, place } = looked
   const seen = JSON.stringify([place.file, text.sha256, waiting, held])
   return {
     what: place.file,
     hash: createHash('sha256').update(seen).digest('hex'),
     moved: async () =>
-      policy.standing(shown.root).files.includes(looked)
+      policy.standing(shown.root)[file] === looked
         ? undefined
         : `${place.file} is not what was shown any more`,
   }
