@@ -19,6 +19,7 @@ import { openRegistry } from './core/registry.ts'
 import { openRemembered } from './core/remembered.ts'
 import { realOf } from './core/roots.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
+import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
@@ -54,10 +55,11 @@ export interface Daemon {
 /**
  * The composition root: makes this process the daemon of one user, with all of its parts.
  *
- * Throws a `Failure` that says why it cannot be: another one runs (exit code 2), a directory cannot be used, or a
- * configuration file is wrong.
+ * Throws a `Failure` that says why it cannot be: another one runs (exit code 2), a debugger can connect, a directory
+ * cannot be used, or a configuration file is wrong.
  */
 export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daemon> {
+  refuseDebugger()
   preparePaths(paths)
   const config = readConfig(paths.configDir)
   const instance = await becomeInstance(paths)

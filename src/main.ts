@@ -5,6 +5,15 @@
 // or in a seat, also where the system lets no process look into another.
 process.on('SIGUSR1', () => {})
 
+// A signal that came before that line has opened it already.
+const { refuseDebugger } = await import('./debugger.ts')
+try {
+  refuseDebugger()
+} catch (error) {
+  process.stderr.write(`imago: ${error instanceof Error ? error.message : error}\n`)
+  process.exit(2)
+}
+
 const [first, ...rest] = process.argv.slice(2)
 
 if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {

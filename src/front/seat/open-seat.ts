@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import { WireError } from '../../../wire/errors.ts'
 import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
+import { refuseDebugger } from '../../debugger.ts'
 import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
 import type { SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
@@ -42,9 +43,10 @@ export interface OpenSeat extends AsyncDisposable {
 /**
  * Takes a seat for this process, which has to run in the foreground of a terminal, and where others sit already,
  * waits until one of them admits it. Rejects with a `WireError` that says why it gets none, and has the code
- * `seat_refused` or `seat_taken`.
+ * `seat_refused` or `seat_taken`; and with a `Failure` where a debugger can connect to this process.
  */
-export function openSeat(client: DaemonClient, options: SeatOptions): Promise<OpenSeat> {
+export async function openSeat(client: DaemonClient, options: SeatOptions): Promise<OpenSeat> {
+  refuseDebugger()
   const leaving = new AbortController()
   options.signal?.addEventListener('abort', () => leaving.abort())
   const shown = new ShownTerminal()
