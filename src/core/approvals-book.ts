@@ -1,4 +1,4 @@
-import { randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { Signal } from '../../wire/signal.ts'
 import type {
   Approvals,
@@ -10,11 +10,11 @@ import type {
   Taken,
 } from './approvals.ts'
 import type { Clock } from './clock.ts'
+import { isSameCode, NO_CODE_WORKS, newCode, WRONG_FOR_ONE, WRONG_IN_ALL } from './codes.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
 import { openPauses, pauseInWords } from './pauses.ts'
 import { type Answer, causesOf, type Plan } from './plan.ts'
-import { keepSecret } from './redact.ts'
 import { shownPlan } from './shown-plan.ts'
 
 export interface ApprovalsOptions {
@@ -32,9 +32,6 @@ export interface ApprovalsOptions {
 
 /** How often plans that wait are looked at, in milliseconds. */
 const POLL_MS = 1_000
-/** Wrong codes after which a plan can be answered on a seat alone. */
-const WRONG_CODES = 3
-const CODE_DIGITS = 8
 /** Settled plans whose end is still known to whoever answers late. */
 const SETTLED = 256
 /** Plans that may wait at once. One program can make as many connections, each a caller, as it likes. */
@@ -71,6 +68,8 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   const seats = new Set<Seated>()
   const pauses = openPauses(clock)
   let seatsTaken = 0
+  /** Since a seat answered last. */
+  let wrongInAll = 0
   let stopPolling: (() => void) | undefined
 
   /** The answer, once; and why it needs none any more, for every seat but the one that knows. */
@@ -137,11 +136,13 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     return moment === undefined ? 0 : ageOf(moment).clock
   }
 
+  const codesWork = () => wrongInAll < WRONG_IN_ALL
+
   const shown = ({ plan, code = '', wrongCodes }: Waiting): ShownPlan => {
     const now = shownPlan(plan, { waitedMs: waitedMs(plan), code })
-    if (wrongCodes < WRONG_CODES) return now
-    const warning = `${WRONG_CODES} wrong codes were tried for this plan. It can be answered on a seat alone.`
-    return { ...now, warnings: [...now.warnings, warning] }
+    const ended = `${WRONG_FOR_ONE} wrong codes were tried for this plan. It can be answered on a seat alone.`
+    const warnings = [...(wrongCodes < WRONG_FOR_ONE ? [] : [ended]), ...(codesWork() ? [] : [NO_CODE_WORKS])]
+    return { ...now, warnings: [...now.warnings, ...warnings] }
   }
 
   function expire(one: Waiting): void {
@@ -187,6 +188,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     const one = open(given.plan)
     if ('type' in one) return one
     if (given.hash !== one.plan.hash) return { type: 'wrong_hash' }
+    wrongInAll = 0
     settle(one, answerOf(given, seat.id), {
       why: `${seat.listener.who} ${DID[given.decision]}.`,
       except: seat,
@@ -197,7 +199,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   function answeredWithCode(given: CodedAnswer): Taken {
     const one = open(given.plan)
     if ('type' in one) return one
-    if (one.code === undefined || !isSame(one.code, given.code)) return wrongCode(one)
+    if (one.code === undefined || !codesWork() || !isSameCode(one.code, given.code)) return wrongCode(one)
     const by = `code of ${given.plan}`
     settle(one, answerOf(given, by), { why: `A script that had its code ${DID[given.decision]}.` })
     return { type: 'taken' }
@@ -205,13 +207,20 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
   function wrongCode(one: Waiting): Taken {
     one.wrongCodes++
-    if (one.wrongCodes === WRONG_CODES) {
+    if (one.wrongCodes === WRONG_FOR_ONE) {
       one.code = undefined
-      const why = `${WRONG_CODES} wrong codes were tried for ${one.plan.id}`
-      journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
+      refusedScript(`${WRONG_FOR_ONE} wrong codes were tried for ${one.plan.id}`)
       tellAll(one)
     }
+    if (++wrongInAll === WRONG_IN_ALL) {
+      refusedScript(NO_CODE_WORKS)
+      for (const seat of seats) tell(seat, { type: 'notice', text: NO_CODE_WORKS })
+    }
     return { type: 'wrong_code' }
+  }
+
+  function refusedScript(why: string): void {
+    journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
   }
 
   return {
@@ -224,13 +233,10 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
       return new Promise<Answer>(resolve => {
         const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
         const end = (answer: Answer) => {
-          forget()
           signal.removeEventListener('abort', cancel)
           resolve(answer)
         }
-        const code = String(randomness(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
-        const forget = keepSecret(code, 'code')
-        const one: Waiting = { plan, code, wrongCodes: 0, looking: false, end }
+        const one: Waiting = { plan, code: newCode(randomness), wrongCodes: 0, looking: false, end }
         began.set(plan, { clock: clock.now(), wall: wallClock() })
         waiting.set(plan.id, one)
         signal.addEventListener('abort', cancel)
@@ -284,10 +290,4 @@ function answerOf(given: SeatAnswer | CodedAnswer, by: string): Answer {
     default:
       return given satisfies never
   }
-}
-
-/** Takes as long whatever the difference is. */
-function isSame(code: string, given: string): boolean {
-  const [one, other] = [Buffer.from(code), Buffer.from(given)]
-  return one.length === other.length && timingSafeEqual(one, other)
 }
