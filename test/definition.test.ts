@@ -168,7 +168,6 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['paths', 'a path named twice', { ...parameter(text), paths: ['channel', 'channel'] }],
   ['paths', 'paths that are no list', { ...parameter(text), paths: 'channel' }],
   ['plan', 'a plan of a tool that nobody is asked about', { plan: async () => ok(1) }],
-  ['plan', 'a plan of a cautious tool', { level: 'cautious', plan: async () => ok(1) }],
   ['plan', 'a plan that is no function', { level: 'dangerous', plan: {} }],
   ['examples', 'no list of examples', { examples: undefined }],
   ['examples', 'an example that is text', { examples: ['read_sensor(2)'] }],

@@ -250,7 +250,7 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
    */
   readonly paths?: readonly ((keyof Shape & string) | NamedPath<keyof Shape & string>)[]
   /**
-   * Works a dangerous call out to the last byte before anybody is asked. Left out: what is approved is the preview of
+   * Works a call out to the last byte before anybody is asked about it. Left out: what is approved is the preview of
    * the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do.
    */
   plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned>

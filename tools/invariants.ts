@@ -115,7 +115,7 @@ const pathName = (path: unknown): string =>
 function checkPlan({ plan, level }: UncheckedDefinition, refuse: Refuse): void {
   if (plan === undefined) return
   if (typeof plan !== 'function') refuse('plan', 'plan is not a function')
-  if (level !== undefined && level !== 'dangerous') refuse('plan', 'it has a plan, and is not dangerous')
+  if (level === 'safe') refuse('plan', 'it has a plan, and is safe')
 }
 
 function jsonSchema(parameters: z.ZodObject, refuse: Refuse): unknown {

@@ -39,10 +39,17 @@ export const loadFile = defineTool({
     { args: { path: 'shop/orders.py' }, shows: 'the whole file' },
   ],
 
-  preview: ({ path, names }) => ({
-    title: names === undefined ? 'Run this file in the live image' : 'Run these definitions of a file',
-    body: [path, ...(names ?? [])].join('\n'),
-  }),
+  /** Where a rule asks about it: the text that would run, which the approval is bound to. */
+  async plan({ path, names }, { files }) {
+    const file = await files.look(path)
+    if (file.type === 'failed' && file.error.details.reason !== 'outside_project') return file
+    const title = `Runs ${names === undefined ? path : `${names.join(', ')} of ${path}`} in the live image`
+    const shown =
+      file.type === 'failed'
+        ? { body: OUTSIDE, evidence: [] }
+        : { body: file.text ?? `It is not text: ${file.bytes} bytes.`, evidence: [file.evidence] }
+    return { type: 'proposal', preview: { title, body: shown.body }, evidence: shown.evidence, changes: [] }
+  },
 
   handler: ({ path, names }, context) => {
     const file = context.pathOf(path)
@@ -68,7 +75,10 @@ export const reload = defineTool({
   needs: ['reload'],
   examples: [{ args: { module: 'shop.orders' }, shows: 'a module after its file was edited' }],
 
-  preview: ({ module }) => ({ title: 'Run the source of this module again', body: module }),
+  preview: ({ module }) => ({
+    title: `Runs the source of ${module} again`,
+    body: 'Its file is not shown, and may hold another text by the time it runs.',
+  }),
 
   handler: ({ module }, context) => {
     const raised = 'Correct the module’s file, and reload it again.'
@@ -77,6 +87,9 @@ export const reload = defineTool({
 
   show: result => showLoading(result as Loading),
 })
+
+const OUTSIDE =
+  'It lies outside of the project: its text is not shown, and may be another one by the time it runs.'
 
 async function load(
   { work, raised }: { readonly work: Work; readonly raised: string },

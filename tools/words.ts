@@ -32,7 +32,7 @@ export const INVARIANTS = {
   needs: 'What a tool needs of a kernel is a list of abilities of the Kernel contract.',
   examples: 'Examples fit the parameters, and each says what it shows.',
   paths: 'What names a file is a parameter that is a text, so that its real path can be judged.',
-  plan: 'Only a dangerous tool works out a plan: what nobody is asked about needs none.',
+  plan: 'A safe tool works out no plan: it changes nothing that a person could be asked about.',
   handler: 'The handler is a function.',
   unique: 'No two tools of a registry share a name or an alias.',
 } as const

@@ -255,6 +255,18 @@ test('so does one in a folder that the file lies in, below the root of the calle
   rmSync(config, { recursive: true })
 })
 
+test('a person who is asked about load_file approves the text that would run, and no other (threat 18)', async () => {
+  const { run, seat, files, kernel } = open({ policy: '[[rule]]\ndecision = "ask"\ntool = "load_file"\n' })
+  const person = seat()
+  const answered = run('load_file', { path: 'a.txt' })
+  const plan = await person.next()
+  assert.equal([plan.title, plan.body.trim()], ['Runs a.txt in the live image', 'old'])
+  files.put('a.txt', 'worse')
+  person.answer('approve')
+  assert.is(errorOf(await answered).code, 'stale_plan')
+  assert.equal(kernel.asked, [])
+})
+
 test('a rule that denies counts at the moment of the effect, however lately the policy was looked at (threat 10)', async () => {
   const config = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   const policy = openPolicy(config, { freshMs: Number.POSITIVE_INFINITY })
