@@ -58,7 +58,7 @@ export async function acceptPolicy(
 ): Promise<Outcome<Accepted>> {
   const { policy, approvals, journal, clock = SYSTEM_CLOCK } = options
   const shown = policy.standing(request.root)
-  const files = [shown.user, shown.project]
+  const { files } = shown
   const broken = files.find(({ text }) => text.problem !== undefined)
   if (broken?.text.problem !== undefined) return policyBroken(broken.text.problem)
   const wanting = files.filter(needsAccepting)
@@ -82,7 +82,7 @@ interface Planned {
 
 function planOf({ request, shown, wanting, policy }: Planned): Plan {
   const { call, root, who, caller, origin } = request
-  const evidence = (['user', 'project'] as const).map(file => evidenceOf(file, shown, policy))
+  const evidence = shown.files.map(looked => evidenceOf(looked, shown, policy))
   return freeze({
     call,
     tool: NAME,
@@ -100,15 +100,14 @@ function planOf({ request, shown, wanting, policy }: Planned): Plan {
 }
 
 /** The bytes of the file, and what is accepted of it already. */
-function evidenceOf(file: 'user' | 'project', shown: Standing, policy: OpenPolicy): Evidence {
-  const looked = shown[file]
+function evidenceOf(looked: Looked, shown: Standing, policy: OpenPolicy): Evidence {
   const { text, waiting, held, place } = looked
   const seen = JSON.stringify([place.file, text.sha256, waiting, held])
   return {
     what: place.file,
     hash: createHash('sha256').update(seen).digest('hex'),
     moved: async () =>
-      policy.standing(shown.root)[file] === looked
+      policy.standing(shown.root).files.includes(looked)
         ? undefined
         : `${place.file} is not what was shown any more`,
   }
