@@ -10,7 +10,7 @@ import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
 import { pausedFor } from '../plan-refusals.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
-import { journalUnavailable, policyBroken } from '../refusals.ts'
+import { journalUnavailable, policyBroken, tooManyWait } from '../refusals.ts'
 import * as refused from './acceptance-refusals.ts'
 import { looseningInWords, previewOf } from './preview.ts'
 
