@@ -24,5 +24,4 @@ export class Failure extends Error {
   }
 }
 
-/** The text of whatever was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export { messageOf } from '../wire/errors.ts'

@@ -54,3 +54,6 @@ export interface RemoteFailure {
   /** Unparsed. */
   readonly data: unknown
 }
+
+/** The text of whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

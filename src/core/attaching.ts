@@ -1,6 +1,6 @@
 import { readBounded } from '../../wire/bounded-file.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
-import { WireError } from '../../wire/errors.ts'
+import { messageOf, WireError } from '../../wire/errors.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
@@ -292,5 +292,3 @@ function explained(error: WireError, { who, wanted }: { who: string; wanted: Att
       return [`${who} was not attached to: ${error.message}`, 'imago kernels shows what can be attached to']
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

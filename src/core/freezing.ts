@@ -1,10 +1,11 @@
-import { createHash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { z } from 'zod'
 import type { Level, Tool } from '../../tools/define.ts'
 import type { Evidence, FileChange, Proposal } from '../../tools/proposal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import type { JournalPlan } from './journal.ts'
 import type { Plan } from './plan.ts'
+import { sha256 } from './sha256.ts'
 
 /** What a plan is made of. */
 export interface Freezing {
@@ -103,8 +104,6 @@ export function canonical(value: unknown): string {
     return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
   })
 }
-
-const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
 
 const ID_LETTERS = 8
 

@@ -1,5 +1,6 @@
 import type { Level } from '../../tools/define.ts'
 import { foldedPath } from './files/names.ts'
+import { isWithin } from './within.ts'
 
 /** What the gate can say of a call. Later ones are stricter. */
 export const DECISIONS = ['allow', 'ask', 'deny'] as const
@@ -130,19 +131,13 @@ function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
 
 function covers({ path, real, decision }: Rule, asked: string): boolean {
   const folders = [path, real].filter(one => one !== undefined)
-  if (folders.some(folder => within(folder, asked))) return true
+  if (folders.some(folder => isWithin(asked, folder))) return true
   // A disk may take other letters for the same file: what tightens speaks about those too, what allows does not.
-  return decision !== 'allow' && folders.some(folder => within(foldedPath(folder), foldedPath(asked)))
+  return decision !== 'allow' && folders.some(folder => isWithin(foldedPath(asked), foldedPath(folder)))
 }
 
 function named(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
-}
-
-/** By components: `/a/b` holds `/a/b/c` and not `/a/bc`. */
-function within(directory: string, path: string): boolean {
-  const trimmed = directory.endsWith('/') ? directory.slice(0, -1) : directory
-  return path === trimmed || path.startsWith(`${trimmed}/`)
 }
 
 function fallback(decision: Decision, level: Level): Verdict {

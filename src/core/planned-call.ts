@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Level, stricter } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { Evidence, Proposal } from '../../tools/proposal.ts'
@@ -13,6 +12,7 @@ import type { Answer, Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
+import { sha256 } from './sha256.ts'
 import { validate } from './validate.ts'
 
 /** What is to be planned: the arguments of the caller, or those that a person put in their place. */
@@ -168,7 +168,7 @@ export class PlannedCall {
     if (place !== undefined)
       own.push({
         what: `the image of ${place.name}`,
-        hash: createHash('sha256').update(place.kernel.identity.epoch).digest('hex'),
+        hash: sha256(place.kernel.identity.epoch),
         moved: async () => passage.imageMoved(),
       })
     return own

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, parse, resolve } from 'node:path'
 import { foldedPath } from './files/names.ts'
-import { isWithin } from './files/protected.ts'
+import { isWithin } from './within.ts'
 
 /** Whether a kernel may live there: a folder, but neither `home` nor anything that `home` lies in. */
 export function isProject(root: string, home: string): boolean {

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { WireError } from '../errors.ts'
+import { messageOf, WireError } from '../errors.ts'
 import type { Stream } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { type FramedKernel, framedKernel } from './framed.ts'
@@ -157,8 +157,6 @@ function* waits({ againMs, growth, mostMs }: AttachLimits): Generator<number, un
 }
 
 const otherImage = (name: string) => `${name} has begun anew, and what listens there now is another image.`
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {

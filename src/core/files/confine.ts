@@ -1,9 +1,10 @@
 import { join, relative } from 'node:path'
 import type { Failed } from '../../../tools/outcome.ts'
 import { holdsHome } from '../roots.ts'
+import { isWithin } from '../within.ts'
 import type { Disk, Stat } from './disk.ts'
 import { ALL_HIDDEN, faultOfNewName, faultOfPath, folded, holdsHidden } from './names.ts'
-import { isWithin, openProtected } from './protected.ts'
+import { openProtected } from './protected.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 import { realOf, resolvePath } from './resolve.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { sha256 } from '../sha256.ts'
 import { type Disk, errnoOf, readAll, writeAll } from './disk.ts'
-import { sha256 } from './mark.ts'
 
 /** What is kept of one file before it is changed. */
 export interface KeptFile {

@@ -1,11 +1,12 @@
 import { basename, dirname } from 'node:path'
 import { type Failed, failed } from '../../../tools/outcome.ts'
 import type { Evidence, SeenFile } from '../../../tools/proposal.ts'
+import { sha256 } from '../sha256.ts'
 import { type Asked, type Confinement, type Located, remarksOn } from './confine.ts'
 import { errnoOf, readAll, type Stat } from './disk.ts'
 import { decode } from './encoding.ts'
 import { type Folder, type Pinning, pinFolder } from './folder.ts'
-import { causeOf, type Mark, markOf, sha256 } from './mark.ts'
+import { causeOf, type Mark, markOf } from './mark.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 
 export interface Looking extends Pinning {

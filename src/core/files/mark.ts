@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../sha256.ts'
 import type { Stat } from './disk.ts'
 
 /** One state of one file, to tell whether it is still in it, and what has become of it. */
@@ -16,8 +16,6 @@ export function markOf(stat: Stat, bytes: Uint8Array): Mark {
   const { id, mode, uid, gid, changedMs } = stat
   return { id, mode, owner: `${uid}:${gid}`, size: bytes.length, sha256: sha256(bytes), changedMs }
 }
-
-export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** All that `commit` compares besides the bytes, as one text. */
 export const identityOf = ({ id, mode, uid, gid }: Stat): string => `${id} ${mode.toString(8)} ${uid}:${gid}`

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { isWithin } from '../within.ts'
 import type { Disk, Stat } from './disk.ts'
 import { folded, foldedPath } from './names.ts'
 import { type Owning, openOwn } from './own.ts'
@@ -32,11 +33,6 @@ export function openProtected(owning: Owning): Protected {
       return above === undefined ? undefined : 'it is in a folder that is another name of one of Imago’s own'
     },
   }
-}
-
-/** By component: `/a/bc` is not within `/a/b`. */
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || folder === '/' || path.startsWith(`${folder}/`)
 }
 
 function foldersAbove(disk: Disk, path: string): string[] {

@@ -1,10 +1,11 @@
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
+import { sha256 } from '../sha256.ts'
 import { closeQuietly } from './comparing.ts'
 import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
 import { type Folder, type Pinning, pinFolder } from './folder.ts'
 import { type Kept, type KeptChange, stemOf } from './kept.ts'
-import { sameBytes, sha256 } from './mark.ts'
+import { sameBytes } from './mark.ts'
 import { NEW, OLD, STEM } from './names.ts'
 
 /** One file of a change, and how its temporary names beside it begin. */

@@ -1,4 +1,4 @@
-import { messageOf } from './disk.ts'
+import { messageOf } from '../../../wire/errors.ts'
 
 /** Not all lines are in the file. `written` of them are, and none of the others counts for a reader. */
 export class AppendError extends Error {

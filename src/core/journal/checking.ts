@@ -1,5 +1,6 @@
+import { messageOf } from '../../../wire/errors.ts'
 import { follows, LineSplitter } from './chain.ts'
-import { type JournalFiles, messageOf } from './disk.ts'
+import type { JournalFiles } from './disk.ts'
 import type { JournalTrouble } from './entries.ts'
 import { type HeaderRead, headerIn, type Segment } from './segments.ts'
 

@@ -90,5 +90,3 @@ export const NODE_FILES: JournalFiles = {
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
-
-export const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))

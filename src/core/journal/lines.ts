@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { redacted, redactedText } from '../redact.ts'
+import { sha256 } from '../sha256.ts'
 import type { JournalEntry, JournalNote } from './entries.ts'
 
 /** The form of a line. Readers skip lines of a form they do not know, and lines that do not parse. */
@@ -71,6 +71,6 @@ function hashed(text: string) {
   return {
     beginning,
     length: text.length,
-    sha256: createHash('sha256').update(text).digest('hex'),
+    sha256: sha256(text),
   }
 }

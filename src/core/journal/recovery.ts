@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { sha256 } from '../sha256.ts'
 import { cannotOpen } from './append-error.ts'
 import { chainOf, follows, GENESIS } from './chain.ts'
 import { checkNow } from './checking.ts'
@@ -101,7 +101,7 @@ const recoveredNote = (file: string, torn: Buffer) =>
     type: 'recovered',
     file,
     bytes: torn.length,
-    sha256: createHash('sha256').update(torn).digest('hex'),
+    sha256: sha256(torn),
   }) as const
 
 /** The end of a file: its last whole line, whether that follows the line before it, and what comes after it. */

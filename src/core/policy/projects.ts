@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { isWithin } from '../files/protected.ts'
+import { isWithin } from '../within.ts'
 import { FilePolicy, type FilePolicyOptions, type Looked } from './file-policy.ts'
 
 /** Folders of which it is remembered that their file says nothing; beyond them they are looked at as if anew. */

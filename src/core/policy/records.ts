@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -12,6 +12,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { messageOf } from '../../../wire/errors.ts'
+import { sha256 } from '../sha256.ts'
 import { bytesOf } from './file.ts'
 import { NUMBERED_RULE, type PolicyPlace } from './written.ts'
 
@@ -89,7 +91,7 @@ export function openRecords(stateDir: string): Records {
 /** The name of the record says whose it is, so that a broken one is broken for its project alone. */
 function nameOf(place: PolicyPlace): string {
   if (place.type === 'user') return 'user.json'
-  return `project-${createHash('sha256').update(place.root).digest('hex').slice(0, 32)}.json`
+  return `project-${sha256(place.root).slice(0, 32)}.json`
 }
 
 /** `whole`: what is to be said of every record, where not even their names can be read. */
@@ -119,8 +121,6 @@ function broken(path: string, error: unknown): Found {
   const why = `The record of the rules that were accepted, ${path}, cannot be relied on: ${cause.replace(/\.$/, '')}.`
   return { type: 'broken', why }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** The old record or the new one, whatever happens meanwhile; a link in its place is replaced, not followed. */
 function write(folder: string, name: string, record: z.input<typeof RECORD>): void {
