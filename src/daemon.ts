@@ -84,7 +84,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const policy = openPolicy(paths.configDir, {
     stateDir: paths.stateDir,
     freshMs: POLICY_FRESH_MS,
-    levelOf: tool => registry.find(tool)?.level,
+    tools: registry,
     changed: change => journal.later({ type: 'policy', ...change }),
     log: (sentence, error) => log.error({ error }, sentence),
   })
@@ -97,6 +97,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const desk = openPolicyDesk({ policy, registry, approvals, journal, files })
   const calls = openCalls({
     registry,
+    version: VERSION,
     files,
     kernels,
     journal,

@@ -62,11 +62,14 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     categories: Object.freeze([...definition.categories]),
     needs: Object.freeze([...definition.needs]),
     examples: Object.freeze([...definition.examples]),
+    parameterAliases: Object.freeze({ ...parameterAliases }),
+    typed: Object.freeze([...typed]),
     renamed: args => renamed(args, parameterAliases),
     journalled: args => withoutTyped(renamed(args, parameterAliases), typed),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
     preview: shown,
     paths: Object.freeze((definition.paths ?? []).map(pathOf)),
+    namesFiles: (definition.paths ?? []).length > 0 || plan !== undefined,
     plan: async (args, context) =>
       plan?.(args as Checked, context) ?? {
         type: 'proposal' as const,
@@ -74,7 +77,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
         evidence: [],
         changes: [],
       },
-    code: [handler, plan, raise, preview].map(String).join('\n'),
+    code: [handler, plan, raise, preview, withoutKernel].map(String).join('\n'),
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
     handler: async (args, context) => definition.handler(args as Checked, context as Context),
     show: result => show?.(result) ?? indented(result),
@@ -290,10 +293,17 @@ export interface Tool {
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
   readonly paths: readonly NamedPath[]
+  /** Whether rules about paths can speak about it: its arguments name files, or its plan may change some. */
+  readonly namesFiles: boolean
   /** Without a plan of its own: the preview, with no evidence and no changes. */
   plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Planned>
-  /** The source of what decides and acts, for the hash that a plan binds. */
+  /**
+   * The text of the functions that decide and act, for the hash that a plan binds: `handler`, `plan`, `raise`, `preview`
+   * and `withoutKernel`. What they call, and what they close over, is not in it.
+   */
   readonly code: string
+  readonly parameterAliases: Readonly<Record<string, string>>
+  readonly typed: readonly string[]
   /** The arguments by the names that the parameters have. */
   renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
   /** The arguments as the journal keeps them. */

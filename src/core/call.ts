@@ -90,6 +90,8 @@ export interface Calls {
 
 export interface CallsOptions {
   readonly registry: Registry
+  /** Of the package: the tools of another build are other tools. */
+  readonly version?: string
   readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living'>>
   readonly policy: Policy
   readonly journal: Journal

@@ -103,7 +103,7 @@ async function checked({ passage, plan, paths, approved }: LetThrough): Promise<
 /** Why the tool is not what it was when the plan was made, as a clause for a person; undefined while it is. */
 export function toolMoved({ options, tool }: Passage, plan: Pick<Plan, 'toolHash'>): string | undefined {
   const now = options.registry.find(tool.name)
-  if (now !== undefined && toolHash(now) === plan.toolHash) return undefined
+  if (now !== undefined && toolHash(now, options.version) === plan.toolHash) return undefined
   return `the tool ${tool.name} itself is not what it was`
 }
 

@@ -43,11 +43,27 @@ export function isIntact(plan: Plan): boolean {
   return hashOf(plan) === plan.hash
 }
 
-/** The tool as far as it decides what happens: text, schema, level, needs, paths and code. */
-export function toolHash(tool: Tool): string {
-  const { name, description, level, needs, categories, paths, code } = tool
+/**
+ * The tool as far as it decides what happens: every part of its definition that is data, and the text of the functions
+ * that decide and act. What those call in turn is not looked at, but it comes with the package: `version`, that of the
+ * build, makes the same tool of another build another tool.
+ */
+export function toolHash(tool: Tool, version = ''): string {
+  const { name, description, level, profile, needs, categories, paths, parameterAliases, typed, code } = tool
   const schema = z.toJSONSchema(tool.parameters, { io: 'input' })
-  return sha256(canonical({ name, description, schema, level, needs, categories, paths, code }))
+  const data = {
+    name,
+    description,
+    schema,
+    level,
+    profile,
+    needs,
+    categories,
+    paths,
+    parameterAliases,
+    typed,
+  }
+  return sha256(canonical({ ...data, code, version }))
 }
 
 /** What the journal keeps of a plan. */

@@ -9,7 +9,7 @@ export interface Plan {
   readonly call: CallId
   readonly tool: string
   readonly level: Level
-  /** Of all that decides what the tool does: schema, text, level, and the code of its handler. */
+  /** Of the tool's definition, the text of its functions and the version of the package: see `toolHash`. */
   readonly toolHash: string
   readonly args: unknown
   readonly kernel: string | null

@@ -129,9 +129,9 @@ export class PlannedCall {
     if ('type' in paths) return paths
     const proposal = await this.#propose(args)
     if (proposal.type !== 'proposal') return proposal
-    const { flight, tool, place } = passage
+    const { flight, tool, place, options } = passage
     const { caller } = flight
-    const hash = toolHash(tool)
+    const hash = toolHash(tool, options.version)
     const plan = freeze({
       call: flight.call,
       tool: tool.name,

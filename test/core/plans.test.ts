@@ -173,8 +173,16 @@ test('the hash of a tool is of all that decides what it does (threat 11)', () =>
     define({ raise: () => 'dangerous' }),
     define({ preview: () => ({ title: 'nothing', body: 'nothing' }) }),
     define({ plan: async () => ok('nothing') }),
+    define({ profile: 'core' }),
+    define({ parameterAliases: { words: 'text' } }),
+    define({ typed: ['text'] }),
   ]
-  const hashes = [define(), ...others].map(toolHash)
+  const hashes = [define(), ...others].map(tool => toolHash(tool))
   assert.is(new Set(hashes).size, hashes.length)
   assert.is(toolHash(define()), toolHash(define()))
+})
+
+test('the same tool of another build is another tool', () => {
+  assert.is(toolHash(define(), '1.2.3'), toolHash(define(), '1.2.3'))
+  assert.is.not(toolHash(define(), '1.2.3'), toolHash(define(), '1.2.4'))
 })
