@@ -84,7 +84,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const policy = openPolicy(paths.configDir, {
     stateDir: paths.stateDir,
     freshMs: POLICY_FRESH_MS,
-    tools: registry,
+    levelOf: tool => registry.find(tool)?.level,
     changed: change => journal.later({ type: 'policy', ...change }),
     log: (sentence, error) => log.error({ error }, sentence),
   })
