@@ -36,6 +36,11 @@ export function markedLine(text: string): string {
   return marked(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
 }
 
+/** A name that somebody gives themselves, for one line: what would not be seen as it is becomes `�`. */
+export function plainName(text: string): string {
+  return text.replace(UNSEEN, found => (found === ' ' ? found : '\ufffd'))
+}
+
 /** A line, or a run of blanks, beyond which something can hide at the far end, in characters. */
 const LONG_LINE = 400
 const LONG_RUN = 120

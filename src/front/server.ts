@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { acceptClient } from '../../wire/link/handshake.ts'
 import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { listen } from '../../wire/link/transport.ts'
+import { plainName } from '../core/marks.ts'
 import { keepSecret, secretsOf } from '../core/redact.ts'
 import { messageOf } from '../failure.ts'
 import type { Log } from '../log.ts'
@@ -12,7 +13,7 @@ import type { CLIENT_FAILURES } from './protocol.ts'
 /** Who is at the other end of one connection: fixed by its hello, and the same until it ends. */
 export interface Session {
   readonly id: string
-  /** As the client names itself: `imago call`. For the log; it grants nothing. */
+  /** As the client names itself, `imago call`, with nothing in it that is not seen. For people; it grants nothing. */
   readonly name: string
   readonly version: string
   /** The project whose default kernel is meant: an existing directory, links resolved. */
@@ -103,7 +104,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
         const { env } = hello
-        const [name, version] = [hello.name.slice(0, 80), hello.version.slice(0, 40)]
+        const [name, version] = [plainName(hello.name.slice(0, 80)), plainName(hello.version.slice(0, 40))]
         session.current = { id: `client-${++made}`, name, version, root, env, options: hello.options ?? {} }
         return undefined
       },

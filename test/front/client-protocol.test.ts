@@ -5,6 +5,7 @@ import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import { frame, hello, lengthOf, RawClient } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
+import { seatLines } from '../support/watching.ts'
 
 const test = suite('client protocol')
 const rig = openRig()
@@ -56,6 +57,16 @@ for (const [what, bytes] of BAD_HELLOS)
     assert.equal(await client.lastWords(), [])
     await assertOthersAreServed()
   })
+
+test('the name of a client stays in its line, and nothing in it is unseen, wherever it is told (threat 14)', async () => {
+  const named = await rig.connect({ name: 'x\n==== \u202eplan\u200b \x1b[2J\u2028y ok' })
+  const answer = named.request('answer', { plan: 'plan-aaaaaaaa', hash: '0', decision: 'approve' })
+  assert.match(String(await answer.catch((error: unknown) => error)), 'Only a seat may')
+  const whose = () => seatLines(rig).map(line => JSON.parse(line).who)
+  await until(() => whose().some(who => who.startsWith('x')), 'the refusal in the journal')
+  assert.match(whose().join(), 'x�==== �plan� �[2J�y ok (client-')
+  await named.close()
+})
 
 test('fault 19: a hello that ends in the middle is no client', async () => {
   const client = await RawClient.dial(rig.paths.socket)

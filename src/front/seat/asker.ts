@@ -1,3 +1,4 @@
+import { oneLine } from '../../../tools/wording.ts'
 import type { ShownPlan, Taken } from '../../core/approvals.ts'
 import type { SeatWanted } from '../protocol.ts'
 import type { Printer } from '../terminal.ts'
@@ -47,7 +48,7 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
 
   function put(question: Question) {
     if (question.type === 'plan' && question.id === asking?.id)
-      return say(question.plan.warnings.map(warning => `! ${warning}`).join('\n'))
+      return say(question.plan.warnings.map(warning => `! ${oneLine(warning)}`).join('\n'))
     const known = questions.findIndex(({ id }) => id === question.id)
     if (known < 0) questions.push(question)
     else questions[known] = question
@@ -61,7 +62,7 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
     const mine = asking?.id === id
     if (mine) asking?.withdrawn.abort()
     if (mine || gone?.type === 'plan')
-      printer.out(`${mine ? '\n' : ''}${id} needs no answer any more: ${why}\n`)
+      printer.out(`${mine ? '\n' : ''}${id} needs no answer any more: ${oneLine(why)}\n`)
   }
 
   async function next(over: AbortSignal): Promise<Question | undefined> {
@@ -147,7 +148,7 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
   }
 
   async function askSeat({ wanted, settle }: Extract<Question, { type: 'seat' }>, drop: AbortSignal) {
-    const { who, command } = wanted
+    const [who, command] = [oneLine(wanted.who), oneLine(wanted.command)]
     printer.out(`\n==== Somebody else wants to approve, too: ${who}\n  started with: ${command}\n`)
     const typed = await yesOrNo('Is that you? Let it? [y]es [n]o ', drop)
     if (typed !== 'left') settle(typed === 'yes')
@@ -155,7 +156,7 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
   }
 
   async function askTrouble(trouble: string, { seat, drop }: Asked) {
-    printer.out(`\n==== Dangerous calls are refused: ${trouble}\n`)
+    printer.out(`\n==== Dangerous calls are refused: ${oneLine(trouble)}\n`)
     const typed = await yesOrNo('Take note of that, and let them be asked for again? [y]es [n]o ', drop)
     if (typed === 'yes') {
       await seat.acknowledge()
@@ -175,7 +176,9 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
   }
 
   function report(id: string, taken: Taken, did: string): 'done' {
-    printer.out(`${id}: ${taken.type === 'taken' ? did : `your answer did not count: ${whyNot(taken)}`}\n`)
+    printer.out(
+      `${id}: ${taken.type === 'taken' ? did : `your answer did not count: ${oneLine(whyNot(taken))}`}\n`,
+    )
     return 'done'
   }
 
@@ -183,10 +186,10 @@ export function openAsker({ typing, printer, terminal }: AskerOptions): Asker {
     tell(told) {
       if (told.type === 'plan') put({ type: 'plan', id: told.plan.id, plan: told.plan })
       else if (told.type === 'settled') settled(told.id, told.why)
-      else if (told.type === 'notice') say(`! ${told.text}`)
+      else if (told.type === 'notice') say(`! ${oneLine(told.text)}`)
       else {
         const names = told.seats.map(({ seat, who }) => `${seat}, ${who}`).join('; ')
-        say(`There is a seat already. Waiting up to a minute to be let in by: ${names}`)
+        say(`There is a seat already. Waiting up to a minute to be let in by: ${oneLine(names)}`)
       }
     },
     admit: wanted =>
