@@ -42,6 +42,8 @@ const CONFIG = z.strictObject({
     .strictObject({
       /** The interpreter of Python kernels, instead of the project's. */
       python: z.string().min(1).optional(),
+      /** Projects whose own `.venv` is started whatever it holds, and although it came with them. */
+      trusted: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
       /** Environment variables that kernels are given besides the usual ones. */
       env: z.array(z.string().min(1)).default([]),
     })

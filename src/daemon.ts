@@ -84,7 +84,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   const policy = openPolicy(paths.configDir, {
     stateDir: paths.stateDir,
     freshMs: POLICY_FRESH_MS,
-    levelOf: tool => registry.find(tool)?.level,
+    tools: registry,
     changed: change => journal.later({ type: 'policy', ...change }),
     log: (sentence, error) => log.error({ error }, sentence),
   })
@@ -242,7 +242,7 @@ interface KernelsParts {
 }
 
 function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts): Kernels {
-  const { python, env } = config.kernels
+  const { python, env, trusted } = config.kernels
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
@@ -262,6 +262,7 @@ function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts)
         language: 'python',
         runtimeDir,
         pass: env,
+        trusted,
         secret: value => keepSecret(value, 'key of a kernel'),
         ...(python === undefined ? {} : { python }),
       }),

@@ -22,8 +22,12 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
   const { kernels, files, ...documented } = readConfig(written)
   const { kernels: none, files: noRoots, ...defaults } = readConfig(join(folder, 'nowhere'))
   assert.equal(documented, defaults)
-  assert.equal(kernels, { python: '/usr/bin/python3', env: ['MY_SERVICE_TOKEN'] })
-  assert.equal(none, { env: [] })
+  assert.equal(kernels, {
+    python: '/usr/bin/python3',
+    trusted: [join(homedir(), 'shop')],
+    env: ['MY_SERVICE_TOKEN'],
+  })
+  assert.equal(none, { trusted: [], env: [] })
   assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
 })
 

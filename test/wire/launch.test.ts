@@ -47,7 +47,7 @@ test('the interpreter is the one named, else that of .venv, of $VIRTUAL_ENV, pyt
   const { folder } = ground
   for (const place of ['bin', 'active/bin']) mkdirSync(join(folder, place), { recursive: true })
   const env = { PATH: join(folder, 'bin'), VIRTUAL_ENV: join(folder, 'active') }
-  const find = (python?: string) => findPython({ root: folder, env, python })
+  const find = (python?: string) => findPython({ root: folder, env, python, trusted: [folder] })
 
   const plain = ground.interpreter('bin/python')
   assert.is(await findPython({ root: folder, env: { PATH: env.PATH } }), plain)
@@ -80,7 +80,7 @@ test('an interpreter that is too old or broken is said to be, and a chosen one i
   mkdirSync(join(folder, '.venv/bin'), { recursive: true })
   ground.write('.venv/bin/python', '#!/bin/sh\necho broken venv >&2\nexit 1\n')
   chmodSync(join(folder, '.venv/bin/python'), 0o755)
-  const broken = await faultOf(findPython({ root: folder, env }))
+  const broken = await faultOf(findPython({ root: folder, env, trusted: [folder] }))
   assert.is(broken.code, 'KERNEL_NOT_FOUND')
   assert.match(broken.message, 'broken venv')
   rmSync(join(folder, '.venv/bin/python'))

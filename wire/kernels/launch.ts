@@ -24,6 +24,8 @@ export interface LaunchRequest {
   readonly args?: readonly string[]
   /** The interpreter to use instead of the one that would be found. */
   readonly python?: string
+  /** Projects whose `.venv` a person trusts, whatever it holds. */
+  readonly trusted?: readonly string[]
   /** Where the socket is made: private to this user, or made so. */
   readonly runtimeDir: string
   /** How it connects to us. Left out: over a Unix socket, or over TCP where the path would be too long for one. */
@@ -76,7 +78,8 @@ export async function launchKernel(request: LaunchRequest): Promise<Launched> {
   if (!statSync(request.root, { throwIfNoEntry: false })?.isDirectory())
     throw new WireError('KERNEL_START_FAILED', `${request.root} is no folder, so no kernel can live there.`)
   const env = kernelEnvironment(request.env, request.pass)
-  const python = await findPython({ root: request.root, env, python: request.python })
+  const { root, trusted } = request
+  const python = await findPython({ root, env, python: request.python, trusted })
   const own = join(peerFolder(), 'imago')
   const command = [python, join(own, '__main__.py')] as const
   const door = await Door.open(request)

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
+import { doubtAbout } from './venv.ts'
 
 /** The oldest Python that the peer runs on. */
 const OLDEST_PYTHON = [3, 9] as const
@@ -15,6 +16,8 @@ export interface PythonSearch {
   readonly env: Readonly<Record<string, string>>
   /** The interpreter that a person named: a path, or a name to be found in `PATH`. Nothing else is then tried. */
   readonly python?: string | undefined
+  /** Projects whose `.venv` a person trusts, whatever it holds. */
+  readonly trusted?: readonly string[] | undefined
 }
 
 /**
@@ -22,7 +25,8 @@ export interface PythonSearch {
  *
  * Returns the path of the interpreter itself, not of a shim in front of it. Throws `KERNEL_NOT_FOUND`, which lists
  * every place that was looked at and what was wrong there. An environment that was chosen and does not work is not
- * silently replaced by another Python.
+ * silently replaced by another Python, and neither is a `.venv` that may have come with the project: nothing of that is
+ * started (`doubtAbout`).
  */
 export async function findPython(search: PythonSearch): Promise<string> {
   const looked: string[] = []
@@ -33,6 +37,8 @@ export async function findPython(search: PythonSearch): Promise<string> {
       if (place.chosen) break
       continue
     }
+    const doubt = place.ofProject ? doubtAbout({ ...search, python: found }) : undefined
+    if (doubt !== undefined) throw passedOver(search.root, doubt)
     const probe = await probePython(found, search)
     if (probe.fit) return probe.executable
     looked.push(`${place.what}: ${found} ${probe.wrong}`)
@@ -42,6 +48,15 @@ export async function findPython(search: PythonSearch): Promise<string> {
     'KERNEL_NOT_FOUND',
     `No Python ${OLDEST_PYTHON.join('.')} or newer was found for ${search.root}.\n` +
       `${looked.map(line => `  - ${line}`).join('\n')}\nInstall one, make a .venv in the project, or name one.`,
+  )
+}
+
+function passedOver(root: string, doubt: string): WireError {
+  return new WireError(
+    'KERNEL_NOT_FOUND',
+    `${join(root, '.venv')} ${doubt}. Nothing of it was run. A person who trusts it adds ${JSON.stringify(root)} to ` +
+      'trusted in [kernels] of their config.toml, or names another interpreter there as python, and restarts the ' +
+      'daemon; or activates it where the program that calls is started.',
   )
 }
 
@@ -64,6 +79,8 @@ interface Place {
   readonly paths: readonly string[]
   /** Meant by a person for this project: if it is unfit, that is said, and nothing else is tried. */
   readonly chosen: boolean
+  /** It is part of the project's folder, and so may have come with it. */
+  readonly ofProject?: boolean
 }
 
 function* placesOf({ root, env, python }: PythonSearch): Generator<Place> {
@@ -74,7 +91,7 @@ function* placesOf({ root, env, python }: PythonSearch): Generator<Place> {
     return
   }
   const venv = join(root, '.venv')
-  yield { what: 'the .venv of the project', paths: inVenv(venv), chosen: existsSync(venv) }
+  yield { what: 'the .venv of the project', paths: inVenv(venv), chosen: existsSync(venv), ofProject: true }
   if (env.VIRTUAL_ENV) {
     yield { what: '$VIRTUAL_ENV', paths: inVenv(env.VIRTUAL_ENV), chosen: existsSync(env.VIRTUAL_ENV) }
   }

@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { WireError } from '../../wire/errors.ts'
+import { findPython } from '../../wire/kernels/python.ts'
+import { isTracked } from '../../wire/kernels/tracked.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('venv of a project', { limitMs: 40_000 })
+
+let folder = ''
+let root = ''
+test.before.each(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-venv-')))
+  root = join(folder, 'project')
+  mkdirSync(root)
+  interpreter(join(folder, 'python'))
+})
+test.after.each(() => rmSync(folder, { recursive: true, force: true }))
+
+const ran = () => existsSync(join(folder, 'ran'))
+
+/** Says that it ran, and poses as a Python. */
+function interpreter(path: string): void {
+  writeFileSync(path, `#!/bin/sh\ntouch ${join(folder, 'ran')}\necho 3.12.0\necho "$0"\n`)
+  chmodSync(path, 0o755)
+}
+
+/** As `python -m venv` makes it: a link to an interpreter elsewhere. */
+function makeVenv(venv = join(root, '.venv')): void {
+  mkdirSync(join(venv, 'bin'), { recursive: true })
+  writeFileSync(join(venv, 'pyvenv.cfg'), `home = ${folder}\n`)
+  symlinkSync(join(folder, 'python'), join(venv, 'bin/python'))
+}
+
+function git(...args: string[]): void {
+  const nobody = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'init.defaultBranch=main']
+  execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe', env: { ...process.env, ...nobody } })
+}
+
+/** Commits all that is there, `.venv` and more files besides. */
+function track(): void {
+  git('init', '-q')
+  for (const name of ['.a', 'a', 'b', 'bb', 'z'.repeat(150)]) writeFileSync(join(root, name), name)
+  git('add', '-Af')
+  git('commit', '-qm', 'all')
+}
+
+interface Asked {
+  readonly env?: Readonly<Record<string, string>>
+  readonly trusted?: readonly string[]
+}
+
+async function found({ env = {}, trusted }: Asked = {}): Promise<string> {
+  try {
+    return await findPython({ root, env: { PATH: '/usr/bin:/bin', ...env }, trusted })
+  } catch (error) {
+    if (error instanceof WireError) return `${error.code}: ${error.message}`
+    throw error
+  }
+}
+
+const own = () => join(root, '.venv/bin/python')
+
+test('a .venv that was made here is started, in a repository that does not track it and without one', async () => {
+  makeVenv()
+  assert.is(await found(), own())
+  writeFileSync(join(root, '.gitignore'), '.venv\n')
+  git('init', '-q')
+  assert.is(await found(), own())
+  git('add', '-A')
+  git('commit', '-qm', 'all')
+  assert.is(await found(), own())
+})
+
+/** Ways in which a .venv comes with a project. */
+const HOSTILE: readonly (readonly [string, () => void, RegExp])[] = [
+  [
+    'a program in its place, and no more',
+    () => {
+      mkdirSync(join(root, '.venv/bin'), { recursive: true })
+      interpreter(own())
+    },
+    /holds no pyvenv\.cfg/,
+  ],
+  [
+    'a program of its own, dressed up',
+    () => {
+      makeVenv()
+      rmSync(own())
+      interpreter(own())
+    },
+    /holds an interpreter of its own/,
+  ],
+  [
+    'a link to a program elsewhere in the project',
+    () => {
+      makeVenv()
+      rmSync(own())
+      interpreter(join(root, 'evil'))
+      symlinkSync('../../evil', own())
+    },
+    /holds an interpreter of its own/,
+  ],
+  [
+    'all of it, tracked',
+    () => {
+      makeVenv()
+      track()
+    },
+    /git tracks it/,
+  ],
+  [
+    'one module in it, tracked',
+    () => {
+      const packages = join(root, '.venv/lib/python3.12/site-packages')
+      mkdirSync(packages, { recursive: true })
+      writeFileSync(join(packages, 'sitecustomize.py'), '')
+      track()
+      makeVenv()
+    },
+    /git tracks it/,
+  ],
+  [
+    'one module, in other letters',
+    () => {
+      mkdirSync(join(root, '.VENV/lib'), { recursive: true })
+      writeFileSync(join(root, '.VENV/lib/x.pth'), '')
+      track()
+      makeVenv()
+    },
+    /git tracks it/,
+  ],
+  [
+    'a link to a folder that is tracked',
+    () => {
+      makeVenv(join(root, 'tools/env'))
+      track()
+      symlinkSync('tools/env', join(root, '.venv'))
+    },
+    /git tracks it/,
+  ],
+  [
+    'a tracked link to a folder elsewhere',
+    () => {
+      makeVenv(join(folder, 'env'))
+      symlinkSync(join(folder, 'env'), join(root, '.venv'))
+      track()
+    },
+    /git tracks it/,
+  ],
+]
+for (const [what, make, why] of HOSTILE)
+  test(`${what}: it is not run, nothing else is in its place, and the answer says how a person allows it (threat 9)`, async () => {
+    make()
+    const answer = await found({ env: { VIRTUAL_ENV: folder } })
+    assert.match(answer, /^KERNEL_NOT_FOUND: /)
+    assert.match(answer, why)
+    assert.match(answer, `adds ${JSON.stringify(root)} to trusted in [kernels]`)
+    assert.not.ok(ran())
+  })
+
+test('in a folder of a repository, a worktree and a submodule it is found to be tracked as well (threat 9)', async () => {
+  const top = root
+  const part = join(top, 'part')
+  mkdirSync(part)
+  makeVenv(join(part, '.venv'))
+  track()
+  root = part
+  assert.match(await found(), /git tracks it/)
+  root = top
+  git('worktree', 'add', '-q', join(folder, 'tree'))
+  root = join(folder, 'tree/part')
+  assert.match(await found(), /git tracks it/)
+  assert.not.ok(ran())
+})
+
+test('every kind of index is read; one that is split or not whole is not taken for an empty one (threat 9)', async () => {
+  makeVenv()
+  track()
+  for (const version of ['2', '3', '4']) {
+    writeFileSync(join(root, `new-${version}`), '')
+    git('add', '-N', `new-${version}`)
+    git('update-index', '--index-version', version)
+    assert.is(isTracked(join(root, '.venv')), true, version)
+    assert.is(isTracked(join(root, 'new-2')), true, version)
+    assert.is(isTracked(join(root, '.ven')), false, version)
+    assert.is(isTracked(join(root, 'other')), false, version)
+  }
+  git('update-index', '--index-version', '2')
+  git('update-index', '--split-index')
+  assert.match(await found(), /cannot be told: its index is split/)
+  for (const bytes of ['', 'DIRC', 'DIRC\0\0\0\u0009\0\0\0\u0001', 'DIRC\0\0\0\u0002\0\0\u0001\0']) {
+    writeFileSync(join(root, '.git/index'), bytes)
+    assert.match(await found(), /which cannot be told/, JSON.stringify(bytes))
+  }
+  assert.not.ok(ran())
+})
+
+test('a repository with hashes of the other length is read', () => {
+  git('init', '-q', '--object-format=sha256')
+  makeVenv()
+  git('add', '-Af')
+  assert.is(isTracked(join(root, '.venv')), true)
+  assert.is(isTracked(join(root, 'src')), false)
+})
+
+test('a person allows it: by the configuration, or by having activated it where the caller was started', async () => {
+  makeVenv()
+  track()
+  assert.is(await found({ trusted: [root] }), own())
+  assert.is(await found({ env: { VIRTUAL_ENV: join(root, '.venv') } }), own())
+  assert.match(await found({ trusted: [folder, join(root, '.venv')] }), /git tracks it/)
+})
+
+test('what remains: an archive that brings a .venv which looks like one made here has it started (threat 9, what succeeds)', async () => {
+  makeVenv(join(folder, 'unpacked/.venv'))
+  rmSync(root, { recursive: true })
+  renameSync(join(folder, 'unpacked'), root)
+  assert.is(await found(), own())
+  assert.ok(ran())
+})
