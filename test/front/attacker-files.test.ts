@@ -10,48 +10,65 @@ import { assert, suite } from '../support/harness.ts'
  */
 const test = suite('attacker, files', { limitMs: 60_000 })
 
-const DENY = '[[rule]]\ndecision = "deny"\ntool = "undo_change"\n'
+/** Of one size. */
+const DENY = '[[rule]]\ndecision = "deny"\ntool = "read_file" #\n'
 const ALLOW = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
 const GUARDED = '[[rule]]\ndecision = "deny"\npath = "keys"\n'
 
-const scene = openScene({ files: { 'imago.toml': GUARDED } })
+const scene = openScene({ files: { 'imago.toml': GUARDED, 'notes.txt': 'ours\n' } })
 const { folder, project, paths } = scene.rig
 const userFile = join(paths.configDir, 'policy.toml')
 const records = join(paths.stateDir, 'policy-accepted')
 
 test.before(async () => {
+  assert.is(DENY.length, ALLOW.length)
   mkdirSync(paths.configDir, { recursive: true })
   mkdirSync(join(project, 'keys'))
+  await afresh()
 })
-test.before.each(async () => {
-  for (const path of [records, join(paths.stateDir, 'journal'), join(paths.configDir, 'config.toml')])
-    rmSync(path, { recursive: true, force: true })
-  // A link that was put there goes away, and not what it leads to.
+test.after(() => scene.close())
+
+/** The rules as they were accepted. */
+function laid() {
   for (const [path, text] of [
     [userFile, DENY],
     [join(project, 'imago.toml'), GUARDED],
   ] as const) {
+    // A link that was put there goes away, and not what it leads to.
     rmSync(path, { force: true })
     writeFileSync(path, text)
   }
   rmSync(join(project, 'theirs.txt'), { force: true })
+}
+
+/** A daemon that sees those rules for the first time. */
+async function afresh() {
+  await scene.kill()
+  for (const path of [records, join(paths.stateDir, 'journal'), join(paths.configDir, 'config.toml')])
+    rmSync(path, { recursive: true, force: true })
+  laid()
   await scene.begin()
   assert.equal(await decisions(), UNCHANGED)
-})
-test.after.each(() => scene.kill())
-test.after(() => scene.close())
+}
 
 const UNCHANGED = ['approval_unavailable', 'denied', 'denied']
 
 /** What comes of a call that would ask, of one that the user denies, and of one that the project denies. */
-async function decisions(root = project): Promise<readonly string[]> {
-  const calls = [
-    ['write_file', { path: join(project, 'theirs.txt'), content: 'theirs\n' }],
-    ['undo_change', { change: 'plan-aaaaaaaa' }],
-    ['write_file', { path: join(project, 'keys/theirs.txt'), content: 'theirs\n' }],
-  ].map(([tool, args]) => ['call', { tool, args }])
+function decisions(): Promise<readonly string[]> {
+  return codesOf(
+    [
+      { tool: 'write_file', args: { path: join(project, 'theirs.txt'), content: 'theirs\n' } },
+      { tool: 'read_file', args: { path: 'notes.txt' } },
+      { tool: 'write_file', args: { path: join(project, 'keys/theirs.txt'), content: 'theirs\n' } },
+    ],
+    project,
+  )
+}
+
+async function codesOf(made: readonly object[], root: string): Promise<readonly string[]> {
   const [socket, version] = addressOf(scene)
-  const answers = (await scene.intrudes('calls', socket, version, root, JSON.stringify(calls))) as readonly {
+  const calls = JSON.stringify(made.map(call => ['call', call]))
+  const answers = (await scene.intrudes('calls', socket, version, root, calls)) as readonly {
     readonly result: Envelope
   }[]
   return answers.map(({ result }) => codeOf(result))
@@ -72,17 +89,24 @@ for (const [how, script] of [
     'touch -r "$1" "$3/time"; printf "%s" "$2" > "$1"; touch -r "$3/time" "$1"',
   ],
 ] as const)
-  test(`a policy that is ${how} loosens nothing, and nothing after a restart (threat 10)`, async () => {
+  test(`a policy that is ${how} loosens nothing (threat 10)`, async () => {
+    laid()
     await scene.shell(script, userFile, ALLOW, folder)
     assert.is(readFileSync(userFile, 'utf8'), ALLOW)
     await scene.shell(script, join(project, 'imago.toml'), '# nothing\n', folder)
     assert.equal(await decisions(), UNCHANGED)
-    await again()
-    assert.equal(await decisions(), UNCHANGED)
-    assert.match((await scene.imago('policy')).text, 'imago policy accept')
   })
 
+test('a policy that was written over loosens nothing once the daemon was killed and started again (threat 10)', async () => {
+  laid()
+  await scene.shell('printf "%s" "$2" > "$1"; : > "$3"', userFile, ALLOW, join(project, 'imago.toml'))
+  await again()
+  assert.equal(await decisions(), UNCHANGED)
+  assert.match((await scene.imago('policy')).text, 'imago policy accept')
+})
+
 test('what is accepted cannot be edited while the daemon runs (threat 10)', async () => {
+  laid()
   await scene.shell('sed -i s/deny/allow/ "$1"/*', records)
   await scene.shell('printf "%s" "$2" > "$1"', userFile, ALLOW)
   assert.equal(await decisions(), UNCHANGED)
@@ -91,19 +115,21 @@ test('what is accepted cannot be edited while the daemon runs (threat 10)', asyn
 })
 
 test('an attacker who edits what is accepted while no daemon runs succeeds: the next one goes by it', async () => {
+  await afresh()
   await scene.kill()
   writeFileSync(userFile, ALLOW)
   const record = join(records, 'user.json')
   const forged = readFileSync(record, 'utf8')
     .replace('"deny"', '"allow"')
-    .replace('"undo_change"', '"write_file"')
+    .replace('"read_file"', '"write_file"')
   await scene.shell('printf "%s" "$2" > "$1"', record, forged)
   await scene.begin()
-  assert.equal(await decisions(), ['ok', 'approval_unavailable', 'denied'])
+  assert.equal(await decisions(), ['ok', 'ok', 'denied'])
   assert.is(textOf(scene, 'theirs.txt'), 'theirs\n')
 })
 
 test('an attacker who takes away what is accepted while no daemon runs succeeds: what stands in the files holds', async () => {
+  await afresh()
   await scene.kill()
   await scene.shell(
     'rm -r "$1"; printf "%s" "$2" > "$3"; : > "$4"',
@@ -113,18 +139,24 @@ test('an attacker who takes away what is accepted while no daemon runs succeeds:
     join(project, 'imago.toml'),
   )
   await scene.begin()
-  assert.equal(await decisions(), ['ok', 'approval_unavailable', 'ok'])
+  assert.equal(await decisions(), ['ok', 'ok', 'ok'])
   // What is left to see afterwards.
   assert.match(journalOf(scene).join('\n'), /"type":"policy".*accepted at first sight/)
   rmSync(join(project, 'keys/theirs.txt'))
 })
 
-test('an attacker who names another folder as its project succeeds in leaving what this project denies behind', async () => {
-  // It is asked about like anything else, and what the user's own file denies stays denied.
-  assert.equal(await decisions(folder), ['approval_unavailable', 'denied', 'approval_unavailable'])
+test('whatever folder a caller names as its project, it is bound by what the project of the file denies (threat 9)', async () => {
+  laid()
+  const shop = join(project, 'shop')
+  mkdirSync(join(shop, 'keys'), { recursive: true })
+  await scene.shell('printf "%s" "$2" > "$1"', join(shop, 'imago.toml'), GUARDED)
+  const call = { tool: 'write_file', args: { path: join(shop, 'keys/theirs.txt'), content: 'theirs\n' } }
+  for (const root of [shop, project, join(shop, 'keys')])
+    assert.equal(await codesOf([call], root), ['denied'])
 })
 
 test('an attacker who edits config.toml succeeds in widening where changes may be proposed, at the next start', async () => {
+  await afresh()
   const wider = join(folder, 'wider')
   mkdirSync(wider)
   const args = JSON.stringify({ path: join(wider, 'x.txt'), content: 'x\n' })
