@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Level } from '../../tools/define.ts'
 import type { Rule } from './gate.ts'
 import { FilePolicy, type Looked, type PolicyChange } from './policy/file-policy.ts'
+import type { KnownTools } from './policy/named-tools.ts'
 import { followed, placedRules } from './policy/placed.ts'
 import { Projects, saysAnything, upwards } from './policy/projects.ts'
 import { openRecords } from './policy/records.ts'
@@ -77,8 +77,8 @@ export interface PolicyOptions {
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
   now?(): number
-  /** The level of a tool, for tests of rules that do not say one. */
-  levelOf?(tool: string): Level | undefined
+  /** The tools there are: a rule about another one is refused. Left out: rules may be about any. */
+  readonly tools?: KnownTools
   /** What is in force has changed. Must not throw. */
   changed?(change: PolicyChange): void
   log?(sentence: string, error: unknown): void
@@ -102,7 +102,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
   const { freshMs = 0, now = () => performance.now(), stateDir } = options
   const file = {
     records: stateDir === undefined ? undefined : openRecords(stateDir),
-    levelOf: options.levelOf ?? (() => undefined),
+    tools: options.tools,
     changed: options.changed ?? (() => {}),
     log: options.log ?? (() => {}),
   }
@@ -128,7 +128,9 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
   function refresh(one: Known): Rules {
     const seen = [user.look(), ...one.folders.map(folder => projects.look(folder))]
     const same = seen.every((looked, index) => looked === one.seen[index])
-    one.rules = same ? followedAgain(one.rules) : rulesOf(seen, { root: one.root, userFile })
+    one.rules = same
+      ? followedAgain(one.rules)
+      : rulesOf(seen, { root: one.root, userFile, tools: options.tools })
     one.seen = seen
     const fresh = one.rules.problem === undefined
     one.freshUntil = fresh ? now() + freshMs : Number.NEGATIVE_INFINITY
@@ -149,7 +151,9 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
     const folders = new Set(paths.flatMap(upwards))
     for (const folder of one.folders) folders.delete(folder)
     const others = [...folders].map(folder => projects.look(folder)).filter(saysAnything)
-    return others.length === 0 ? one.rules : rulesOf([...one.seen, ...others], { root: one.root, userFile })
+    return others.length === 0
+      ? one.rules
+      : rulesOf([...one.seen, ...others], { root: one.root, userFile, tools: options.tools })
   }
 
   return {
@@ -178,9 +182,15 @@ export function needsAccepting({ waiting, text, problem }: Looked): boolean {
   return waiting.length > 0 || (problem !== undefined && text.problem === undefined)
 }
 
-function rulesOf(seen: readonly Looked[], { root, userFile }: { root: string; userFile: string }): Rules {
+interface Caller {
+  readonly root: string
+  readonly userFile: string
+  readonly tools: KnownTools | undefined
+}
+
+function rulesOf(seen: readonly Looked[], { userFile, ...caller }: Caller): Rules {
   const problem = seen.find(looked => looked.problem !== undefined)?.problem
-  const rules = followed(seen.flatMap(looked => placedRules(looked, root)))
+  const rules = followed(seen.flatMap(looked => placedRules(looked, caller)))
   // With a problem nothing is allowed by a rule; what is denied stays denied, looking included.
   const inForce = problem === undefined ? rules : rules.filter(({ decision }) => decision !== 'allow')
   return { rules: inForce, problem, userFile, waiting: seen.flatMap(({ waiting }) => waiting) }

@@ -10,13 +10,15 @@ export function policyText(report: PolicyReport): string {
   const { safe, cautious, dangerous } = report.defaults
   return [
     ...(report.problem === null ? [] : [`Only looking is allowed: ${report.problem}`, '']),
-    ...report.files.flatMap(fileLines),
+    ...report.files.flatMap(file => fileLines(file, report.problem)),
     `Where no rule matches: safe ${safe}, cautious ${cautious}, dangerous ${dangerous}.`,
     ...(waiting.length === 0 ? [] : ['', ...waitingLines(waiting)]),
   ].join('\n')
 }
 
-function fileLines({ file, exists, rules, acceptance, problem, tests }: FileReport): string[] {
+/** `said`: the problem that stands above already. */
+function fileLines(report: FileReport, said: string | null): string[] {
+  const { file, exists, rules, acceptance, problem, tests, warnings } = report
   const failing = tests.filter(test => test.problem !== undefined).length
   const heading = [
     exists ? file : `${file} (not there)`,
@@ -27,7 +29,10 @@ function fileLines({ file, exists, rules, acceptance, problem, tests }: FileRepo
     tests.length === 0 ? '' : `${tests.length - failing} of ${tests.length} tests hold`,
     problem === null ? '' : 'not in order',
   ]
-  return [heading.filter(Boolean).join('; '), ...rules.map(ruleLine), '']
+  const remarks = [...(problem === null || problem === said ? [] : [problem]), ...warnings].map(
+    one => `  ${escapeControls(one)}`,
+  )
+  return [heading.filter(Boolean).join('; '), ...rules.map(ruleLine), ...remarks, '']
 }
 
 const dayOf = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`

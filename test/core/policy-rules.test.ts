@@ -5,6 +5,8 @@ import { type Disk, NODE_DISK } from '../../src/core/files/disk.ts'
 import { openFiles } from '../../src/core/files.ts'
 import { decide } from '../../src/core/gate.ts'
 import { openPolicy } from '../../src/core/policy.ts'
+import { openRegistry } from '../../src/core/registry.ts'
+import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy rules')
@@ -131,7 +133,6 @@ const TESTS: readonly (readonly [string, string, RegExp | undefined])[] = [
     undefined,
   ],
   ['takes the level of the tool', 'tool = "eval_expr"\nexpect = "allow"', undefined],
-  ['takes an unknown tool for dangerous', 'tool = "other"\nexpect = "ask"', undefined],
   [
     'expects something else',
     'tool = "write_file"\npath = "docs/a.md"\neffect = "write_file"\nexpect = "deny"',
@@ -151,8 +152,7 @@ const TESTS: readonly (readonly [string, string, RegExp | undefined])[] = [
 for (const [what, lines, expected] of TESTS)
   test(`a test of rules that ${what} is ${expected === undefined ? 'in order' : 'a problem that says so'}`, () => {
     writeFileSync(userFile(), `${TESTED}\n[[test]]\n${lines}\n`)
-    const levels = new Map([['eval_expr', 'cautious' as const]])
-    const policy = openPolicy(folder, { levelOf: tool => levels.get(tool) })
+    const policy = openPolicy(folder, { tools: openRegistry(TOOLS) })
     const { problem } = policy.rulesFor(root)
     const [result] = policy.standing(root).user.text.tests
     assert.is(result?.problem, problem)

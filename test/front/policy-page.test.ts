@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MATCHERS } from '../../src/core/policy/written.ts'
 import { type Looked, openPolicy } from '../../src/core/policy.ts'
+import { openRegistry } from '../../src/core/registry.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -11,7 +12,7 @@ const test = suite('policy page')
 
 const page = readFileSync(join(PACKAGE_ROOT, 'docs/policy.md'), 'utf8')
 const examples = [...page.matchAll(/```toml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
-const levels = new Map(TOOLS.map(({ name, level }) => [name, level]))
+const tools = openRegistry(TOOLS)
 
 /** What becomes of the text as the file of the user, and as that of a project. */
 function filed(text: string): { readonly user: Looked; readonly project: Looked } {
@@ -21,7 +22,7 @@ function filed(text: string): { readonly user: Looked; readonly project: Looked 
     mkdirSync(root)
     const file = text.startsWith('# imago.toml') ? join(root, 'imago.toml') : join(folder, 'policy.toml')
     writeFileSync(file, text)
-    return openPolicy(folder, { levelOf: tool => levels.get(tool) }).standing(root)
+    return openPolicy(folder, { tools }).standing(root)
   } finally {
     rmSync(folder, { recursive: true })
   }

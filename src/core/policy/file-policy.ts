@@ -1,5 +1,5 @@
-import type { Level } from '../../../tools/define.ts'
 import { markOf, type PolicyText, readPolicyFile } from './file.ts'
+import type { KnownTools } from './named-tools.ts'
 import type { Acceptance, Accepted, Found, Records } from './records.ts'
 import { type HeldRule, type Loosening, settle } from './settling.ts'
 import type { PolicyPlace } from './written.ts'
@@ -28,7 +28,8 @@ export interface FilePolicyOptions {
   readonly place: PolicyPlace
   /** Left out: whatever stands in the file holds. */
   readonly records: Records | undefined
-  levelOf(tool: string): Level | undefined
+  /** Left out: rules may be about any tool. */
+  readonly tools: KnownTools | undefined
   changed(change: PolicyChange): void
   /** Something went wrong that costs nobody anything now. */
   log(sentence: string, error: unknown): void
@@ -46,11 +47,11 @@ export class FilePolicy {
 
   /** What holds now, from the file as it is. Reads it again only where it may have changed. */
   look(): Looked {
-    const { place, levelOf } = this.#options
+    const { place, tools } = this.#options
     const { mark, settled } = markOf(place.file)
     if (this.#looked !== undefined && this.#mark === mark) return this.#looked
     const before = this.#looked
-    const text = readPolicyFile(place, { levelOf, before: before?.text })
+    const text = readPolicyFile(place, { tools, before: before?.text })
     // A problem may pass without a change of the file, such as a want of descriptors.
     this.#mark = settled && text.problem === undefined ? mark : ''
     if (before !== undefined && sameText(before.text, text)) return before

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { parse, TomlError } from 'smol-toml'
 import type { z } from 'zod'
-import type { Level } from '../../../tools/define.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
+import { faultOfTool, type KnownTools, warningOfTool } from './named-tools.ts'
 import { runTests, type TestResult } from './tests.ts'
 import { MATCHERS, type NumberedRule, POLICY_FILE, type PolicyPlace, type WrittenRule } from './written.ts'
 
@@ -17,6 +17,8 @@ export interface PolicyText {
   /** Empty where the file is not understood. */
   readonly rules: readonly NumberedRule[]
   readonly tests: readonly TestResult[]
+  /** What is likely to be a slip and forbids nothing, as sentences that name the file. */
+  readonly warnings: readonly string[]
   /** Why it cannot be relied on, as a sentence that names the file. */
   readonly problem: string | undefined
 }
@@ -27,7 +29,7 @@ export interface PolicyText {
  */
 export function readPolicyFile(
   place: PolicyPlace,
-  { levelOf, before }: { levelOf: LevelOf; before: PolicyText | undefined },
+  { tools, before }: { tools: KnownTools | undefined; before: PolicyText | undefined },
 ): PolicyText {
   let sha256: string | null = null
   try {
@@ -39,18 +41,17 @@ export function readPolicyFile(
     if (!parsed.success) throw new Error(`${place.file}: ${firstProblem(parsed.error)}.`)
     const rules = parsed.data.rule.map((rule, index) => ({ number: index + 1, rule }))
     for (const { number, rule } of rules) checkRule(rule, { place, where: `${place.file}: rule ${number}` })
-    const tests = runTests({ tests: parsed.data.test, rules, place, levelOf })
-    return { sha256, rules, tests, problem: tests.find(test => test.problem !== undefined)?.problem }
+    const warnings = tools === undefined ? [] : checkTools(parsed.data, { place, tools })
+    const tests = runTests({ tests: parsed.data.test, rules, place, tools })
+    const problem = tests.find(test => test.problem !== undefined)?.problem
+    return { sha256, rules, tests, warnings, problem }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    return { sha256, rules: [], tests: [], problem }
+    return { sha256, rules: [], tests: [], warnings: [], problem }
   }
 }
 
-/** The level of a tool for tests that do not say one; undefined for a tool that is not known. */
-export type LevelOf = (tool: string) => Level | undefined
-
-const ABSENT: PolicyText = { sha256: null, rules: [], tests: [], problem: undefined }
+const ABSENT: PolicyText = { sha256: null, rules: [], tests: [], warnings: [], problem: undefined }
 
 /** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
 const RACY_MS = 2_000
@@ -100,6 +101,22 @@ function checkRule(rule: WrittenRule, { place, where }: { place: PolicyPlace; wh
     throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
   if (path?.startsWith('~') && (place.type === 'project' || !/^~(\/|$)/.test(path)))
     throw new Error(`${where} has a path that begins with ~, which is your home and only in your own file.`)
+}
+
+/** Answers with what is only doubtful; throws for what names a tool and cannot hold. */
+function checkTools(
+  file: Pick<z.output<typeof POLICY_FILE>, 'rule' | 'test'>,
+  { place, tools }: { place: PolicyPlace; tools: KnownTools },
+): string[] {
+  for (const kind of ['rule', 'test'] as const)
+    for (const [index, one] of file[kind].entries()) {
+      const fault = faultOfTool(one, tools)
+      if (fault !== undefined) throw new Error(`${place.file}: ${kind} ${index + 1} ${fault}.`)
+    }
+  return file.rule.flatMap((rule, index) => {
+    const warning = warningOfTool(rule, tools)
+    return warning === undefined ? [] : [`${place.file}: rule ${index + 1} ${warning}.`]
+  })
 }
 
 function firstProblem(error: z.ZodError): string {

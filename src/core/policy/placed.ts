@@ -2,14 +2,19 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Rule } from '../gate.ts'
 import type { Looked } from './file-policy.ts'
+import { judgedName, type KnownTools } from './named-tools.ts'
 import { pathOf } from './written.ts'
 
 /** The rules of a file that hold for a caller with that root, with absolute paths and with their places. */
-export function placedRules({ held, place }: Looked, caller: string): readonly Rule[] {
+export function placedRules(
+  { held, place }: Looked,
+  { root: caller, tools }: { readonly root: string; readonly tools: KnownTools | undefined },
+): readonly Rule[] {
   const root = place.type === 'project' ? place.root : caller
   const { type, file } = place
   return held.map(({ rule, number, removed }) => ({
     ...rule,
+    ...(rule.tool !== undefined && { tool: judgedName(rule.tool, tools) }),
     ...(rule.path !== undefined && { path: pathOf(rule.path, { place, root }) }),
     from: { type, file, number, ...(removed && { removed }) },
   }))

@@ -25,6 +25,8 @@ export interface FileReport {
   readonly acceptance: Acceptance | null
   readonly rules: readonly RuleReport[]
   readonly tests: readonly TestResult[]
+  /** What is likely to be a slip, and forbids nothing. */
+  readonly warnings: readonly string[]
 }
 
 export interface RuleReport extends WrittenRule {
@@ -78,6 +80,7 @@ function fileReport(looked: Looked, inTrouble: boolean): FileReport {
       loosens: loosening.get(keyOf(rule)) ?? null,
     })),
     tests: text.tests,
+    warnings: text.warnings,
   }
 }
 

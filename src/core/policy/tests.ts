@@ -1,6 +1,6 @@
 import type { Level } from '../../../tools/define.ts'
 import { type Decision, decide, type Rule, type Verdict } from '../gate.ts'
-import type { LevelOf } from './file.ts'
+import { judgedName, type KnownTools } from './named-tools.ts'
 import { type NumberedRule, type PolicyPlace, pathOf, type WrittenTest } from './written.ts'
 
 /** One `[[test]]` of a file, and what came of it. */
@@ -22,7 +22,8 @@ export interface TestRun {
   /** Those of the same file: what it says must not hang on who else says something. */
   readonly rules: readonly NumberedRule[]
   readonly place: PolicyPlace
-  readonly levelOf: LevelOf
+  /** For the levels of tests that do not say one. Left out: each tool is taken for dangerous. */
+  readonly tools: KnownTools | undefined
 }
 
 /** A project for the tests of the user's file, in which what is relative counts from the root of any. */
@@ -31,13 +32,18 @@ const ANY_ROOT = '/any-project'
 /** Puts each test before the rules of its file. Paths are taken as they are written: no links are followed. */
 export function runTests(run: TestRun): readonly TestResult[] {
   if (run.tests.length === 0) return []
-  const rules = run.rules.map(numbered => ruleOf(numbered, run.place))
+  const rules = run.rules.map(numbered => ruleOf(numbered, run))
   return run.tests.map((test, index) => resultOf({ test, number: index + 1, rules, run }))
 }
 
-function ruleOf({ rule, number }: NumberedRule, place: PolicyPlace): Rule {
+function ruleOf({ rule, number }: NumberedRule, { place, tools }: TestRun): Rule {
   const { type, file } = place
-  return { ...rule, path: testPath(rule.path, place), from: { type, file, number } }
+  return {
+    ...rule,
+    tool: judgedName(rule.tool, tools),
+    path: testPath(rule.path, place),
+    from: { type, file, number },
+  }
 }
 
 function testPath(path: string | undefined, place: PolicyPlace): string | undefined {
@@ -54,10 +60,10 @@ interface OneTest {
 
 function resultOf({ test, number, rules, run }: OneTest): TestResult {
   const { tool, kernel = null, effect, expect } = test
-  const level: Level = test.level ?? run.levelOf(tool) ?? 'dangerous'
+  const level: Level = test.level ?? run.tools?.find(tool)?.level ?? 'dangerous'
   const path = testPath(test.path, run.place)
   const verdict = decide({
-    tool,
+    tool: judgedName(tool, run.tools) ?? tool,
     level,
     kernel,
     rules,

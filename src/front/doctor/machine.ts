@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
 import { readConfig } from '../../config.ts'
 import { openPolicy } from '../../core/policy.ts'
+import { openRegistry } from '../../core/registry.ts'
 import { Failure, messageOf } from '../../failure.ts'
 import { PACKAGE_ROOT, type Paths, prepareRuntimeDir, prepareStateDir, VERSION } from '../../paths.ts'
 import { readEntry } from '../install/document.ts'
@@ -94,16 +95,13 @@ export function checkFolders(paths: Paths, root: string): Area {
         return where(join(configDir, 'config.toml'))
       }),
       attempt('policy', `mend that file; ${lists}`, () => {
-        const { problem } = openPolicy(configDir, { levelOf }).rulesFor(root)
+        const { problem } = openPolicy(configDir, { tools: openRegistry(TOOLS) }).rulesFor(root)
         if (problem !== undefined) throw new Failure(problem)
         return `${where(join(configDir, 'policy.toml'))}; of the project: ${where(join(root, 'imago.toml'))}`
       }),
     ],
   }
 }
-
-/** As the daemon knows it, for tests of rules. */
-const levelOf = (name: string) => TOOLS.find(tool => tool.name === name)?.level
 
 function attempt(name: string, fix: string, work: () => string): Check {
   try {
