@@ -5,24 +5,33 @@ export interface Marked {
   readonly hidden: ReadonlyMap<string, number>
 }
 
+/** Characters that have ink by their category and none on the screen: empty Braille, null notes, fillers, objects. */
+const BLANK = String.raw`\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`
+/** What could be taken for a mark of ours: pictures of controls, and the brackets. */
+const LIKE_MARKS = String.raw`\u2400-\u2426\u27e6\u27e7`
+
 /**
  * Whatever a terminal or an editor would obey, reorder or not show: control characters (C0, DEL, C1), formats
  * (bidirectional and zero-width ones, tags), fillers and variation selectors, lone surrogates, private and
- * unassigned characters, separators of lines, and every space that is not the plain one.
+ * unassigned characters, separators of lines, and every space that is not the plain one. Those that stay are no match:
+ * most of any text is spaces.
  */
-const UNSEEN = /\r\n|[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}]/gu
+const UNSEEN = new RegExp(
+  String.raw`\r\n|(?![ \t\n])[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}${BLANK}${LIKE_MARKS}]`,
+  'gu',
+)
 
 /** A carriage return before a newline, which ends a line and does nothing else: visible, and one column wide. */
 const RETURN = '␍'
 
 /**
- * The same text with a visible mark, `⟦U+202E⟧`, for each character that is not seen as what it is. Spaces, tabs and
- * newlines stay; the carriage return of a CRLF becomes `␍`. Linear in the text.
+ * The same text with a visible mark, `⟦U+202E⟧`, for each character that is not seen as what it is, and for each that
+ * could be taken for such a mark. Spaces, tabs and newlines stay; the carriage return of a CRLF becomes `␍`. Linear in
+ * the text.
  */
 export function marked(text: string): Marked {
   const hidden = new Map<string, number>()
   const shown = text.replace(UNSEEN, found => {
-    if (found === ' ' || found === '\t' || found === '\n') return found
     if (found === '\r\n') return `${RETURN}\n`
     const name = nameOf(found)
     hidden.set(name, (hidden.get(name) ?? 0) + 1)
@@ -38,7 +47,7 @@ export function markedLine(text: string): string {
 
 /** A name that somebody gives themselves, for one line: what would not be seen as it is becomes `�`. */
 export function plainName(text: string): string {
-  return text.replace(UNSEEN, found => (found === ' ' ? found : '\ufffd'))
+  return text.replace(UNSEEN, '\ufffd').replace(/[\t\n]/g, '\ufffd')
 }
 
 /** A line, or a run of blanks, beyond which something can hide at the far end, in characters. */
@@ -63,8 +72,12 @@ export function warningsOf(text: string): string[] {
 
 function hiddenWarning(name: string, count: number): string {
   const times = count === 1 ? 'once' : `${counted(count)} times`
-  return `A character that does not show, ${name}${what(name)}, occurs ${times}; it is marked ⟦${name}⟧.`
+  const kind = LIKE_A_MARK.test(charOf(name)) ? 'that could be taken for a mark' : 'that does not show'
+  return `A character ${kind}, ${name}${what(name)}, occurs ${times}; it is marked ⟦${name}⟧.`
 }
+
+const LIKE_A_MARK = new RegExp(`[${LIKE_MARKS}]`, 'u')
+const charOf = (name: string) => String.fromCodePoint(Number.parseInt(name.slice(2), 16))
 
 /** What is known of the characters that such attacks are made of. */
 function what(name: string): string {
@@ -77,10 +90,12 @@ function what(name: string): string {
   return ''
 }
 
-/** Newlines are no blanks: empty lines are seen as what they are. */
+/** Of whatever leaves no ink, marked or not. Newlines are no blanks: empty lines are seen as what they are. */
+const BLANKS = new RegExp(String.raw`(?:(?![\r\n])[\s\p{Default_Ignorable_Code_Point}${BLANK}])+`, 'gu')
+
 function longestRun(text: string): number {
   let most = 0
-  for (const [run] of text.matchAll(/[ \t]+/g)) most = Math.max(most, run.length)
+  for (const [run] of text.matchAll(BLANKS)) most = Math.max(most, run.length)
   return most
 }
 
