@@ -19,7 +19,10 @@ export interface Preview {
 export interface Proposal {
   readonly type: 'proposal'
   readonly preview: Preview
-  /** All that the preview was computed from. Each is checked again, under a lock, at the moment of the effect. */
+  /**
+   * All that the preview was computed from, live definitions included: of an image, a plan binds nothing else by itself
+   * than that it is the same one. Each is checked again, under a lock, at the moment of the effect.
+   */
   readonly evidence: readonly Evidence[]
   /** The whole effect on files, which `ToolContext.commit` carries out. Empty for a tool that changes none. */
   readonly changes: readonly FileChange[]
@@ -89,6 +92,8 @@ export interface ProjectFiles {
    * included. `not_text` where its encoding cannot spell the text, `too_large` past the limit.
    */
   changed(file: SeenFile, text: string): FileChange | Failed
+  /** Those bytes as the content of a file would be read: its text, null where it is none, and how it is spelt. */
+  decoded(bytes: Uint8Array): Pick<SeenFile, 'text' | 'encoding'>
   /** The change that takes back the one of that name, or why there is none: `not_found`, or `stale_plan` where the file has moved on. */
   undone(change: string): Promise<Undone | Failed>
 }

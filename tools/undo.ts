@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
-import { type Failed, ok } from './outcome.ts'
+import { type Failed, failed, ok } from './outcome.ts'
 import type { CommittedFile, FileChange, Planned, SeenFile } from './proposal.ts'
 import { countLines, remarksOn } from './rewrite.ts'
 import { oneLine } from './wording.ts'
@@ -64,11 +64,14 @@ export const undoChange = defineTool({
 
 /** One file of the change, worked out and not yet written. */
 interface Reverse {
+  readonly type: 'reverse'
   readonly file: SeenFile
   readonly change: FileChange
   /** Null where the file goes. */
   readonly text: string | null
   readonly diff: FileDiff
+  /** What changes and no diff shows. */
+  readonly unseen: readonly string[]
 }
 
 async function worked(
@@ -78,32 +81,35 @@ async function worked(
   const undone = await files.undone(name)
   if (undone.type === 'failed') return undone
   const seen = new Map(undone.files.map(file => [file.path, file]))
-  const all = undone.changes.flatMap(change => {
+  const all: Reverse[] = []
+  for (const change of undone.changes) {
     const file = seen.get(change.path)
-    return file === undefined ? [] : [reverseOf(file, change)]
-  })
-  if (all.length !== undone.changes.length)
-    throw new Error('a change to take back has a file that was not looked at')
+    if (file === undefined) throw new Error('a change to take back has a file that was not looked at')
+    const reverse = reverseOf({ file, change }, files)
+    if (reverse.type === 'failed') return reverse
+    all.push(reverse)
+  }
   return { type: 'reverses', all }
 }
 
-function reverseOf(file: SeenFile, change: FileChange): Reverse {
-  const text = change.after === null ? null : decoded(change.after)
+type Reversing = Pick<Reverse, 'file' | 'change'>
+
+/** What a diff cannot show to the last byte is not taken back: only files that are text are ever changed. */
+function reverseOf({ file, change }: Reversing, files: PlanContext['files']): Reverse | Failed {
+  const after = change.after === null ? undefined : files.decoded(change.after)
+  if (after?.text === null)
+    return failed('not_text', {
+      message: `What is kept of ${file.shown} is not text, so that nobody could be shown what would change. Nothing was changed.`,
+      details: { path: file.path },
+      next: 'A person can look at what is kept in the state directory.',
+    })
+  const text = after?.text ?? null
   const before = file.exists ? file.text : null
   const executable = ((change.identity?.mode ?? 0) & 0o111) !== 0
-  return { file, change, text, diff: unifiedDiff({ path: file.shown, before, after: text, executable }) }
-}
-
-/** Only files that are text are ever changed, so that one of these is how it spells it; the mark itself is left out. */
-function decoded(bytes: Uint8Array): string {
-  const [first, second] = bytes
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return new TextDecoder('latin1').decode(bytes)
-  }
+  const diff = unifiedDiff({ path: file.shown, before, after: text, executable })
+  const spelt = after !== undefined && file.exists && after.encoding !== file.encoding
+  const unseen = spelt ? [`it is ${file.encoding} now, and will be ${after.encoding}`] : []
+  return { type: 'reverse', file, change, text, diff, unseen }
 }
 
 function proposed(name: string, all: readonly Reverse[]): Planned {
@@ -120,11 +126,11 @@ function proposed(name: string, all: readonly Reverse[]): Planned {
   }
 }
 
-function lines({ file, change, text, diff }: Reverse): string[] {
+function lines({ file, change, text, diff, unseen }: Reverse): string[] {
   const { shown } = file
   const what = { changed: 'gets back its content', 'made again': 'is made again', gone: 'goes away' }
   const sentence = `${oneLine(shown)} ${what[stateOf(change)]}: ${countLines(diff)}.`
-  return [sentence, ...(text === null ? file.remarks : remarksOn(file, text))]
+  return [sentence, ...unseen, ...(text === null ? file.remarks : remarksOn(file, text))]
 }
 
 function stateOf({ before, after }: FileChange): UndoneFile['state'] {

@@ -4,7 +4,7 @@ import type { Committed, FileChange, ProjectFiles, SeenFile } from '../../tools/
 import { commit } from './files/commit.ts'
 import { type Confining, openConfinement } from './files/confine.ts'
 import { type Disk, NODE_DISK } from './files/disk.ts'
-import { encode } from './files/encoding.ts'
+import { decode, encode } from './files/encoding.ts'
 import { hasOpenFiles } from './files/folder.ts'
 import { type Kept, keptDir, openKept } from './files/kept.ts'
 import { openLocks } from './files/lock.ts'
@@ -142,6 +142,10 @@ function filesOf({ looking, kept, root }: { looking: Looking; kept: Kept; root: 
       if (sight === undefined) throw new Error('that file was not looked at through these files')
       return changed({ file, sight, text, most: looking.most })
     },
+    decoded(bytes) {
+      const { text, encoding } = decode(bytes)
+      return { text, encoding }
+    },
     undone: async change => undone({ ...looking, kept }, { root, change }),
   }
 }
@@ -170,7 +174,12 @@ function changed(o: { file: SeenFile; sight: Sight; text: string; most: number }
 
 /** For callers that were given no files at all. */
 export const NO_FILES: Files = {
-  of: () => ({ look: refuse, changed: refused, undone: refuse }),
+  of: () => ({
+    look: refuse,
+    changed: refused,
+    undone: refuse,
+    decoded: () => ({ text: null, encoding: 'binary' }),
+  }),
   realPath: refused,
   lock: async () => () => {},
   commit: refuse,

@@ -56,7 +56,7 @@ test('a full segment is followed by the next, which says what it follows and wha
     [1, 'first', '1.2.3'],
     [2, 'full', '1.2.3'],
   ])
-  assert.match(JSON.stringify(headers[1]), '"open":[{"call":"long","tool":"t","since":"dispatched"}')
+  assert.match(JSON.stringify(headers[1]), '"open":[{"call":"long","tool":"t","since":"dispatched"')
   assert.is(statSync(journals.dir).mode & 0o777, 0o700)
   const found = await verified()
   assert.is(found.problem, undefined)

@@ -51,6 +51,7 @@ export class MemoryFiles implements Files {
         before: file.exists ? Buffer.from(file.text ?? '') : null,
         after: Buffer.from(text),
       }),
+      decoded: bytes => ({ text: Buffer.from(bytes).toString(), encoding: 'utf-8' }),
       undone: async () => failed('not_found', { message: 'Nothing is kept here.' }),
     }
   }

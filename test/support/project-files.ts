@@ -65,7 +65,7 @@ export function openMemoryFiles(): FilesRig {
   }
 
   return {
-    files: { look: async path => look(path), changed, undone },
+    files: { look: async path => look(path), changed, undone, decoded },
     commit,
     read: path => disk.get(path),
     write: (path, bytes) => void disk.set(path, Buffer.from(bytes as string)),

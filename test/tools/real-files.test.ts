@@ -181,3 +181,22 @@ inFolder(
     assert.is(rig.read('src/f')?.toString(), 'a\n')
   },
 )
+
+inFolder('taking back shows what no diff can, and refuses what is not text (threat 15)', async rig => {
+  rig.write('src/f', 'a\n')
+  const file = await rig.files.look('src/f')
+  if (file.type === 'failed') throw new Error(file.error.message)
+  const to = (after: Buffer) => {
+    const change = { path: file.path, shown: file.shown, before: Buffer.from('a\n'), after }
+    const undone = async () => ({ type: 'undone' as const, files: [file], changes: [change] })
+    const files = { ...rig.files, undone }
+    return undoChange.plan({ change: 'plan-a' }, { files, pathOf: path => path })
+  }
+  const marked = await to(Buffer.from('\ufeffa\n'))
+  assert.match(
+    marked.type === 'proposal' ? marked.preview.body : '',
+    'it is utf-8 now, and will be utf-8-bom',
+  )
+  const binary = await to(Buffer.from([0, 255, 0]))
+  assert.is(binary.type === 'failed' ? binary.error.code : '', 'not_text')
+})
