@@ -22,6 +22,7 @@ export interface Races {
 }
 
 const NAME = 'a.txt'
+const HOUR = 3_600_000
 
 /** Somebody adds a line of their own to whatever is there, in one of these ways. */
 const WAYS = ['writes into it', 'puts another in its place', 'makes it anew'] as const
@@ -50,9 +51,13 @@ export async function runRaces({ seed, races }: { seed: number; races: number })
   const wrong: string[] = []
   let writes = 0
   let inTheGap = 0
+  let denials: number | undefined
   for (let race = 0; race < races; race++) {
     reset(ground)
     const shown = plans.length
+    // Refusals that are not in a row begin no pause.
+    if (answers.denied !== denials) await path.clock.pass(HOUR)
+    denials = answers.denied
     const { ours, theirs } = await oneRace({ path, below, race })
     writes += theirs.length
     const { text, gap } = verdictOf({ ground, ours, theirs })

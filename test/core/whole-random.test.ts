@@ -1,0 +1,17 @@
+import { assert, suite } from '../support/harness.ts'
+import { World } from '../support/whole-world.ts'
+
+const test = suite('the whole path at random', { limitMs: 60_000 })
+
+const SEEDS = 16
+const STEPS = 500
+
+for (let seed = 1; seed <= SEEDS; seed++)
+  test(`${STEPS} things drawn by lot, of seed ${seed}, change what was approved, once, and nothing else (threats 18, 19, 20) (faults 25, 27, 31)`, async () => {
+    const world = new World(seed)
+    for (let step = 0; step < STEPS; step++) await world.take()
+    const wrong = await world.end()
+    console.log(`seed ${seed}: ${world.effects} effects of ${JSON.stringify(world.did)}`)
+    assert.equal(wrong, [])
+    assert.ok(world.effects > 0)
+  })
