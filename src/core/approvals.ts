@@ -83,7 +83,10 @@ export interface WaitingPlan {
   readonly body: string
   readonly bytes: number
   readonly lines: number
-  /** What a person should look at twice: hidden characters and how many, very long lines, …; often empty. */
+  /**
+   * What a person should look at twice: hidden characters and how many, very long lines, and what of a kernel their
+   * approval does not bind; often empty.
+   */
   readonly warnings: readonly string[]
   readonly waited_ms: number
 }

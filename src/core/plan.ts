@@ -13,6 +13,7 @@ export interface Plan {
   readonly toolHash: string
   readonly args: unknown
   readonly kernel: string | null
+  /** Of the image, which is all of it that a plan binds by itself: a definition is bound where it is evidence. */
   readonly epoch: string | null
   readonly root: string
   /** Who asks, for people, and by the name of the connection. */

@@ -35,6 +35,9 @@ type Asked = Extract<Judgement, { decision: 'allow' | 'ask' }>
 /**
  * A call that is planned to the last byte before it runs: every dangerous one, and each that a rule wants a person to
  * be asked about. It is carried out exactly as planned, once, or not at all.
+ *
+ * On a kernel a plan binds the image, by its epoch, and not what is defined in it: the same code can mean something else
+ * when it runs, and whoever is asked is told so. A tool whose preview shows a live definition brings that as evidence.
  */
 export class PlannedCall {
   readonly #passage: Passage

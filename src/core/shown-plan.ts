@@ -1,6 +1,7 @@
 import type { ShownPlan } from './approvals.ts'
 import { marked, markedLine, warningsOf } from './marks.ts'
 import type { Plan } from './plan.ts'
+import { unboundIn } from './unbound.ts'
 
 /**
  * A plan as every asker shows it: the whole preview, with marks for whatever would not be seen, and warnings that count
@@ -20,7 +21,7 @@ export function shownPlan(plan: Plan, seen: { readonly waitedMs: number; readonl
     body: marked(body).text,
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
-    warnings: warningsOf(`${title}\n${body}`),
+    warnings: [...warningsOf(`${title}\n${body}`), ...unboundIn(plan)],
     waited_ms: Math.round(seen.waitedMs),
     code: seen.code,
   }

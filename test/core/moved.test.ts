@@ -25,6 +25,9 @@ const MUTATED: readonly (readonly [field: string, change: Partial<Tool>])[] = [
   ['needs', { needs: ['evaluate'] }],
   ['categories', { categories: ['files'] }],
   ['paths', { paths: [] }],
+  ['profile', { profile: 'core' }],
+  ['parameterAliases', { parameterAliases: { file: 'path' } }],
+  ['typed', { typed: ['text'] }],
   ['code', { code: `${putTool.code} ` }],
 ]
 
