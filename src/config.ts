@@ -3,11 +3,12 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { readBounded } from '../wire/bounded-file.ts'
+import { holdsHome, realOf } from './core/roots.ts'
 import { Failure, messageOf } from './failure.ts'
 import { LOG_LEVELS } from './log.ts'
 
 const NO_ROOT =
-  'must be the absolute path of a folder, or begin with ~/; neither / nor the home directory itself'
+  'must be the absolute path of a folder, or begin with ~/; not the home directory, and none that it lies in'
 
 const CONFIG_BYTES = 1024 * 1024
 
@@ -64,7 +65,7 @@ function fromHome(path: string): string {
 }
 
 function isOwnFolder(path: string): boolean {
-  return isAbsolute(path) && path !== '/' && path !== homedir()
+  return isAbsolute(path) && path !== '/' && !holdsHome(realOf(path), realOf(homedir()))
 }
 
 /** Reads one TOML file into the form of `schema`. */

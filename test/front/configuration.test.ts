@@ -31,8 +31,8 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
   assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
 })
 
-test('a further folder for files is absolute, and neither the home directory nor the top', () => {
-  for (const root of ['notes', '', '/', '~', homedir(), '~/.']) {
+test('a further folder for files is absolute, and neither the home directory nor what it lies in', () => {
+  for (const root of ['notes', '', '/', '~', homedir(), '~/.', join(homedir(), '..')]) {
     const written = place('roots', { 'config.toml': `[files]\nroots = [${JSON.stringify(root)}]` })
     assert.throws(() => readConfig(written), /files\.roots\.0: must be the absolute path/, root)
   }
