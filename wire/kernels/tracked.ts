@@ -38,7 +38,7 @@ function repositoryOf(path: string): Repository | undefined {
 
 function usesSha256(gitDir: string): boolean {
   const shared = bytesOf(join(gitDir, 'commondir'))?.toString().trim() ?? '.'
-  const config = bytesOf(join(gitDir, shared, 'config'))?.toString() ?? ''
+  const config = bytesOf(resolve(gitDir, shared, 'config'))?.toString() ?? ''
   return /^\s*objectformat\s*=\s*sha256\s*$/im.test(config)
 }
 
