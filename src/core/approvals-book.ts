@@ -15,7 +15,7 @@ import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
 import { openPauses, pauseInWords } from './pauses.ts'
 import { type Answer, causesOf, type Plan } from './plan.ts'
-import { shownPlan } from './shown-plan.ts'
+import { type Shown, shownPlan } from './shown-plan.ts'
 
 export interface ApprovalsOptions {
   readonly clock: Clock
@@ -41,6 +41,7 @@ const REASON_CHARS = 2_000
 /** One plan that waits. */
 interface Waiting {
   readonly plan: Plan
+  readonly preview: Shown
   /** Undefined once too many wrong ones were tried. */
   code: string | undefined
   wrongCodes: number
@@ -138,11 +139,11 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
   const codesWork = () => wrongInAll < WRONG_IN_ALL
 
-  const shown = ({ plan, code = '', wrongCodes }: Waiting): ShownPlan => {
-    const now = shownPlan(plan, { waitedMs: waitedMs(plan), code })
+  const shown = ({ plan, preview, code = '', wrongCodes }: Waiting): ShownPlan => {
     const ended = `${WRONG_FOR_ONE} wrong codes were tried for this plan. It can be answered on a seat alone.`
     const warnings = [...(wrongCodes < WRONG_FOR_ONE ? [] : [ended]), ...(codesWork() ? [] : [NO_CODE_WORKS])]
-    return { ...now, warnings: [...now.warnings, ...warnings] }
+    const waited_ms = Math.round(waitedMs(plan))
+    return { ...preview, warnings: [...preview.warnings, ...warnings], waited_ms, code }
   }
 
   function expire(one: Waiting): void {
@@ -236,7 +237,8 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
           signal.removeEventListener('abort', cancel)
           resolve(answer)
         }
-        const one: Waiting = { plan, code: newCode(randomness), wrongCodes: 0, looking: false, end }
+        const [preview, code] = [shownPlan(plan), newCode(randomness)]
+        const one: Waiting = { plan, preview, code, wrongCodes: 0, looking: false, end }
         began.set(plan, { clock: clock.now(), wall: wallClock() })
         waiting.set(plan.id, one)
         signal.addEventListener('abort', cancel)
@@ -246,9 +248,10 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     },
     waiting: () =>
       [...waiting.values()].map(one => {
-        const { code: _, ...plan } = shown(one)
+        const { code: _, body: __, ...plan } = shown(one)
         return plan
       }),
+    bodyOf: plan => waiting.get(plan)?.preview.body,
     countOf: caller => [...waiting.values()].filter(({ plan }) => plan.caller === caller).length,
     get full() {
       return waiting.size >= MOST_WAITING

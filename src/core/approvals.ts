@@ -17,6 +17,8 @@ export interface Approvals {
   ask(plan: Plan, signal: Signal): Promise<Answer>
   /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[]
+  /** The whole preview of a plan that waits, as it is shown. */
+  bodyOf(plan: string): string | undefined
   /** How many plans of one caller wait. */
   countOf(caller: string): number
   /** Whether so many of all callers wait that nobody should be asked about yet another one. */
@@ -65,11 +67,13 @@ export type SeatNews =
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
 export interface ShownPlan extends WaitingPlan {
+  /** The whole preview. */
+  readonly body: string
   /** Answers a script's `imago approve`; told to seats alone. Empty once three wrong ones were tried. */
   readonly code: string
 }
 
-/** The same without what gives a right to answer it. */
+/** The same without what gives a right to answer it, and without its preview. */
 export interface WaitingPlan {
   readonly id: string
   readonly hash: string
@@ -79,8 +83,7 @@ export interface WaitingPlan {
   readonly root: string
   readonly who: string
   readonly title: string
-  /** The whole preview. */
-  readonly body: string
+  /** Of the preview, which may be long: `bodyOf` has it. */
   readonly bytes: number
   readonly lines: number
   /**

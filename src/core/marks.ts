@@ -40,6 +40,20 @@ export function marked(text: string): Marked {
   return { text: shown, hidden }
 }
 
+/**
+ * Whether the text has at most so many characters once it is marked, in UTF-16 units. Quick also where it has not: no
+ * more is looked at than that many characters come from.
+ */
+export function fitsMarked(text: string, most: number): boolean {
+  if (text.length > most) return false
+  let length = text.length
+  for (const [found] of text.matchAll(UNSEEN)) {
+    if (found !== '\r\n') length += nameOf(found).length + 2 - found.length
+    if (length > most) return false
+  }
+  return true
+}
+
 /** The same for what stands in one line: newlines and tabs are marks too. */
 export function markedLine(text: string): string {
   return marked(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
@@ -53,13 +67,17 @@ export function plainName(text: string): string {
 /** A line, or a run of blanks, beyond which something can hide at the far end, in characters. */
 const LONG_LINE = 400
 const LONG_RUN = 120
+/** Hidden characters that have a warning of their own. */
+const MOST_HIDDEN = 20
 /** Words that are named in a warning. */
 const NAMED = 5
 
 /** What a person should look at twice, as sentences; often empty. Linear in the text. */
 export function warningsOf(text: string): string[] {
   const { hidden } = marked(text)
-  const warnings = [...hidden].map(([name, count]) => hiddenWarning(name, count))
+  const warnings = [...hidden].slice(0, MOST_HIDDEN).map(([name, count]) => hiddenWarning(name, count))
+  if (hidden.size > MOST_HIDDEN)
+    warnings.push(`${counted(hidden.size - MOST_HIDDEN)} other characters that do not show are marked, too.`)
   const longest = text.split('\n').reduce((most, line) => Math.max(most, line.length), 0)
   if (longest > LONG_LINE)
     warnings.push(`The longest line has ${counted(longest)} characters: look at all of it.`)

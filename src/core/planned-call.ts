@@ -13,6 +13,7 @@ import * as planRefusals from './plan-refusals.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
 import { sha256 } from './sha256.ts'
+import { unshowable } from './shown-plan.ts'
 import { validate } from './validate.ts'
 
 /** What is to be planned: the arguments of the caller, or those that a person put in their place. */
@@ -188,7 +189,7 @@ export class PlannedCall {
   async #ask(plan: Plan, judged: Asked): Promise<Answer | Refusal> {
     const { options, flight } = this.#passage
     const { approvals, journal } = options
-    const unasked = this.#unasked(judged, plan)
+    const unasked = this.#unasked(judged, plan) ?? unshowable(plan)
     if (approvals === undefined || unasked !== undefined) return unasked ?? { type: 'unavailable' }
     try {
       const { decision: _, ...call } = this.#passage.journalled(this.#judged(), plan.args as Arguments)

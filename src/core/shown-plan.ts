@@ -1,13 +1,24 @@
-import type { ShownPlan } from './approvals.ts'
-import { marked, markedLine, warningsOf } from './marks.ts'
+import { type Failed, failed } from '../../tools/outcome.ts'
+import type { WaitingPlan } from './approvals.ts'
+import { fitsMarked, marked, markedLine, warningsOf } from './marks.ts'
 import type { Plan } from './plan.ts'
 import { unboundIn } from './unbound.ts'
 
+/** A plan as every asker shows it: what of it does not change while it waits. */
+export type Shown = Omit<WaitingPlan, 'waited_ms'> & {
+  /** The whole of it, with marks. */
+  readonly body: string
+}
+
+/** A longer one is not put before a person, in characters once it is marked: nobody would read it. */
+const SHOWN_CHARS = 4 * 1024 * 1024
+
 /**
- * A plan as every asker shows it: the whole preview, with marks for whatever would not be seen, and warnings that count
- * it. Nothing is left out or shortened. `bytes` and `lines` are those of the preview itself, in UTF-8.
+ * The whole preview, with marks for whatever would not be seen, and warnings that count it. Nothing is left out or
+ * shortened. `bytes` and `lines` are those of the preview itself, in UTF-8. It takes a while for a long one: once for
+ * each plan is enough.
  */
-export function shownPlan(plan: Plan, seen: { readonly waitedMs: number; readonly code: string }): ShownPlan {
+export function shownPlan(plan: Plan): Shown {
   const { title, body } = plan.preview
   return {
     id: plan.id,
@@ -22,7 +33,15 @@ export function shownPlan(plan: Plan, seen: { readonly waitedMs: number; readonl
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
     warnings: [...warningsOf(`${title}\n${body}`), ...unboundIn(plan)],
-    waited_ms: Math.round(seen.waitedMs),
-    code: seen.code,
   }
+}
+
+/** Why nobody can be asked about this plan: too much would have to be shown. Known before anything is marked. */
+export function unshowable({ id, tool, preview: { body } }: Plan): Failed | undefined {
+  if (fitsMarked(body, SHOWN_CHARS)) return undefined
+  return failed('too_large', {
+    message: `A person has to be asked about ${tool}, and what they would have to read is longer than ${SHOWN_CHARS} characters, hidden ones counted by their marks. Nobody was asked. Nothing ran.`,
+    details: { plan: id, tool, bytes: Buffer.byteLength(body), most: SHOWN_CHARS },
+    next: 'Make a smaller change: of less of the file at a time, or of a smaller file.',
+  })
 }

@@ -187,7 +187,7 @@ export interface SeatRow {
 }
 
 /** A plan as anybody may know of it. */
-export type WaitingRow = Omit<WaitingPlan, 'body'>
+export type WaitingRow = WaitingPlan
 
 /**
  * What the daemon asks of a client that wants a seat, under the name `prove`: that this very process opens the file

@@ -187,6 +187,27 @@ test('a code has 80 random bits, is told to seats alone, and answers its own pla
   })
 })
 
+test('a preview is worked out once, however often what waits is listed and told, and no list has it (threat 36)', () => {
+  const { approvals } = book()
+  let reads = 0
+  const preview = {
+    title: 'Do it',
+    get body() {
+      reads++
+      return 'do it'
+    },
+  }
+  const plan = { ...somePlan(), preview }
+  takeSeat(approvals)
+  void approvals.ask(plan, still)
+  const once = reads
+  const [listed] = approvals.waiting()
+  takeSeat(approvals)
+  assert.equal([approvals.bodyOf(plan.id), approvals.bodyOf('plan-zzzzzzzz')], ['do it', undefined])
+  assert.is(reads, once)
+  assert.not.ok(listed !== undefined && 'body' in listed)
+})
+
 test('each letter of a code is drawn evenly from 32', () => {
   const limits: number[] = []
   const randomness = (limit: number) => limits.push(limit) - 1

@@ -151,6 +151,17 @@ test('a caller may have eight plans waiting, and is told so at the ninth (threat
   assert.equal(invariantsOf(await journal(), files.effects), [])
 })
 
+test('nobody is asked about more than a person can be shown, and nothing of it is done (threat 15)', async () => {
+  const { run, seat, files, journal } = rig()
+  const person = seat(() => 'approve')
+  files.put('a.txt', '\x01'.repeat(600_000))
+  const error = errorOf(await run('put', PUT))
+  assert.is(error.code, 'too_large')
+  assert.match(error.message, 'Nobody was asked. Nothing ran.')
+  assert.equal([person.plans.length, files.effects.length], [0, 0])
+  assert.equal(typesOf(await journal()), ['seat', 'refused too_large'])
+})
+
 test('a call that is sent again while a person is asked joins it (fault 29)', async () => {
   const { run, seat, files } = rig()
   const person = seat()

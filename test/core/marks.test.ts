@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { marked, markedLine, warningsOf } from '../../src/core/marks.ts'
-import { shownPlan } from '../../src/core/shown-plan.ts'
+import { fitsMarked, marked, markedLine, warningsOf } from '../../src/core/marks.ts'
+import { shownPlan, unshowable } from '../../src/core/shown-plan.ts'
 import { assert, suite } from '../support/harness.ts'
 import { somePlan } from '../support/plans.ts'
 
@@ -37,6 +37,32 @@ for (const [what, text, shown, threat] of HIDDEN)
     const [first] = marked(text).hidden.keys()
     assert.match(warningsOf(text).join('\n'), `⟦${first}⟧`)
   })
+
+test('whether a text fits is known without marking it, to the character (threat 15)', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 50 }), text => {
+      const { length } = marked(text).text
+      assert.equal([fitsMarked(text, length), fitsMarked(text, length - 1)], [true, false])
+    }),
+    { numRuns: 500 },
+  )
+  assert.equal([fitsMarked('a\r\n', 3), fitsMarked('a\r\n', 2)], [true, false])
+})
+
+test('nobody is asked about what is too long to be read, by the marks that it would be shown with (threat 15)', () => {
+  const most = 4 * 1024 * 1024
+  assert.is(unshowable(somePlan({ body: 'x'.repeat(most) })), undefined)
+  assert.is(unshowable(somePlan({ body: 'x'.repeat(most + 1) }))?.error.code, 'too_large')
+  assert.is(unshowable(somePlan({ body: '\x01'.repeat(most / 8) })), undefined)
+  assert.is(unshowable(somePlan({ body: '\x01'.repeat(most / 8 + 1) }))?.error.code, 'too_large')
+})
+
+test('hidden characters of thousands of kinds have some warnings, and not thousands (threat 15)', () => {
+  const kinds = Array.from({ length: 5_000 }, (_, index) => String.fromCodePoint(0xf0000 + index))
+  const warnings = warningsOf(kinds.join('\n'))
+  assert.is(warnings.length, 21)
+  assert.match(warnings[20] ?? '', '4,980 other characters')
+})
 
 test('tabs, newlines, letters of any script, accents and emoji stay as they are', () => {
   const text = 'def f():\n\treturn "žluťoučký 日本語 e\u0301 עברית 🙂"\n'
@@ -75,11 +101,8 @@ test('what may hide at the far end of a line, or behind blanks, is warned of (th
 test('a plan is shown whole, with its size and its hash, however long it is (threat 15)', () => {
   const body = `${'+\tx = 1\n'.repeat(10_000)}+evil()\n`
   const plan = somePlan({ title: 'Edit \x1b[2Ja.py', body })
-  const shown = shownPlan(plan, { waitedMs: 1.4, code: '00000000' })
-  assert.equal(
-    [shown.body, shown.lines, shown.bytes, shown.hash, shown.waited_ms],
-    [body, 10_001, body.length, plan.hash, 1],
-  )
+  const shown = shownPlan(plan)
+  assert.equal([shown.body, shown.lines, shown.bytes, shown.hash], [body, 10_001, body.length, plan.hash])
   assert.is(shown.title, 'Edit ⟦U+001B⟧[2Ja.py')
   assert.match(shown.warnings.join(), 'U+001B')
 })
@@ -87,7 +110,7 @@ test('a plan is shown whole, with its size and its hash, however long it is (thr
 test('whatever a preview holds, nothing of it that is not seen is left in what is shown (threat 16)', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), (body, title) => {
-      const shown = shownPlan(somePlan({ title, body }), { waitedMs: 0, code: '' })
+      const shown = shownPlan(somePlan({ title, body }))
       assert.not.match(shown.title, /[\p{C}\p{Zl}\p{Zp}\n\t]/u)
       assert.not.match(
         shown.body.replace(/[\n\t]/g, ''),

@@ -1,5 +1,6 @@
+import type { DaemonClient, Sitting } from '../../src/front/client.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
-import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
+import { type OpenSeat, openSeat, type SeatTold } from '../../src/front/seat/open-seat.ts'
 import type { Typed } from '../../src/front/seat/typing.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -32,6 +33,30 @@ async function printedBy(use: (asker: ReturnType<typeof openAsker>) => void, sea
   if (!printed.includes('x')) await asker.run(sits, over.signal)
   return printed
 }
+
+test('a plan whose preview could not be fetched is not passed over in silence (threat 15)', async () => {
+  const told: SeatTold[] = []
+  const plan = { type: 'plan', plan: { id: 'plan-aaaaaaaa' } } as never
+  const seated = { type: 'seated', seat: 'seat-1', who: 'me', others: [], trouble: null } as const
+  const client = {
+    async sit({ heard }: Sitting) {
+      await Promise.resolve()
+      heard(seated)
+      heard(plan)
+      await new Promise(() => {})
+    },
+    request: () => Promise.reject(new Error('it is longer than a message')),
+  } as unknown as DaemonClient
+  await new Promise<void>((resolve, reject) => {
+    const tell = (one: SeatTold) => {
+      told.push(one)
+      resolve()
+    }
+    openSeat(client, { tell }).catch(reject)
+  })
+  const text = 'plan-aaaaaaaa waits, and cannot be shown here: it is longer than a message'
+  assert.equal(told, [{ type: 'notice', text }])
+})
 
 const wanted = { type: 'seat_wanted', id: 'wanted-1', terminal: '/dev/pts/1', pid: 7 } as const
 const NOTHING = () => {}

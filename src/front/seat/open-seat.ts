@@ -74,8 +74,11 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
       if (event.type === 'seat_wanted') return void answerWanted(event)
       inOrder(async () => {
         if (event.type !== 'plan') return options.tell(event)
-        const { body } = await client.request('plan', { plan: event.plan.id })
-        if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body } })
+        const { id } = event.plan
+        const { body, failed } = await client.request('plan', { plan: id }).then(bodyThere, bodyMissing)
+        if (failed !== undefined)
+          options.tell({ type: 'notice', text: `${id} waits, and cannot be shown here: ${failed}` })
+        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body } })
       })
     }
 
@@ -103,6 +106,9 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
     }
   })
 }
+
+const bodyThere = ({ body }: { readonly body: string | null }) => ({ body, failed: undefined })
+const bodyMissing = (error: unknown) => ({ body: null, failed: messageOf(error) })
 
 /** One after the other. What fails is passed over: its seat is over too. */
 function queue(): (work: () => void | Promise<void>) => void {

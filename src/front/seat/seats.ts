@@ -161,11 +161,11 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     answer: (answer, context) => seatOf(`answer ${answer.plan}`, context).seat.answer(answer),
     plan({ plan }, context) {
       seatOf(`read ${plan}`, context)
-      return { body: approvals.waiting().find(({ id }) => id === plan)?.body ?? null }
+      return { body: approvals.bodyOf(plan) ?? null }
     },
     approvals: () => ({
       seats: rows(),
-      approvals: approvals.waiting().map(({ body: _, ...row }) => row),
+      approvals: approvals.waiting(),
     }),
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
