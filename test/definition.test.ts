@@ -47,14 +47,14 @@ test('a call can raise its own level and cannot lower it', () => {
   assert.is(rising.raise({ channel: 1 }), 'cautious')
 })
 
-test('threat 11: a finished tool cannot be changed', () => {
+test('a finished tool cannot be changed (threat 11)', () => {
   const tool = defineTool(good)
   for (const change of [{ description: 'other' }, { level: 'safe' }, { handler: async () => ok(1) }])
     assert.throws(() => Object.assign(tool, change), TypeError)
   assert.throws(() => (tool.aliases as string[]).push('other'), TypeError)
 })
 
-test('threat 6: unknown arguments are refused, those that look like an approval too', () => {
+test('unknown arguments are refused, those that look like an approval too (threat 6)', () => {
   const { parameters } = defineTool(good)
   const keys = [
     'approved',

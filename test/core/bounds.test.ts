@@ -54,7 +54,7 @@ test('many texts that only together are too long become shorter, all alike', () 
   assert.is(texts.kept.length, 1)
 })
 
-test('fault 14: sixty megabytes in every shape come out small, with a handle to the whole', () => {
+test('sixty megabytes in every shape come out small, with a handle to the whole (fault 14)', () => {
   const huge = 'z'.repeat(60_000_000)
   const wide = Object.fromEntries(
     Array.from({ length: 50_000 }, (_, index) => [`key_${index}`, 'v'.repeat(50)]),

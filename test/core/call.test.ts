@@ -198,7 +198,7 @@ test('a cautious call is in the journal before the kernel is asked, and its end 
   )
 })
 
-test('fault 12: while the journal cannot be written, cautious calls are refused, looking goes on, and it recovers', async () => {
+test('while the journal cannot be written, cautious calls are refused, looking goes on, and it recovers (fault 12)', async () => {
   let broken = true
   const { run, kernel, faults } = rig({
     files: {
@@ -218,7 +218,7 @@ test('fault 12: while the journal cannot be written, cautious calls are refused,
   assert.ok((await run('eval_expr', { expr: 'x' })).ok)
 })
 
-test('fault 14: a huge result is cut, says so, and its handle leads to all of it', async () => {
+test('a huge result is cut, says so, and its handle leads to all of it (fault 14)', async () => {
   const huge = 'z'.repeat(5_000_000)
   const { tool } = toolAt('cautious', { outcome: () => ok({ huge }) })
   const { run } = rig({ tools: [tool, ...TOOLS] })

@@ -54,7 +54,7 @@ for (const [remote, expected] of REMOTE)
     assert.is(errorOf(await run('eval_expr', { expr: 'x' })).code, expected)
   })
 
-test('fault 1: a kernel that dies in the middle gives outcome_unknown, and nothing is run again', async () => {
+test('a kernel that dies in the middle gives outcome_unknown, and nothing is run again (fault 1)', async () => {
   const { run, kernel, journal } = rig({ script: { evaluate: { x: { ends: 'never' } } } })
   const answer = run('eval_expr', { expr: 'x' })
   while (kernel.asked.length === 0) await new Promise(resolve => setImmediate(resolve))

@@ -172,7 +172,7 @@ test('a cancel that came before the call is a call that does not run', async () 
   assert.equal(made.kernel.asked, [])
 })
 
-test('fault 30: a cancel at completion leaves one answer, and a later one hits nothing', async () => {
+test('a cancel at completion leaves one answer, and a later one hits nothing (fault 30)', async () => {
   const made = rig({ script: LONG })
   const { signal, abort } = aborting()
   const answer = made.run('eval_expr', { expr: 'loop' }, { signal })

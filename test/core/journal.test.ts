@@ -120,7 +120,7 @@ test('whatever a caller passes becomes one line of bounded length', () => {
 
 for (const how of ['fails', 'takes half and fails'] as const)
   for (const n of [1, 2, 3, 4, 5])
-    test(`fault 12: when write ${n} ${how}, it throws, nothing is counted as written, and the next one works`, async () => {
+    test(`when write ${n} ${how}, it throws, nothing is counted as written, and the next one works (fault 12)`, async () => {
       const journal = openJournal({ stateDir: folder, files: failingAt(n, how) })
       const kept: string[] = []
       for (let index = 0; index < 6; index++) {
@@ -139,13 +139,13 @@ for (const how of ['fails', 'takes half and fails'] as const)
       assert.is(kept.length, 10)
     })
 
-test('fault 12: a short write is carried on with, and is one whole line', () => {
+test('a short write is carried on with, and is one whole line (fault 12)', () => {
   const journal = openJournal({ stateDir: folder, files: failingAt(1, 'takes half') })
   journal.write(dispatched('a'))
   assert.equal(calls(), ['a'])
 })
 
-test('fault 11: while the disk is full, lines for later wait within bounds, and what was lost is counted', async () => {
+test('while the disk is full, lines for later wait within bounds, and what was lost is counted (fault 11)', async () => {
   let full = true
   const files: JournalFiles = {
     ...NODE_FILES,

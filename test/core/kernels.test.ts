@@ -177,7 +177,7 @@ test('a kernel that dies says how, and the next call that wants it starts a new 
   assert.is(kernels.list()[0]?.message, null)
 })
 
-test('fault 6: three deaths within 300 s are a crash loop, which only a restart ends', async () => {
+test('three deaths within 300 s are a crash loop, which only a restart ends (fault 6)', async () => {
   for (const start of [0, 100_000, 299_000]) {
     clock = start
     await kernels.resolve(at('shop'))
@@ -196,7 +196,7 @@ test('fault 6: three deaths within 300 s are a crash loop, which only a restart 
   assert.is(kernels.list()[0]?.state, 'ready')
 })
 
-test('fault 6: a kernel that does not come up counts, with its reason; a missing interpreter does not', async () => {
+test('a kernel that does not come up counts, with its reason; a missing interpreter does not (fault 6)', async () => {
   launcher.failures.push(
     new WireError('KERNEL_NOT_FOUND', 'no Python'),
     ...[1, 2, 3].map(n => new WireError('KERNEL_START_FAILED', `boom ${n}`)),
@@ -264,7 +264,7 @@ test('interrupt by name hits what runs, and says so where nothing does', async (
   assert.is((await kernels.interrupt('shop')).outcome, 'not_running')
 })
 
-test('fault 2: a kernel that does not say what runs in it is not interrupted, and that is said', async () => {
+test('a kernel that does not say what runs in it is not interrupted, and that is said (fault 2)', async () => {
   await kernels.resolve(at('shop'))
   launcher.latest.status = () => Promise.reject(new WireError('UNRESPONSIVE', 'nothing came'))
   const error = await refusal(kernels.interrupt('shop'))

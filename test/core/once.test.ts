@@ -13,7 +13,7 @@ const fileRig = fileRigsOf(test)
 const call = 'call-1' as CallId
 const SCRIPT = { evaluate: { x: { ends: doneWith('1') }, loop: { ends: 'never' } } } as const
 
-test('fault 29: a call that is asked for again is not run again; its answer is given', async () => {
+test('a call that is asked for again is not run again; its answer is given (fault 29)', async () => {
   const { run, kernel, journal } = rig({ script: SCRIPT })
   const first = await run('eval_expr', { expr: 'x' }, { call })
   const again = await run('eval_expr', { expr: 'x' }, { call, caller: { id: 'reconnected' } })
@@ -22,7 +22,7 @@ test('fault 29: a call that is asked for again is not run again; its answer is g
   assert.is((await journal()).length, 2)
 })
 
-test('fault 29: a call that still runs is joined, with events from then on', async () => {
+test('a call that still runs is joined, with events from then on (fault 29)', async () => {
   const { run, kernel, calls } = rig({ script: SCRIPT })
   const first = run('eval_expr', { expr: 'loop' }, { call })
   await until(() => kernel.asked.length > 0)
@@ -37,7 +37,7 @@ test('fault 29: a call that still runs is joined, with events from then on', asy
   )
 })
 
-test('fault 29: after the patience of its caller, a call leads to the same job, and then to its end', async () => {
+test('after the patience of its caller, a call leads to the same job, and then to its end (fault 29)', async () => {
   const { run, kernel } = rig({ script: SCRIPT })
   const args = { expr: 'loop', patience: 0 }
   const jobs = [await run('eval_expr', args, { call }), await run('eval_expr', args, { call })]

@@ -99,7 +99,7 @@ test('texts of any script can be read from any place, with lone surrogates as th
   assert.not.match(shown, /[\ud83d](?![\udc00-\udfff])/)
 })
 
-test('fault 23: a reader that is slow, or stops, holds nothing up and goes on from where it was', async () => {
+test('a reader that is slow, or stops, holds nothing up and goes on from where it was (fault 23)', async () => {
   const output = log()
   let read = ''
   for (let line = 0; line < 20_000; line++) {
@@ -114,7 +114,7 @@ test('fault 23: a reader that is slow, or stops, holds nothing up and goes on fr
   assert.is(output.soFar().dropped, 0)
 })
 
-test('fault 24: a flood beyond 64 MiB of file is dropped and counted, and memory stays bounded', async () => {
+test('a flood beyond 64 MiB of file is dropped and counted, and memory stays bounded (fault 24)', async () => {
   const output = log()
   const megabyte = 'x'.repeat(1024 * 1024)
   const before = retained()

@@ -252,7 +252,7 @@ test('a record that appears for a project that this daemon has not seen yet chan
   assert.is(decisions(policy), 'ask deny')
 })
 
-test('somebody who can write into the state directory while no daemon runs can loosen (threat 10, what succeeds)', () => {
+test('somebody who can write into the state directory while no daemon runs can loosen (what succeeds) (threat 10)', () => {
   open()
   writeFileSync(userFile(), ALLOW)
   assert.is(decisions(open()), 'ask allow')

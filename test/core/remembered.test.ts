@@ -50,7 +50,7 @@ async function refusal(work: Promise<unknown>): Promise<KernelError> {
   throw new Error('it was not refused')
 }
 
-test('fault 8: the next daemon joins the same images again; what it needs for that holds no secret', async () => {
+test('the next daemon joins the same images again; what it needs for that holds no secret (fault 8)', async () => {
   programs.announce()
   await attach('web', { name: 'server' })
   await kernels.close()

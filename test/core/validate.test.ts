@@ -101,7 +101,7 @@ test('every problem is listed, as text and as data with its path', () => {
   assert.equal(issues.map(({ path }) => path).sort(), ['expr', 'line', 'nonsense', 'patience'])
 })
 
-test('threat 6: keys that look like an approval, or like a prototype, are unknown arguments', () => {
+test('keys that look like an approval, or like a prototype, are unknown arguments (threat 6)', () => {
   for (const key of ['approved', 'approval', 'level', 'decision', '__proto__', 'constructor', 'toString']) {
     const args = JSON.parse(`{"expr":"x","${key}":true}`)
     assert.match(issuesOf(args)[0]?.problem ?? '', `"${key}" is not an argument of draw`)

@@ -212,7 +212,7 @@ for (const change of CHANGES)
 
 for (const change of CHANGES)
   for (const [what, how] of Object.entries(FAILINGS))
-    test(`${change.what}, where the Nth call that may change the disk ${what}, happens whole or not at all, and then again (faults 11, 12)`, async () => {
+    test(`${change.what}, where the Nth call that may change the disk ${what}, happens whole or not at all, and then again (fault 11) (fault 12)`, async () => {
       const wrong: string[] = []
       await forEachStep(`${change.what} ${what}`, async n => {
         const day = openDay()

@@ -98,7 +98,7 @@ test('the same call of the next daemon is another plan, which the answer to the 
   assert.equal(await wrongInJournal(left, { effects: [{ change: now.id }] }), [])
 })
 
-test('a line in the journal that says approved approves nothing (threats 10, 19)', async () => {
+test('a line in the journal that says approved approves nothing (threat 10) (threat 19)', async () => {
   const here = ground()
   const path = daemon(here)
   const person = path.seat()
@@ -116,7 +116,7 @@ test('a line in the journal that says approved approves nothing (threats 10, 19)
   assert.is(here.text('a.txt'), OLD)
 })
 
-test('the approval of one session is worth nothing in another, nor is its code (threats 19, 20)', async () => {
+test('the approval of one session is worth nothing in another, nor is its code (threat 19) (threat 20)', async () => {
   const here = ground()
   const path = daemon(here)
   const person = path.seat()

@@ -64,7 +64,7 @@ function textIn(rig: Rig, name: string): string {
 }
 
 withRig(
-  'fault 8: a daemon that is killed and started again joins the same image, and the program notices nothing',
+  'a daemon that is killed and started again joins the same image, and the program notices nothing (fault 8)',
   {},
   async ({ rig, start }) => {
     const program = await start({ source: 'kept = [1]' })
@@ -87,7 +87,7 @@ withRig(
 )
 
 withRig(
-  'fault 7: a call that the daemon took along is not run again: asked for under its name, it has its result',
+  'a call that the daemon took along is not run again: asked for under its name, it has its result (fault 7)',
   {},
   async ({ rig, start }) => {
     await start()
@@ -108,7 +108,7 @@ withRig(
 )
 
 withRig(
-  'fault 8: a program that ended, or was started again, while no daemon ran is not joined in silence',
+  'a program that ended, or was started again, while no daemon ran is not joined in silence (fault 8)',
   {},
   async ({ rig, start }) => {
     const program = await start()
@@ -250,7 +250,7 @@ function withFastHeart(fact: string, body: (stage: Stage) => Promise<void>) {
 }
 
 withFastHeart(
-  'fault 15: a client whose connection swallows everything is dropped; its evaluation goes on, and its result is kept',
+  'a client whose connection swallows everything is dropped; its evaluation goes on, and its result is kept (fault 15)',
   async ({ rig, start }) => {
     await start()
     const near = await rig.connect()
@@ -271,7 +271,7 @@ withFastHeart(
 )
 
 withFastHeart(
-  'fault 15: a link to a program that swallows everything is made anew, and the evaluation under way is not run twice',
+  'a link to a program that swallows everything is made anew, and the evaluation under way is not run twice (fault 15)',
   async ({ rig, start }) => {
     const program = await start({ listen: `port=0, key="${KEY}"` })
     const hole = await blackHole({ to: program.address })

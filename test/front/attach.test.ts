@@ -211,7 +211,7 @@ withRig('stop and restart are refused, with detach named, and the program lives 
 })
 
 withRig(
-  'fault 1: a program that ends while attached is told in its row, and in the call that it took along',
+  'a program that ends while attached is told in its row, and in the call that it took along (fault 1)',
   async (rig, start) => {
     const program = await start()
     await rig.imago(['attach', 'web'])

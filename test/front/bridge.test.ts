@@ -100,7 +100,7 @@ test('a refusal is told in the words of the daemon', async () => {
   assert.is(peer.received.length, 0)
 })
 
-test('fault 33: a daemon of another version that is in use is left alone, and the way out is told', async () => {
+test('a daemon of another version that is in use is left alone, and the way out is told (fault 33)', async () => {
   await daemon({ version: '0.0.0' })
   const { peer, exit, stderr } = place.bridge()
   assert.is(await exit, 1)

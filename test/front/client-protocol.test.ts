@@ -37,9 +37,9 @@ test('the session in docs/editor-protocol.md is what a daemon says', async () =>
 })
 
 const BAD_HELLOS: readonly (readonly [what: string, bytes: string | Uint8Array])[] = [
-  ['fault 21: random bytes', Buffer.from([0x13, 0x37, 0xff, 0x00, 0x80, 0x7f, 0x00, 0x01, 0xde, 0xad])],
-  ['fault 21: HTTP', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}'],
-  ['fault 20: a length of 4 GiB', Buffer.from([0xff, 0xff, 0xff, 0xff, 0x7b])],
+  ['random bytes (fault 21)', Buffer.from([0x13, 0x37, 0xff, 0x00, 0x80, 0x7f, 0x00, 0x01, 0xde, 0xad])],
+  ['HTTP (fault 21)', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}'],
+  ['a length of 4 GiB (fault 20)', Buffer.from([0xff, 0xff, 0xff, 0xff, 0x7b])],
   ['a length just over the limit of a hello', lengthOf(256 * 1024 + 1)],
   ['an empty frame', lengthOf(0)],
   ['a frame that is not JSON', frame('{"hello":')],
@@ -68,7 +68,7 @@ test('the name of a client stays in its line, and nothing in it is unseen, where
   await named.close()
 })
 
-test('fault 19: a hello that ends in the middle is no client', async () => {
+test('a hello that ends in the middle is no client (fault 19)', async () => {
   const client = await RawClient.dial(rig.paths.socket)
   client.socket.end(frame({ hello: hello(rig.project) }).subarray(0, 40))
   assert.equal(await client.lastWords(), [])
@@ -185,7 +185,7 @@ test('valid calls beside a failing one run all the same', async () => {
   )
 })
 
-test('fault 29: a call sent again under its name joins the first, and runs once', async () => {
+test('a call sent again under its name joins the first, and runs once (fault 29)', async () => {
   await using one = await rig.connect()
   await using two = await rig.connect()
   await one.call({ tool: 'eval_expr', args: { expr: 'count = 0' } })

@@ -199,7 +199,7 @@ test('a console whose daemon is lost says so, and goes on with another', () =>
     assert.match(screen.text(), /the daemon was lost, and with it the image[\s\S]*'alive'/)
   }))
 
-test('threat 16: nothing that code prints, raises, names, asks or is pasted moves the cursor', () =>
+test('nothing that code prints, raises, names, asks or is pasted moves the cursor (threat 16)', () =>
   withConsole({}, async screen => {
     writeFileSync(join(rig.project, 'evil.txt'), '\x1b]0;owned\x07\x1b[2J\x9b5n')
     await run(screen, 'evil = open("evil.txt", encoding="utf-8").read()')

@@ -46,7 +46,7 @@ const evaluation = (id: number, expr: string, call: string) => ({
 const says = (word: string) => (message: Readonly<Record<string, unknown>>) =>
   JSON.stringify(message.event ?? '').includes(word)
 
-withRig('fault 13: without descriptors the daemon serves whom it has, and recovers', async rig => {
+withRig('without descriptors the daemon serves whom it has, and recovers (fault 13)', async rig => {
   const { pid } = await rig.serve()
   const early = await rig.connect()
   const open = () => readdirSync(`/proc/${pid}/fd`).length
@@ -76,7 +76,7 @@ async function connected(rig: Rig) {
 }
 
 withDaemon(
-  'fault 15: a client that stays silent is dropped, and its call goes on',
+  'a client that stays silent is dropped, and its call goes on (fault 15)',
   { heartbeatMs: 150 },
   async rig => {
     const frozen = await RawClient.greeted(rig.paths.socket, rig.project)
@@ -102,7 +102,7 @@ withDaemon(
 )
 
 withRig(
-  'fault 16: a connection that breaks in the middle of a frame ends its session, and no result',
+  'a connection that breaks in the middle of a frame ends its session, and no result (fault 16)',
   async rig => {
     await rig.serve()
     const breaking = await RawClient.greeted(rig.paths.socket, rig.project)
@@ -119,7 +119,7 @@ withRig(
 )
 
 withRig(
-  'fault 23: a client that does not read costs the daemon little, and gets its one answer',
+  'a client that does not read costs the daemon little, and gets its one answer (fault 23)',
   async rig => {
     const { pid } = await rig.serve()
     const slow = await RawClient.greeted(rig.paths.socket, rig.project)
@@ -158,7 +158,7 @@ withDaemon(
   },
 )
 
-withRig('fault 33: an unused daemon of another version is replaced', async rig => {
+withRig('an unused daemon of another version is replaced (fault 33)', async rig => {
   const other = otherVersion(rig)
   const daemon = rig.begin(['serve'], { main: other })
   await daemon.says(/serves at/)
@@ -169,7 +169,7 @@ withRig('fault 33: an unused daemon of another version is replaced', async rig =
   assert.is.not(client.daemon.version, '99.0.0')
 })
 
-withRig('fault 33: a used daemon of another version stays, and the command says what to do', async rig => {
+withRig('a used daemon of another version stays, and the command says what to do (fault 33)', async rig => {
   const daemon = rig.begin(['serve'], { main: otherVersion(rig) })
   await daemon.says(/serves at/)
   await using client = await rig.connect()

@@ -30,7 +30,7 @@ test('a kernel is started with a script and its arguments, listed, interrupted, 
   assert.is((await rig.imago(['stop', 'nobody'])).code, 4)
 })
 
-test('fault 3: code in C that nothing can stop is told of, with the command that ends the image, which is usable then', async () => {
+test('code in C that nothing can stop is told of, with the command that ends the image, which is usable then (fault 3)', async () => {
   await rig.imago(['start', 'python', '--name', 'held'])
   const endless = '{"expr":"print(\'on\', flush=True)\\nsum(range(10**12))"}'
   const call = rig.begin(['call', 'eval_expr', endless, '--kernel', 'held'])

@@ -48,7 +48,7 @@ function textIn(rig: Rig, name: string): string {
 }
 
 withDaemon(
-  'fault 1: the call of a kernel that is killed is outcome_unknown within a second, and the next has a new epoch',
+  'the call of a kernel that is killed is outcome_unknown within a second, and the next has a new epoch (fault 1)',
   {},
   async (rig, client) => {
     assert.is((await evaluate(client, 'runs = 1')).ok, true)
@@ -82,7 +82,7 @@ withDaemon('a call that goes on as a job says at once that its image is a new on
 })
 
 withDaemon(
-  'fault 2: a kernel that is stopped is unresponsive, and once it goes on, what was asked of it ran once',
+  'a kernel that is stopped is unresponsive, and once it goes on, what was asked of it ran once (fault 2)',
   {},
   async (rig, client) => {
     const expr =
@@ -110,7 +110,7 @@ withDaemon(
 )
 
 withDaemon(
-  'fault 2: a kernel that is stopped is asked to stop its code, which it does once it goes on',
+  'a kernel that is stopped is asked to stop its code, which it does once it goes on (fault 2)',
   {},
   async (rig, client) => {
     const pending = evaluate(client, 'open("ran", "a").write("x")\nimport time\ntime.sleep(600)')

@@ -135,7 +135,7 @@ for (const kind of CLIENTS) {
     }
   })
 
-  test(`fault 32: ${kind.revision}: a call whose client goes away is found as a job by the next one`, async () => {
+  test(`${kind.revision}: a call whose client goes away is found as a job by the next one (fault 32)`, async () => {
     const client = await kind.connect(place)
     const begun = new Promise<void>(resolve => {
       const onprogress = ({ message }: { message?: string | undefined }) => {

@@ -181,7 +181,7 @@ for (const revision of REVISIONS) {
     assert.not.ok(peer.received.some(line => line.id === 9))
   })
 
-  test(`fault 32: ${revision}: a connection that closes in a call loses the answer, and cancels nothing`, async () => {
+  test(`${revision}: a connection that closes in a call loses the answer, and cancels nothing (fault 32)`, async () => {
     const began = deferred<CallRequest>()
     const finish = deferred<Envelope>()
     const { peer, served } = connect({
@@ -200,7 +200,7 @@ for (const revision of REVISIONS) {
     assert.is(gone?.aborted, true)
   })
 
-  test(`fault 29: ${revision}: an id that is still in use does not run a call twice`, async () => {
+  test(`${revision}: an id that is still in use does not run a call twice (fault 29)`, async () => {
     const finish = deferred<Envelope>()
     const { peer, requests } = connect({ run: () => finish.promise })
     await open(peer, revision)

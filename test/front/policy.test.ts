@@ -215,7 +215,7 @@ test('no tool can create, replace or reach through a link what decides (threat 1
     assert.not.ok(existsSync(join(rig.project, 'IMAGO.toml')))
   }))
 
-test('somebody with a shell can begin a daemon of their own, which is not the one of the user (threat 10, what succeeds)', () =>
+test('somebody with a shell can begin a daemon of their own, which is not the one of the user (what succeeds) (threat 10)', () =>
   withRig({ policy: '' }, async rig => {
     await rig.serve()
     mkdirSync(join(rig.project, 'docs'))

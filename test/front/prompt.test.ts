@@ -203,7 +203,7 @@ test('a prompt whose daemon is lost says so, and that its image is a new one', a
   assert.match(text, "'alive'")
 })
 
-test('threat 16: nothing that code prints, raises, names or asks moves the cursor of a terminal', async () => {
+test('nothing that code prints, raises, names or asks moves the cursor of a terminal (threat 16)', async () => {
   const evil = `${ESCAPE}]0;owned\x07${ESCAPE}[2J\x9b5n`
   writeFileSync(join(rig.project, 'evil.txt'), evil)
   const { text } = await atTerminal(
@@ -239,9 +239,9 @@ const MARKED: readonly (readonly [what: string, text: string, shown: string])[] 
 ]
 
 for (const [what, text, shown] of MARKED)
-  test(`threat 16: ${what}, as a terminal is sent it`, () => assert.is(escapeControls(text), shown))
+  test(`${what}, as a terminal is sent it (threat 16)`, () => assert.is(escapeControls(text), shown))
 
-test('threat 16: JSON keeps its value when its controls are escaped', () => {
+test('JSON keeps its value when its controls are escaped (threat 16)', () => {
   const text = JSON.stringify({ a: MARKED.map(([, raw]) => raw).join('') })
   assert.equal(JSON.parse(escapeControlsInJson(text)), JSON.parse(text))
   assert.is(escapeControls(escapeControlsInJson(text)), escapeControlsInJson(text))

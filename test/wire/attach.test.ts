@@ -196,7 +196,7 @@ test('a program that is known to have ended is lost, with how, and its evaluatio
   assert.is(await codeOf(heard.result), 'LINK_CLOSED')
 })
 
-test('fault 15: a link through which nothing comes any more is given up, and the evaluation is asked for over another', async () => {
+test('a link through which nothing comes any more is given up, and the evaluation is asked for over another (fault 15)', async () => {
   const { script, ran } = remembering()
   const program = await listening({ script, address: 'tcp:127.0.0.1:0' })
   const hole = await blackHole({ to: program.address })

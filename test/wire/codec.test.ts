@@ -39,21 +39,21 @@ const STREAMS: readonly (readonly [string, readonly string[]])[] = [
 for (const [name, bodies] of STREAMS) {
   const stream = Buffer.concat(bodies.map(framed))
 
-  test(`fault 17: ${name}, one byte each, is the same frames`, () => {
+  test(`${name}, one byte each, is the same frames (fault 17)`, () => {
     assert.equal(bodiesOf([...stream].map(byte => Buffer.from([byte]))), bodies)
   })
 
-  test(`fault 18: ${name}, all in one piece, is the same frames`, () => {
+  test(`${name}, all in one piece, is the same frames (fault 18)`, () => {
     assert.equal(bodiesOf([stream]), bodies)
   })
 
-  test(`fault 17: ${name}, cut in two anywhere, is the same frames`, () => {
+  test(`${name}, cut in two anywhere, is the same frames (fault 17)`, () => {
     for (let at = 0; at <= stream.length; at++)
       assert.equal(bodiesOf([stream.subarray(0, at), stream.subarray(at)]), bodies)
   })
 }
 
-test('fault 17: any frames, cut anywhere, are the same frames', () => {
+test('any frames, cut anywhere, are the same frames (fault 17)', () => {
   const body = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 })
   const cuts = fc.array(fc.nat(), { maxLength: 20 })
   fc.assert(
@@ -80,7 +80,7 @@ test('a frame of 8 MiB in pieces of one byte ends within the time of a test', ()
   assert.is(whole, LIMITS.frameBytes)
 })
 
-test('fault 19: after every proper part of a frame the decoder is in the middle of one, and after all of it not', () => {
+test('after every proper part of a frame the decoder is in the middle of one, and after all of it not (fault 19)', () => {
   const stream = framed('hello')
   for (let at = 1; at <= stream.length; at++) {
     const frames = frameDecoder({ limit: 100, take: () => {} })
@@ -90,7 +90,7 @@ test('fault 19: after every proper part of a frame the decoder is in the middle 
 })
 
 for (const length of ['00000065', '00ffffff', 'ffffffff'])
-  test(`fault 20: a length of 0x${length} is refused when 100 bytes are allowed, whole or byte by byte`, () => {
+  test(`a length of 0x${length} is refused when 100 bytes are allowed, whole or byte by byte (fault 20)`, () => {
     assert.is(
       codeOf(() => bodiesOf([hex(length)], 100)),
       'FRAME_TOO_LARGE',

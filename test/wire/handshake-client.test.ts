@@ -97,7 +97,7 @@ test('a client that the daemon will not have is told the code and the message', 
   assert.is((await accepting).remote?.code, 'invalid_root')
 })
 
-test('fault 33: a client of another protocol is refused cleanly, whichever end is the older', async () => {
+test('a client of another protocol is refused cleanly, whichever end is the older (fault 33)', async () => {
   const accepting = faultOf(accept())
   const fault = await faultOf(openClient({ transport: open.far, hello: { ...hello, protocol: 9 } }))
   assert.is(fault.code, 'VERSION_MISMATCH')
@@ -105,7 +105,7 @@ test('fault 33: a client of another protocol is refused cleanly, whichever end i
   assert.is((await accepting).code, 'VERSION_MISMATCH')
 })
 
-test('fault 33: a hello of which only the protocol can be read is refused for that, and by name', async () => {
+test('a hello of which only the protocol can be read is refused for that, and by name (fault 33)', async () => {
   const accepting = faultOf(accept())
   sendFrame(open.far, { hello: { protocol: 2, who: 'a newer client' } })
   const reply = (await readFrame(open.far, LIMITS.helloFrameBytes)) as { refused: { code: string } }
@@ -120,7 +120,7 @@ for (const [name, frame] of [
   ['the role of a kernel', { hello: { ...hello, role: 'kernel' } }],
   ['a role with power', { hello: { ...hello, role: 'approver' } }],
 ] as const)
-  test(`fault 21: ${name} closes the connection, and nothing comes back`, async () => {
+  test(`${name} closes the connection, and nothing comes back (fault 21)`, async () => {
     const accepting = faultOf(accept())
     sendFrame(open.far, frame)
     assert.is(await text(open.far).catch(() => ''), '')

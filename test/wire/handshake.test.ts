@@ -72,7 +72,7 @@ test('messages that come with the end of the handshake are not lost', async () =
   await peer.next('pong')
 })
 
-test('fault 17: a handshake that comes one byte at a time is a handshake', async () => {
+test('a handshake that comes one byte at a time is a handshake (fault 17)', async () => {
   const { far, accepted } = accepting()
   const slowly = async (frame: Buffer) => {
     for (const byte of frame) {
@@ -90,7 +90,7 @@ test('fault 17: a handshake that comes one byte at a time is a handshake', async
 
 // Strangers
 
-test('threat 27: a squatter at the address, without the secret, gets no hello from the peer', async () => {
+test('a squatter at the address, without the secret, gets no hello from the peer (threat 27)', async () => {
   const { near, far, close } = await connection()
   const joining = faultOf(joinAsKernel({ transport: far, secret, side: 'opener', hello: FAKE_HELLO }))
   const heard = acceptKernel({ transport: near, secret: 'another secret' })
@@ -99,7 +99,7 @@ test('threat 27: a squatter at the address, without the secret, gets no hello fr
   await close()
 })
 
-test('threat 27: a squatter that answers the challenge with anything but the proof is refused', async () => {
+test('a squatter that answers the challenge with anything but the proof is refused (threat 27)', async () => {
   for (const forged of [
     '0'.repeat(64),
     proofOf({ secret: 'guess', side: 'acceptor', nonces: { opener: nonce, acceptor: nonce } }),
@@ -132,7 +132,7 @@ const FORGERIES: readonly (readonly [string, (nonces: { opener: string; acceptor
   ['a hello instead of a proof', () => ({ hello: FAKE_HELLO })],
 ]
 for (const [name, forge] of FORGERIES)
-  test(`threat 27: ${name} is NOT_AUTHENTICATED, and the stranger is told nothing`, async () => {
+  test(`${name} is NOT_AUTHENTICATED, and the stranger is told nothing (threat 27)`, async () => {
     const { far, accepted } = accepting()
     const refused = faultOf(accepted)
     sendFrame(far, { imago: 1, nonce })
@@ -142,7 +142,7 @@ for (const [name, forge] of FORGERIES)
     assert.is(far.read(), null)
   })
 
-test('threat 27: a nonce that is sent back is refused, whoever sends it', async () => {
+test('a nonce that is sent back is refused, whoever sends it (threat 27)', async () => {
   const [near, far] = duplexPair()
   const opening = faultOf(openKernel({ transport: near, secret }))
   sendFrame(far, await readFrame(far, 4_096))
@@ -167,7 +167,7 @@ const GARBAGE: readonly (readonly [string, string | Buffer])[] = [
   ['4 KiB of brackets', Buffer.concat([Buffer.from([0, 0, 0x10, 0]), Buffer.alloc(4_096, '[')])],
 ]
 for (const [name, bytes] of GARBAGE)
-  test(`fault 21: ${name} in place of a handshake closes the connection, and nothing comes back`, async () => {
+  test(`${name} in place of a handshake closes the connection, and nothing comes back (fault 21)`, async () => {
     const { near, far, close } = await connection()
     const refused = faultOf(acceptKernel({ transport: near, secret }))
     far.write(bytes)
@@ -180,7 +180,7 @@ for (const [name, bytes] of GARBAGE)
     await close()
   })
 
-test('fault 22: 200 slow strangers are gone when their time is up, while a real peer connects at once', async () => {
+test('200 slow strangers are gone when their time is up, while a real peer connects at once (fault 22)', async () => {
   const limits = { handshakeMs: 400 }
   const faults: Promise<{ code: string }>[] = []
   const links: Promise<string>[] = []
@@ -224,7 +224,7 @@ test('a peer that goes away, or ends in a frame, is told apart from one that is 
 
 // Versions
 
-test('fault 33: an opener of another version is told which there are, and both know why it ended', async () => {
+test('an opener of another version is told which there are, and both know why it ended (fault 33)', async () => {
   const { far, accepted } = accepting()
   const refused = faultOf(accepted)
   sendFrame(far, { imago: 2, nonce })
@@ -234,7 +234,7 @@ test('fault 33: an opener of another version is told which there are, and both k
   assert.match(message, 'version 2')
 })
 
-test('fault 33: an acceptor of another version is told too, or tells', async () => {
+test('an acceptor of another version is told too, or tells (fault 33)', async () => {
   const silent = duplexPair()
   const opening = faultOf(openKernel({ transport: silent[0], secret }))
   await readFrame(silent[1], 4_096)
@@ -251,7 +251,7 @@ test('fault 33: an acceptor of another version is told too, or tells', async () 
   assert.match(message, '2, 3')
 })
 
-test('fault 33: a kernel of another protocol is refused with a reason', async () => {
+test('a kernel of another protocol is refused with a reason (fault 33)', async () => {
   const { far, accepted } = accepting()
   const refused = faultOf(accepted)
   const joining = await faultOf(

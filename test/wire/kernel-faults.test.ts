@@ -24,7 +24,7 @@ const until = async (met: () => boolean) => {
   while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
-test('fault 1: a kernel that is killed in mid-evaluation is LINK_CLOSED, and says what killed it', async () => {
+test('a kernel that is killed in mid-evaluation is LINK_CLOSED, and says what killed it (fault 1)', async () => {
   const { kernel, pid } = await ground.launch()
   const heard = evaluate(kernel, 'print("on its way")\nimport time\nwhile True: time.sleep(0.01)')
   const waiting = evaluate(kernel, '1')
@@ -37,7 +37,7 @@ test('fault 1: a kernel that is killed in mid-evaluation is LINK_CLOSED, and say
   assert.match(end.message, 'was killed by SIGKILL')
 })
 
-test('fault 1: the next call after a death finds a new epoch, in which nothing was run again', async () => {
+test('the next call after a death finds a new epoch, in which nothing was run again (fault 1)', async () => {
   const launch = ({ name }: { name: string }) => ground.launch({ name })
   const kernels = openKernels({ launch, home: '/nowhere' })
   const wanted = { root: ground.folder, env: {} }
@@ -57,7 +57,7 @@ test('fault 1: the next call after a death finds a new epoch, in which nothing w
   await kernels.close()
 })
 
-test('fault 1: a forked child that keeps the link open does not keep a dead kernel alive', async () => {
+test('a forked child that keeps the link open does not keep a dead kernel alive (fault 1)', async () => {
   const { kernel, pid } = await ground.launch()
   const source =
     'import os, time\nif os.fork() == 0:\n    time.sleep(600)\n    os._exit(0)\nprint("forked", flush=True)'
@@ -67,7 +67,7 @@ test('fault 1: a forked child that keeps the link open does not keep a dead kern
   assert.is(await codeOf(heard.result), 'LINK_CLOSED')
 })
 
-test('fault 2: a frozen kernel is unresponsive, others are not, and it recovers without running anything twice', async () => {
+test('a frozen kernel is unresponsive, others are not, and it recovers without running anything twice (fault 2)', async () => {
   const [frozen, other] = await Promise.all([
     ground.launch({ pulse: PULSE }),
     ground.launch({ pulse: PULSE }),
@@ -113,7 +113,7 @@ test('an interrupt reaches code in C that holds the interpreter but looks at sig
   assert.is((await again.result).type, 'interrupted')
 })
 
-test('fault 30: a signal that comes too late for its call hits no other', async () => {
+test('a signal that comes too late for its call hits no other (fault 30)', async () => {
   const { kernel, pid } = await ground.launch()
   const first = evaluate(kernel, '1')
   await first.result
@@ -182,7 +182,7 @@ const exited = (child: ChildProcess) =>
     else child.once('exit', resolve)
   })
 
-test('fault 8: the kernels of a daemon that is killed end by themselves', async () => {
+test('the kernels of a daemon that is killed end by themselves (fault 8)', async () => {
   const { child, lines } = alone({ kernels: 2, source: '1' })
   const pids = (await lines).flatMap(line => line.pid ?? [])
   assert.is(pids.length, 2)
@@ -191,7 +191,7 @@ test('fault 8: the kernels of a daemon that is killed end by themselves', async 
   await until(() => !pids.some(lives))
 })
 
-test('fault 13: without descriptors left, starts fail clearly, and what runs goes on', async () => {
+test('without descriptors left, starts fail clearly, and what runs goes on (fault 13)', async () => {
   const { child, lines, complaint } = alone({ kernels: 12, source: '"fine"', descriptors: 64 })
   const said = await lines
   assert.is(said.at(-1)?.ready, true, complaint())
@@ -204,7 +204,7 @@ test('fault 13: without descriptors left, starts fail clearly, and what runs goe
   assert.is(await exited(child), 0)
 })
 
-test('fault 14: with a small heap, huge results are cut where they are made', async () => {
+test('with a small heap, huge results are cut where they are made (fault 14)', async () => {
   const source = '["x" * 200_000_000, list(range(5_000_000)), "é" * 50_000_000]'
   const { child, lines, complaint } = alone({ source }, { flags: ['--max-old-space-size=48'] })
   const said = await lines
@@ -223,7 +223,7 @@ const FLOODS: readonly [string, string][] = [
 ]
 
 for (const [what, source] of FLOODS) {
-  test(`fault 24: of 200 MB printed through ${what}, all is heard or counted, in bounded memory`, async () => {
+  test(`of 200 MB printed through ${what}, all is heard or counted, in bounded memory (fault 24)`, async () => {
     const { kernel, pid } = await ground.launch({ pulse: PULSE })
     let characters = 0
     let dropped = 0
@@ -251,7 +251,7 @@ for (const [what, source] of FLOODS) {
   })
 }
 
-test('threat 27: in 50 starts, whoever else connects is turned away, and each kernel is the one that was started', async () => {
+test('in 50 starts, whoever else connects is turned away, and each kernel is the one that was started (threat 27)', async () => {
   await mkdir(ground.runtimeDir, { mode: 0o700 })
   let squatters = 0
   const heard: Promise<number>[] = []
@@ -288,7 +288,7 @@ async function squat(address: string): Promise<number> {
   }
 }
 
-test('threat 31: a kernel has no terminal to write to, or to type into', async () => {
+test('a kernel has no terminal to write to, or to type into (threat 31)', async () => {
   const source = `
 import fcntl, os, termios
 def attempt(name, act):

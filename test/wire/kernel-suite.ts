@@ -257,7 +257,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is(second.text() + late.text(), '')
   })
 
-  test('fault 30: a cancel at the moment of completion ends each call once, and never hits the next one', async () => {
+  test('a cancel at the moment of completion ends each call once, and never hits the next one (fault 30)', async () => {
     for (let round = 0; round < 100; round++) {
       const abort = new AbortController()
       const first = evaluate(kernel, snippets.expression.source, { signal: abort.signal })
@@ -291,7 +291,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     }
   })
 
-  test('fault 29: the same call asked for twice runs once, and both get its result', async () => {
+  test('the same call asked for twice runs once, and both get its result (fault 29)', async () => {
     const { assign, inOrder, print, expression } = snippets
     await run(assign('runs', '0'))
     const source = inOrder(assign('runs', 'runs + 1'), print('stdout', 'ran'), expression.source)

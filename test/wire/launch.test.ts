@@ -162,7 +162,7 @@ test('the end of a kernel that crashed in C is told by its fault and the frames 
   assert.is(message.split('Fatal Python error').length, 2)
 })
 
-test('fault 6: a kernel that exits at boot is KERNEL_START_FAILED, with its last words', async () => {
+test('a kernel that exits at boot is KERNEL_START_FAILED, with its last words (fault 6)', async () => {
   const python = ground.interpreter('dies', { body: 'echo no disk, no kernel >&2; exit 3' })
   for (let round = 0; round < 10; round++) {
     const error = await faultOf(ground.launch({ python }))
@@ -172,7 +172,7 @@ test('fault 6: a kernel that exits at boot is KERNEL_START_FAILED, with its last
   }
 })
 
-test('fault 6: a kernel that never says hello is given up in time, and ended', async () => {
+test('a kernel that never says hello is given up in time, and ended (fault 6)', async () => {
   const python = ground.interpreter('mute', { body: 'echo $$ > pid; exec sleep 1000' })
   const error = await faultOf(ground.launch({ python, limits: { startMs: 500 } }))
   assert.is(error.code, 'KERNEL_START_FAILED')

@@ -45,11 +45,11 @@ const OFFENCES: readonly (readonly [string, (peer: FakePeer) => void, string])[]
     'PROTOCOL_BROKEN',
   ],
   [
-    'fault 29: a call with the number of an earlier one',
+    'a call with the number of an earlier one (fault 29)',
     peer => peer.send(call(1), call(1)),
     'PROTOCOL_BROKEN',
   ],
-  ['fault 29: a call with a lower number', peer => peer.send(call(5), call(4)), 'PROTOCOL_BROKEN'],
+  ['a call with a lower number (fault 29)', peer => peer.send(call(5), call(4)), 'PROTOCOL_BROKEN'],
   ['a chunk of a chunk', peer => peer.send(piece(JSON.stringify(piece('"x"')))), 'PROTOCOL_BROKEN'],
   ['an empty chunk', peer => peer.send(piece('')), 'MESSAGE_INVALID'],
   ['chunks that are no message', peer => peer.send(piece('{"type":"shout"}')), 'MESSAGE_INVALID'],
@@ -58,10 +58,10 @@ const OFFENCES: readonly (readonly [string, (peer: FakePeer) => void, string])[]
   ['a message of no known type', peer => peer.send({ type: 'shout', id: 1 }), 'MESSAGE_INVALID'],
   ['a body that is no JSON', peer => peer.sendBytes(hex('00000002 7b7b')), 'FRAME_MALFORMED'],
   ['a frame of no bytes', peer => peer.sendBytes(hex('00000000')), 'FRAME_MALFORMED'],
-  ['fault 20: a frame of 16 MiB', peer => peer.sendBytes(hex('00ffffff 7b')), 'FRAME_TOO_LARGE'],
-  ['fault 20: a frame of 4 GiB', peer => peer.sendBytes(hex('ffffffff 7b')), 'FRAME_TOO_LARGE'],
+  ['a frame of 16 MiB (fault 20)', peer => peer.sendBytes(hex('00ffffff 7b')), 'FRAME_TOO_LARGE'],
+  ['a frame of 4 GiB (fault 20)', peer => peer.sendBytes(hex('ffffffff 7b')), 'FRAME_TOO_LARGE'],
   [
-    'fault 21: an HTTP request',
+    'an HTTP request (fault 21)',
     peer => peer.sendBytes('POST / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
     'FRAME_TOO_LARGE',
   ],
@@ -90,13 +90,13 @@ for (const [name, offend, code] of OFFENCES)
     assert.is(ends, 1)
   })
 
-test('threat 32: a bomb of msgpack ends the link and nothing else', async () => {
+test('a bomb of msgpack ends the link and nothing else (threat 32)', async () => {
   const { link, peer } = linkWith({ encoding: 'msgpack' })
   peer.sendBytes(Buffer.concat([hex('00010000'), Buffer.alloc(65_536, 0x91)]))
   assert.is((await link.closed)?.code, 'LIMIT_EXCEEDED')
 })
 
-test('threat 32: a million chunks that never end are MESSAGE_TOO_LARGE before they fill memory', async () => {
+test('a million chunks that never end are MESSAGE_TOO_LARGE before they fill memory (threat 32)', async () => {
   const { link, peer } = linkWith({ limits: { messageBytes: 10_000 } })
   const piece = bytesOf('json', { type: 'chunk', stream: 1, last: false, data: 'x'.repeat(100) })
   for (let sent = 0; sent < 1_000; sent++) peer.sendBytes(piece)
@@ -114,12 +114,12 @@ const ENDS: readonly (readonly [string, (link: Link, peer: FakePeer) => void, st
   ],
   ['the peer ends between two frames', (_, peer) => peer.transport.end(), 'LINK_CLOSED'],
   [
-    'fault 19: the peer ends in a length',
+    'the peer ends in a length (fault 19)',
     (_, peer) => peer.sendBytes(hex('0000')).transport.end(),
     'FRAME_TRUNCATED',
   ],
   [
-    'fault 19: the peer ends in a body',
+    'the peer ends in a body (fault 19)',
     (_, peer) => peer.sendBytes(hex('00000009 7b')).transport.end(),
     'FRAME_TRUNCATED',
   ],
@@ -220,15 +220,15 @@ for (const encoding of ENCODINGS) {
   }
   const expected = ['é💥', ['ask', { prompt: 'Name: ' }], 'x'.repeat(300), { done: true }]
 
-  test(`fault 17: one byte each, the same history in ${encoding}`, async () => {
+  test(`one byte each, the same history in ${encoding} (fault 17)`, async () => {
     assert.equal(await history([...conversation].map(byte => Uint8Array.of(byte))), expected)
   })
 
-  test(`fault 18: joined frames, the same history in ${encoding}`, async () => {
+  test(`joined frames, the same history in ${encoding} (fault 18)`, async () => {
     assert.equal(await history([conversation]), expected)
   })
 
-  test(`fault 17: any cut, the same history in ${encoding}`, async () => {
+  test(`any cut, the same history in ${encoding} (fault 17)`, async () => {
     for (let at = 1; at < conversation.length; at += 3)
       assert.equal(await history([conversation.subarray(0, at), conversation.subarray(at)]), expected)
   })

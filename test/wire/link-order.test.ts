@@ -193,7 +193,7 @@ test('the caller grants what it has heard, before the server runs dry, and not f
 
 // Slow readers
 
-test('fault 23: a reader that stops costs bounded memory, and later hears what was kept, in order', async () => {
+test('a reader that stops costs bounded memory, and later hears what was kept, in order (fault 23)', async () => {
   const limits = { sendHighBytes: 100_000, creditBytes: 200_000 }
   const { link, peer, begun, finish } = oneCall(limits)
   const call = await begun
@@ -223,7 +223,7 @@ test('fault 23: a reader that stops costs bounded memory, and later hears what w
   )
 })
 
-test('fault 23: events for a reader that stops are held while it has credit left, and others pass them', async () => {
+test('events for a reader that stops are held while it has credit left, and others pass them (fault 23)', async () => {
   const { link, peer, begun } = oneCall({ sendHighBytes: 50_000, creditBytes: 1_000_000 })
   const call = await begun
   peer.freeze()
@@ -236,7 +236,7 @@ test('fault 23: events for a reader that stops are held while it has credit left
   assert.ok(place < 100, `the ping came after ${place} events`)
 })
 
-test('fault 23: answers that nobody reads end the link at the cut, and settle what was pending', async () => {
+test('answers that nobody reads end the link at the cut, and settle what was pending (fault 23)', async () => {
   const { link, peer } = slowReader({
     limits: { sendHighBytes: 10_000, sendCutBytes: 100_000 },
     serve: async () => 'x'.repeat(9_000),

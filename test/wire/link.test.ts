@@ -197,7 +197,7 @@ test('a call that was aborted before it was sent is never sent', async () => {
   )
 })
 
-test('fault 30: an abort at the moment of completion leaves one answer and a link that works', async () => {
+test('an abort at the moment of completion leaves one answer and a link that works (fault 30)', async () => {
   let served = 0
   const serve: Serve = async (_, turns, { signal }) => {
     served++
@@ -216,7 +216,7 @@ test('fault 30: an abort at the moment of completion leaves one answer and a lin
   assert.is(await link.call('race', 0), 'done')
 })
 
-test('fault 30: a cancel and a grant that come after the answer are ignored', async () => {
+test('a cancel and a grant that come after the answer are ignored (fault 30)', async () => {
   const { link, peer } = linkWith({ serve: async () => 'done' })
   peer.send({ type: 'call', id: 1, method: 'm' })
   await peer.next('return')

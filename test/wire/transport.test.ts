@@ -50,7 +50,7 @@ for (const [kind, address] of Object.entries(ADDRESSES)) {
     await Promise.all([link.close(), other.close()])
   })
 
-  test(`fault 16: a connection over ${kind} that breaks in a frame ends the link, and settles its calls`, async () => {
+  test(`a connection over ${kind} that breaks in a frame ends the link, and settles its calls (fault 16)`, async () => {
     const { link, peer } = await linkOver(address)
     const pending = faultOf(link.call('evaluate', null))
     await peer.next('call')
@@ -61,7 +61,7 @@ for (const [kind, address] of Object.entries(ADDRESSES)) {
     assert.ok(['LINK_CLOSED', 'FRAME_TRUNCATED'].includes((await link.closed)?.code ?? ''))
   })
 
-  test(`fault 19: a connection over ${kind} that ends in a frame is FRAME_TRUNCATED, once`, async () => {
+  test(`a connection over ${kind} that ends in a frame is FRAME_TRUNCATED, once (fault 19)`, async () => {
     const { link, peer } = await linkOver(address)
     let ends = 0
     void link.closed.then(() => ends++)
@@ -71,7 +71,7 @@ for (const [kind, address] of Object.entries(ADDRESSES)) {
     assert.is(ends, 1)
   })
 
-  test(`fault 23: a reader over ${kind} that stops costs bounded memory, and then its link`, async () => {
+  test(`a reader over ${kind} that stops costs bounded memory, and then its link (fault 23)`, async () => {
     const { near, far } = await connected(address)
     const limits = { sendHighBytes: 500_000, sendCutBytes: 2_000_000 }
     const serve = async () => 'x'.repeat(100_000)
@@ -100,7 +100,7 @@ for (const [kind, address] of Object.entries(ADDRESSES)) {
   })
 }
 
-test('fault 16: a reset of TCP is the cause of the LINK_CLOSED that a call gets', async () => {
+test('a reset of TCP is the cause of the LINK_CLOSED that a call gets (fault 16)', async () => {
   const { link, peer } = await linkOver(ADDRESSES.tcp)
   const pending = faultOf(link.call('evaluate', null))
   await peer.next('call')

@@ -225,7 +225,7 @@ test('a person allows it: by the configuration, or by having activated it where 
   assert.match(await found({ trusted: [folder, join(root, '.venv')] }), /git tracks it/)
 })
 
-test('what remains: an archive that brings a .venv which looks like one made here has it started (threat 9, what succeeds)', async () => {
+test('what remains: an archive that brings a .venv which looks like one made here has it started (what succeeds) (threat 9)', async () => {
   makeVenv(join(folder, 'unpacked/.venv'))
   rmSync(root, { recursive: true })
   renameSync(join(folder, 'unpacked'), root)
