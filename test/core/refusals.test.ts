@@ -1,7 +1,6 @@
 import * as planRefusals from '../../src/core/plan-refusals.ts'
 import type { Rules } from '../../src/core/policy.ts'
 import * as refusals from '../../src/core/refusals.ts'
-import { openRegistry } from '../../src/core/registry.ts'
 import { LEVELS, type Level } from '../../tools/define.ts'
 import { failed, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import { toolAt } from '../support/calls-rig.ts'
