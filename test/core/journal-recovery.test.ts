@@ -58,7 +58,7 @@ test('a line longer than what is read at once is found whole', async () => {
   first.write(dispatched('c', args))
   await first.close()
   const second = journals.open()
-  assert.equal(await second.earlier(id('c')), { tool: 't', outcome: 'outcome_unknown' })
+  assert.equal(await second.earlier(id('c')), { tool: 't', outcome: 'outcome_unknown', epoch: 'e' })
   await second.close()
   assert.is(second.trouble, undefined)
   assert.is(await problem(), undefined)
@@ -83,8 +83,8 @@ test('what was dispatched and never ended gets one end that says so, over any nu
   await journals.earlierDaemon(2, ['open-1', 'open-2'])
   for (let restart = 0; restart < 3; restart++) {
     const journal = journals.open()
-    assert.equal(await journal.earlier(id('open-1')), { tool: 't', outcome: 'outcome_unknown' })
-    assert.equal(await journal.earlier(id('call-0')), { tool: 't', outcome: 'ok' })
+    assert.equal(await journal.earlier(id('open-1')), { tool: 't', outcome: 'outcome_unknown', epoch: 'e' })
+    assert.equal(await journal.earlier(id('call-0')), { tool: 't', outcome: 'ok', epoch: 'e' })
     assert.is(await journal.earlier(id('never')), undefined)
     await journal.close()
   }
@@ -113,7 +113,7 @@ test('what was asked for and never dispatched ends as withdrawn; what was refuse
   await first.sync(dispatched('begun'))
   await first.close()
   const second = journals.open()
-  assert.equal(await second.earlier(id('denied')), { tool: 't', outcome: 'denied' })
+  assert.equal(await second.earlier(id('denied')), { tool: 't', outcome: 'denied', epoch: 'e' })
   await second.close()
   const ends = (await journals.entries()).filter(({ type }) => type === 'ended')
   assert.equal(
@@ -159,7 +159,7 @@ test('a segment that is begun before earlier calls are known does not hide them'
   // It ends before it has looked.
   await hasty.close()
   const next = journals.open()
-  assert.equal(await next.earlier(id('open')), { tool: 't', outcome: 'outcome_unknown' })
+  assert.equal(await next.earlier(id('open')), { tool: 't', outcome: 'outcome_unknown', epoch: 'e' })
   await next.close()
   assert.is(await problem(), undefined)
 })
