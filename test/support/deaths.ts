@@ -8,6 +8,7 @@ import type { CallId } from '../../wire/kernel.ts'
 import type { Line } from './history.ts'
 import { until, within } from './rig.ts'
 import { afterwards, type Ground, openGround, openWholePath } from './whole-path.ts'
+import { leftBehind } from './whole-truth.ts'
 
 const DAEMON = join(import.meta.dirname, 'dying-daemon.ts')
 
@@ -150,6 +151,7 @@ export async function dieAt(step: number, wanted: Wanted) {
     const wrong = [
       ...known.problems,
       ...problems,
+      ...leftBehind(ground).map(name => `${name} was left behind`),
       ...wrongIn({ answer, second, known: known.lines, lines, before, after, kind: wanted.kind }),
     ]
     const { ok, ...rest } = second
@@ -165,6 +167,7 @@ async function asked(ground: Ground, { tool, args }: Wanted): Promise<Envelope> 
   const next = openWholePath(ground)
   next.seat(() => 'approve')
   try {
+    await next.files.tidied
     return await next.run(tool, args, { call: CALL })
   } finally {
     await next.close()

@@ -10,7 +10,7 @@ import {
   type CallsOptions,
   openCalls,
 } from '../../src/core/call.ts'
-import { type Files, type FilesLimits, openFiles } from '../../src/core/files.ts'
+import { type FilesLimits, type OpenFiles, openFiles } from '../../src/core/files.ts'
 import { verifyJournal } from '../../src/core/journal/verification.ts'
 import { type OpenJournal, openJournal } from '../../src/core/journal.ts'
 import { openPolicy } from '../../src/core/policy.ts'
@@ -62,7 +62,7 @@ export interface WholePath {
   readonly calls: Calls
   readonly approvals: Approvals
   readonly journal: OpenJournal
-  readonly files: Files
+  readonly files: OpenFiles
   readonly clock: HandClock
   /** How far the wall clock is ahead of the other, in milliseconds. */
   readonly wall: { ahead: number }
