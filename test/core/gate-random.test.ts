@@ -226,7 +226,7 @@ test('whatever happens in whatever order, what is done is what was approved, onc
       effects += world.rig.files.effects.length + world.ran.length
       refused += world.lines.filter(({ type }) => type === 'refused').length
     }),
-    { numRuns: 40, examples: TWO_ENDS },
+    { numRuns: 40, seed: 20_261_122, examples: TWO_ENDS },
   )
   assert.ok(effects > 20 && refused > 20, `${effects} effects and ${refused} refusals prove little`)
 })
