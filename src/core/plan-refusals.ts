@@ -77,6 +77,15 @@ export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
   })
 }
 
+/** What a person put in the place of the arguments would need a level that they were not asked about. */
+export function editRises(tool: Tool, because: string): Failed {
+  return failed('denied', {
+    message: `A person changed the arguments of ${tool.name} while approving it, and with those it would have to do more than it was approved for: ${because.replace(/\.$/, '')}. Nothing ran.`,
+    details: { tool: tool.name, by: 'person', reason: 'the changed arguments ask for more' },
+    next: STOP,
+  })
+}
+
 /** A person approved something, but not something that the tool can be asked for. */
 export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
   const why =

@@ -268,6 +268,8 @@ export class PlannedCall {
       const details = { ...(await this.#preview(wish)), plan: plan.id, ...error.details }
       return { type: 'failed', error: { ...error, details } }
     }
+    // What would begin again at a higher level would begin with the arguments that nobody approved.
+    if (wish.edited && outcome.type === 'rises') return planRefusals.editRises(passage.tool, outcome.because)
     return wish.edited ? withEdits(outcome, { asked: passage.checked.args, approved: wish.args }) : outcome
   }
 

@@ -51,6 +51,7 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
   stale: [[planRefusals.stale({ plan, causes: ['a.txt was changed'] }), false]],
   tooManyPlans: [[planRefusals.tooManyPlans({ waiting: 8, most: 8 }), false]],
   pausedFor: [[planRefusals.pausedFor({ of: 'origin', refusals: 3, leftMs: 60_000 }), true]],
+  editRises: [[planRefusals.editRises(tool, 'it runs code'), true]],
   badEdit: [
     [planRefusals.badEdit(tool), true],
     [planRefusals.badEdit(tool, inside), true],

@@ -13,6 +13,15 @@ test('arguments may raise the level of a call, and the gate judges the higher on
   assert.equal(ran, [])
 })
 
+test('what a person put in place of the arguments does not begin again with those that nobody approved', async () => {
+  const { tool, ran } = toolAt('safe', { outcome: () => rises('cautious', 'it runs code') })
+  const { run, seat } = rig({ tools: [tool], policy: '[[rule]]\ndecision = "ask"\nlevel = "safe"\n' })
+  seat(plan => (plan.body.includes('better') ? 'approve' : { edit: { text: 'better' } }))
+  const error = errorOf(await run('do_safe', { text: 'worse' }))
+  assert.equal([error.code, ran], ['denied', ['safe']])
+  assert.match(error.message, 'more than it was approved for: it runs code. Nothing ran.')
+})
+
 test('a call that rises goes through gate and journal again, and is told its level', async () => {
   let asked = 0
   const { tool, ran } = toolAt('safe', {
