@@ -82,7 +82,7 @@ export function editRises(tool: Tool, because: string): Failed {
   return failed('denied', {
     message: `A person changed the arguments of ${tool.name} while approving it, and with those it would have to do more than it was approved for: ${because.replace(/\.$/, '')}. Nothing ran.`,
     details: { tool: tool.name, by: 'person', reason: 'the changed arguments ask for more' },
-    next: STOP,
+    next: `${STOP} Tell the person that their arguments ask for more, and wait for what they say.`,
   })
 }
 
