@@ -1,25 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { z } from 'zod'
-import type { Level, Tool } from '../../tools/define.ts'
+import type { Tool } from '../../tools/define.ts'
 import type { Evidence, FileChange, Proposal } from '../../tools/proposal.ts'
-import type { CallId } from '../../wire/kernel.ts'
 import type { JournalPlan } from './journal.ts'
 import type { Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
 
-/** What a plan is made of. */
-export interface Freezing {
-  readonly call: CallId
-  readonly tool: string
-  readonly level: Level
-  readonly toolHash: string
-  readonly args: unknown
-  readonly kernel: string | null
-  readonly epoch: string | null
-  readonly root: string
-  readonly who: string
-  readonly caller: string
-  readonly origin: string
+/** What a plan is made of: what is known of the call, and what its tool proposes. */
+export interface Freezing extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'hash'> {
   readonly proposal: Proposal
 }
 
