@@ -157,7 +157,7 @@ class Races(unittest.TestCase):
 
     def race(self, kind, rounds):
         command = [sys.executable, '-m', 'tests.races', kind, str(rounds)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         ends = json.loads(done.stdout)
         self.assertEqual(sum(ends.values()), rounds)
