@@ -3,13 +3,16 @@ import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kerne
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import type { Failed, Outcome } from './outcome.ts'
-import type { Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
+import type { Choice, Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 import { type Level, type Profile, stricter } from './words.ts'
 
 export type {
+  Choice,
   Committed,
   Evidence,
   FileChange,
+  Hunk,
+  Hunks,
   PlanContext,
   Planned,
   Preview,
@@ -125,6 +128,8 @@ export interface ToolContext {
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
   readonly files: ProjectFiles
+  /** What a person made of the hunks, one for each; empty where all was approved as it was proposed. */
+  readonly choices: readonly Choice[]
   /**
    * Carries out the changes that were approved for this call, each atomically, and no others. Everything they were
    * computed from is checked again first: `stale_plan` where it has moved on, `file_failed` where the disk refused.

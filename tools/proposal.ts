@@ -26,7 +26,52 @@ export interface Proposal {
   readonly evidence: readonly Evidence[]
   /** The whole effect on files, which `ToolContext.commit` carries out. Empty for a tool that changes none. */
   readonly changes: readonly FileChange[]
+  /** The parts that a person may take or leave one by one. Left out: it is taken or left as a whole. */
+  readonly hunks?: Hunks
 }
+
+/** What a proposal changes, in parts, and what becomes of it when a person takes only some of them. */
+export interface Hunks {
+  /** In the order in which they are shown; at least one. Those of one file do not share a line. */
+  readonly all: readonly Hunk[]
+  /**
+   * The same proposal, from the same evidence, with these choices; one for every hunk, and at least one that is not
+   * refused. A failure where an edited text cannot be written; it says which.
+   */
+  choose(choices: readonly Choice[]): Proposal | Failed
+}
+
+/** Whole lines of one file, and what is to stand in their place. */
+export interface Hunk {
+  /** From 1. As the caller counted them, where the caller gave them. */
+  readonly number: number
+  /** The real path, as in the change that it is a part of. */
+  readonly path: string
+  /** The same from the project's root. */
+  readonly shown: string
+  /** The first line that it replaces, or before which it puts its own; from 1. */
+  readonly line: number
+  /** The lines that stand there, to the last byte; empty where it only adds some. */
+  readonly before: string
+  /** The lines that are to stand there; empty where it only takes some away. */
+  readonly after: string
+  /** As `git diff` shows it, with three lines of context: `@@ -12,7 +12,8 @@`, and its lines. */
+  readonly diff: string
+  /** What the caller says it is for. */
+  readonly why: string | null
+}
+
+/** What a person decided of one hunk. */
+export type Choice =
+  | { readonly hunk: number; readonly decision: 'accept' }
+  | { readonly hunk: number; readonly decision: 'refuse'; readonly reason: string | null }
+  /** `text` is to stand there instead of `after`: whole lines, in which LF stands for the line ends of the file. */
+  | {
+      readonly hunk: number
+      readonly decision: 'edit'
+      readonly text: string
+      readonly reason: string | null
+    }
 
 /** One thing that a preview was computed from, as it was seen then. */
 export interface Evidence {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { Signal } from '../../wire/signal.ts'
 import type {
   Approvals,
+  Asking,
   CodedAnswer,
   SeatAnswer,
   SeatListener,
@@ -228,7 +228,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     get seated() {
       return seats.size > 0
     },
-    ask(plan: Plan, signal: Signal) {
+    ask(plan: Plan, { signal }: Asking) {
       if (signal.aborted) return Promise.resolve({ type: 'cancelled' })
       if (seats.size === 0) return Promise.resolve({ type: 'unavailable' })
       return new Promise<Answer>(resolve => {
@@ -248,10 +248,10 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     },
     waiting: () =>
       [...waiting.values()].map(one => {
-        const { code: _, body: __, ...plan } = shown(one)
+        const { code: _, body: __, hunks: ___, ...plan } = shown(one)
         return plan
       }),
-    bodyOf: plan => waiting.get(plan)?.preview.body,
+    previewOf: plan => waiting.get(plan)?.preview,
     countOf: caller => [...waiting.values()].filter(({ plan }) => plan.caller === caller).length,
     get full() {
       return waiting.size >= MOST_WAITING
@@ -267,6 +267,8 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
       return { id: seat.id, answer: given => answered(seat, given), leave: () => leave(seat, null) }
     },
     answerWithCode: answeredWithCode,
+    grants: () => [],
+    revoke: () => false,
     close() {
       for (const one of [...waiting.values()]) settle(one, DAEMON_ENDED, { why: 'The daemon ends.' })
     },
@@ -280,6 +282,7 @@ const DID = {
   approve: 'approved it',
   deny: 'denied it',
   edit: 'approved it with other arguments, which are a plan of their own',
+  choose: 'approved a part of it',
 } as const satisfies Record<SeatAnswer['decision'], string>
 
 function answerOf(given: SeatAnswer | CodedAnswer, by: string): Answer {
@@ -288,6 +291,8 @@ function answerOf(given: SeatAnswer | CodedAnswer, by: string): Answer {
       return { type: 'approved', by }
     case 'edit':
       return { type: 'edited', by, args: given.args ?? {} }
+    case 'choose':
+      return { type: 'chosen', by, choices: given.choices ?? [] }
     case 'deny':
       return { type: 'denied', by, reason: given.reason?.slice(0, REASON_CHARS) || null }
     default:

@@ -1,3 +1,4 @@
+import type { Choice, Hunk } from '../../tools/proposal.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Paused } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
@@ -12,13 +13,14 @@ export interface Approvals {
   /**
    * Puts a plan before whoever has a seat, and waits: until it is answered, until what it was computed from moves,
    * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
-   * later leaves the plan waiting for the next one. Never rejects.
+   * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
+   * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
    */
-  ask(plan: Plan, signal: Signal): Promise<Answer>
+  ask(plan: Plan, how: Asking): Promise<Answer>
   /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
-  bodyOf(plan: string): string | undefined
+  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks'> | undefined
   /** How many plans of one caller wait. */
   countOf(caller: string): number
   /** Whether so many of all callers wait that nobody should be asked about yet another one. */
@@ -37,6 +39,10 @@ export interface Approvals {
   sit(listener: SeatListener): Seat
   /** An answer from a script: `code` was shown on a seat, for this one plan. */
   answerWithCode(answer: CodedAnswer): Taken
+  /** What is let through without asking now. */
+  grants(): readonly Grant[]
+  /** Ends a grant; false where there is none of that name. Anybody may: it makes nothing possible. */
+  revoke(grant: string): boolean
   /** Settles all that waits as cancelled: the daemon ends. */
   close(): void
 }
@@ -69,9 +75,14 @@ export type SeatNews =
 export interface ShownPlan extends WaitingPlan {
   /** The whole preview. */
   readonly body: string
+  /** The parts that can be taken or left one by one, in order; empty where it is taken or left as a whole. */
+  readonly hunks: readonly ShownHunk[]
   /** Answers a script's `imago approve`; told to seats alone. Empty once three wrong ones were tried. */
   readonly code: string
 }
+
+/** One hunk, for a person. Marks stand in all but `before` and `after`, which are what an editor is given. */
+export type ShownHunk = Omit<Hunk, 'path'>
 
 /** The same without what gives a right to answer it, and without its preview. */
 export interface WaitingPlan {
@@ -83,7 +94,7 @@ export interface WaitingPlan {
   readonly root: string
   readonly who: string
   readonly title: string
-  /** Of the preview, which may be long: `bodyOf` has it. */
+  /** Of the preview, which may be long: `previewOf` has it. */
   readonly bytes: number
   readonly lines: number
   /**
@@ -92,16 +103,75 @@ export interface WaitingPlan {
    */
   readonly warnings: readonly string[]
   readonly waited_ms: number
+  /** The plans of one turn of a caller have the same name for it here: they came together, and belong together. */
+  readonly turn: string
+  /** How often this has been asked for by now, this time included: the same tool and files, or arguments. */
+  readonly times: number
+  /** From the third time on: the rule, in TOML, by which nobody would be asked about it any more. */
+  readonly rule: string | null
+  /**
+   * What a person may approve from now on without being asked, narrowest first: `src/shop.py`, `src/*.py`. Empty where
+   * that is not offered, as for all that cannot be undone.
+   */
+  readonly grants: readonly string[]
 }
+
+/** What a person lets through without being asked, until it is revoked, or the seat that gave it is left. */
+export interface Grant {
+  /** `grant-1` */
+  readonly id: string
+  readonly tool: string
+  readonly kernel: string | null
+  /** From the project's root, as it was offered. */
+  readonly pattern: string
+  readonly root: string
+  /** For whose calls it holds. */
+  readonly who: string
+  readonly seat: string
+  /** How many calls it has let through. */
+  readonly used: number
+}
+
+export interface Asking {
+  /** Aborts when the caller gives up. */
+  readonly signal: Signal
+  readonly client?: ClientAsker | undefined
+}
+
+/** How the person at the caller's own client can be asked, beside those who sit. */
+export interface ClientAsker {
+  /** For people and the journal: `claude-code`. */
+  readonly who: string
+  /**
+   * Why a yes from there may not be a person's, as a clause: then it is written down, and counts for nothing. Undefined
+   * where it counts.
+   */
+  doubt(): string | undefined
+  /** Asks once. Aborting takes the question back. Never rejects: what fails is a `no`. */
+  ask(plan: ShownPlan, signal: Signal): Promise<ClientAnswer>
+}
+
+/** Only `yes` approves. */
+export type ClientAnswer =
+  | { readonly type: 'yes' }
+  | {
+      readonly type: 'no'
+      readonly how: 'declined' | 'cancelled' | 'failed' | 'silent'
+      readonly reason: string | null
+    }
 
 export interface SeatAnswer {
   readonly plan: string
   /** Of the plan that was shown: an answer meant for another one is refused. */
   readonly hash: string
-  readonly decision: 'approve' | 'deny' | 'edit'
+  readonly decision: 'approve' | 'deny' | 'edit' | 'choose'
   readonly reason?: string | undefined
   /** With `edit`. */
   readonly args?: Readonly<Record<string, unknown>> | undefined
+  /** With `choose`: one for every hunk that was shown. Where all are refused, it is a denial with their reasons. */
+  readonly choices?: readonly Choice[] | undefined
+  /** With `approve`: one of the patterns in `grants` of the plan, to be approved without asking from now on. */
+  readonly grant?: string | undefined
 }
 
 export interface CodedAnswer {
@@ -118,3 +188,5 @@ export type Taken =
   | { readonly type: 'unknown' }
   | { readonly type: 'wrong_hash' }
   | { readonly type: 'wrong_code' }
+  /** It does not fit the plan, which goes on waiting: choices for other hunks, a grant that was not offered. */
+  | { readonly type: 'unfit'; readonly why: string }

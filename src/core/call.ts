@@ -4,7 +4,7 @@ import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { bounded, enveloped } from './answer.ts'
-import type { Approvals } from './approvals.ts'
+import type { Approvals, ClientAsker } from './approvals.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { faultOf } from './faults.ts'
 import { type Files, NO_FILES } from './files.ts'
@@ -42,6 +42,8 @@ export interface Caller {
    * it. Left out: all connections of this kind and root are taken for one.
    */
   readonly origin?: string | undefined
+  /** How the person at the client itself can be asked about its calls. Left out: only on seats. */
+  readonly client?: ClientAsker | undefined
 }
 
 export interface CallRequest {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type {
+  Choice,
   Committed,
   Jobs,
   KernelContext,
@@ -31,6 +32,7 @@ export interface Given {
     readonly lookMs: number
     filesOf(root: string): ProjectFiles
   }
+  readonly choices?: readonly Choice[]
   /** Carries out the changes that were approved for the call. */
   commit?(): Promise<Committed | Failed>
 }
@@ -44,11 +46,12 @@ export class Context implements ToolContext {
   readonly jobs: Jobs
   readonly texts: Texts
   readonly pathOf: (path: string) => string
+  readonly choices: readonly Choice[]
   readonly commit: () => Promise<Committed | Failed>
   readonly #flight: Flight
   readonly #options: Given['options']
 
-  constructor({ flight, level, options, commit }: Given) {
+  constructor({ flight, level, options, choices = [], commit }: Given) {
     this.call = flight.call
     this.who = flight.caller.who
     this.level = level
@@ -56,6 +59,7 @@ export class Context implements ToolContext {
     this.jobs = options.jobs
     this.texts = options.texts
     this.pathOf = path => resolve(flight.caller.root, path)
+    this.choices = choices
     this.commit = commit ?? (async () => Promise.reject(new Error('no plan was approved for this call')))
     this.#flight = flight
     this.#options = options

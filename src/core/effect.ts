@@ -119,7 +119,8 @@ async function run({ passage, plan, args }: LetThrough): Promise<Outcome> {
   flight.job?.asks(undefined)
   if (place !== undefined) passage.track()
   const effect = new FileEffect(passage, plan)
-  const outcome = await passage.attempt({ level: plan.level, args, commit: () => effect.commit() })
+  const { level, choices } = plan
+  const outcome = await passage.attempt({ level, args, choices, commit: () => effect.commit() })
   const undo = await effect.end()
   return ended(passage, outcome, undo)
 }

@@ -1,27 +1,32 @@
 import { randomInt } from 'node:crypto'
 import { z } from 'zod'
 import type { Tool } from '../../tools/define.ts'
-import type { Evidence, FileChange, Proposal } from '../../tools/proposal.ts'
+import type { Choice, Evidence, FileChange, Hunks, Proposal } from '../../tools/proposal.ts'
 import type { JournalPlan } from './journal.ts'
 import type { Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
 
 /** What a plan is made of: what is known of the call, and what its tool proposes. */
-export interface Freezing extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'hash'> {
+export interface Freezing
+  extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'hunks' | 'choices' | 'hash'> {
   readonly proposal: Proposal
+  /** What a person chose of the plan that this was made of. */
+  readonly choices?: readonly Choice[]
 }
 
 /**
  * The proposal, as a plan that nothing can change any more: arguments are copied, and so is the list of all it was
  * computed from. The bytes of file changes cannot be frozen; `isIntact` says whether they are still what was hashed.
  */
-export function freeze({ proposal, args, ...asked }: Freezing): Plan {
+export function freeze({ proposal, args, choices = [], ...asked }: Freezing): Plan {
   const parts = {
     ...asked,
     args: copied(args),
     preview: Object.freeze({ title: proposal.preview.title, body: proposal.preview.body }),
     evidence: Object.freeze(proposal.evidence.map(pinned)),
     changes: Object.freeze(proposal.changes.map(change => Object.freeze(change))),
+    hunks: pinnedHunks(proposal),
+    choices: copied(choices),
   }
   return Object.freeze({ id: newId(), ...parts, hash: hashOf(parts) })
 }
@@ -84,12 +89,19 @@ function pinned(evidence: Evidence): Evidence {
   return Object.freeze({ what, hash, moved: evidence.moved.bind(evidence) })
 }
 
+function pinnedHunks({ hunks }: Proposal): Hunks | null {
+  return hunks === undefined
+    ? null
+    : Object.freeze({ all: copied(hunks.all), choose: hunks.choose.bind(hunks) })
+}
+
 function hashOf(parts: Omit<Plan, 'id' | 'hash'>): string {
   const { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin, preview } = parts
   const evidence = parts.evidence.map(({ what, hash }) => ({ what, hash }))
   const changes = parts.changes.map(bytesHashed)
   const asked = { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin }
-  const said = { ...asked, preview, evidence, changes }
+  const { hunks, choices } = parts
+  const said = { ...asked, preview, evidence, changes, hunks: hunks?.all ?? null, choices }
   return sha256(canonical(said))
 }
 

@@ -1,6 +1,6 @@
 import type { Level, Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
-import type { Committed } from '../../tools/proposal.ts'
+import type { Choice, Committed } from '../../tools/proposal.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { noticeOf } from './answer.ts'
 import type { CallsOptions } from './call.ts'
@@ -60,6 +60,7 @@ export type Judgement =
 interface Run {
   readonly level: Level
   readonly args: Arguments
+  readonly choices?: readonly Choice[]
   commit?(): Promise<Committed | Failed>
   /** The image was given the call before: it is asked what became of it. */
   readonly again?: boolean
@@ -193,9 +194,9 @@ export class Passage {
     return faultOf({ error, tool: this.tool.name, kernel: this.kernelName, attached, level, cancelled, log })
   }
 
-  context(level: Level, { commit, again }: Pick<Run, 'commit' | 'again'> = {}): Context {
+  context(level: Level, { choices, commit, again }: Omit<Run, 'level' | 'args'> = {}): Context {
     const { flight, options } = this
-    const given = { flight, options, level, ...(commit && { commit }) }
+    const given = { flight, options, level, ...(choices && { choices }), ...(commit && { commit }) }
     const place = this.#place
     if (place === undefined) return new Context(given)
     const asked = again === true ? { ...place, kernel: recalling(place.kernel) } : place

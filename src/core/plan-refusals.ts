@@ -96,3 +96,12 @@ export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
     next: `${STOP} Tell the person why their arguments cannot be used, and wait for what they say.`,
   })
 }
+
+/** A part of it was approved, and it has no parts. */
+export function badChoice({ id, tool }: Plan): Failed {
+  return failed('denied', {
+    message: `A person approved a part of ${tool} (${id}), and it cannot be done in part. Nothing ran.`,
+    details: { plan: id, tool, by: 'person', reason: 'it cannot be done in part' },
+    next: `${STOP} Tell the person, and wait for what they say.`,
+  })
+}

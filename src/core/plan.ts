@@ -1,5 +1,5 @@
 import type { Level } from '../../tools/define.ts'
-import type { Evidence, FileChange, Preview } from '../../tools/proposal.ts'
+import type { Choice, Evidence, FileChange, Hunks, Preview } from '../../tools/proposal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 
 /** A call frozen for approval (design section 5.3). Nothing in it can change; a difference is another plan. */
@@ -24,6 +24,10 @@ export interface Plan {
   readonly preview: Preview
   readonly evidence: readonly Evidence[]
   readonly changes: readonly FileChange[]
+  /** Null where it is approved as a whole or not at all. */
+  readonly hunks: Hunks | null
+  /** What a person chose, where this was made of another plan by that; `choices` is empty elsewhere. */
+  readonly choices: readonly Choice[]
   /**
    * SHA-256 over all of the above except the id and the call: what a person approves, and what is approved only once.
    * 64 hexadecimal digits.
@@ -45,11 +49,13 @@ export async function causesOf({ evidence }: Pick<Plan, 'evidence'>): Promise<st
   return looked.filter(cause => cause !== undefined)
 }
 
-/** How asking ended (design section 4, "Outcomes"). All but the first two mean that nothing ran. */
+/** How asking ended (design section 4, "Outcomes"). All but the first three mean that nothing ran. */
 export type Answer =
   | { readonly type: 'approved'; readonly by: string }
   /** Approved, but with these arguments: another plan is made of them, and put to the same seat. */
   | { readonly type: 'edited'; readonly by: string; readonly args: Readonly<Record<string, unknown>> }
+  /** Approved in part: the choices make another plan of it, which is carried out as they say without asking again. */
+  | { readonly type: 'chosen'; readonly by: string; readonly choices: readonly Choice[] }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | null }
   /** What the plan was computed from moved while it waited; the clauses say what. */
   | { readonly type: 'stale'; readonly causes: readonly string[] }

@@ -198,7 +198,7 @@ export class PlannedCall {
       return this.#unwritten(error)
     }
     this.#passage.track().asks({ plan: plan.id, withdraw: () => flight.cancel() })
-    const answer = await approvals.ask(plan, flight.signal)
+    const answer = await approvals.ask(plan, { signal: flight.signal, client: flight.caller.client })
     return (await this.#decided(plan, answer)) ?? answer
   }
 
@@ -240,6 +240,8 @@ export class PlannedCall {
         return this.#stale(plan, { causes: answer.causes, wish })
       case 'timed_out':
         return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
+      case 'chosen':
+        return planRefusals.badChoice(plan)
       case 'cancelled':
         return planRefusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':

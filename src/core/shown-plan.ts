@@ -1,5 +1,6 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
-import type { WaitingPlan } from './approvals.ts'
+import type { Hunk } from '../../tools/proposal.ts'
+import type { ShownHunk, WaitingPlan } from './approvals.ts'
 import { fitsMarked, marked, markedLine, warningsOf } from './marks.ts'
 import type { Plan } from './plan.ts'
 import { unboundIn } from './unbound.ts'
@@ -8,6 +9,7 @@ import { unboundIn } from './unbound.ts'
 export type Shown = Omit<WaitingPlan, 'waited_ms'> & {
   /** The whole of it, with marks. */
   readonly body: string
+  readonly hunks: readonly ShownHunk[]
 }
 
 /** A longer one is not put before a person, in characters once it is marked: nobody would read it. */
@@ -32,6 +34,11 @@ export function shownPlan(plan: Plan): Shown {
     body: marked(body).text,
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
+    hunks: (plan.hunks?.all ?? []).map(shownHunk),
+    turn: plan.id,
+    times: 1,
+    rule: null,
+    grants: [],
     warnings: [...warningsOf(`${title}\n${body}`), ...unboundIn(plan)],
   }
 }
@@ -44,4 +51,10 @@ export function unshowable({ id, tool, preview: { body } }: Plan): Failed | unde
     details: { plan: id, tool, bytes: Buffer.byteLength(body), most: SHOWN_CHARS },
     next: 'Make a smaller change: of less of the file at a time, or of a smaller file.',
   })
+}
+
+/** What is edited is what stands in the file, and is not marked. */
+function shownHunk({ number, shown, line, before, after, diff, why }: Hunk): ShownHunk {
+  const told = why === null ? null : marked(why).text
+  return { number, shown: markedLine(shown), line, before, after, diff: marked(diff).text, why: told }
 }

@@ -76,6 +76,12 @@ const key = z.string().min(1).max(128)
 const name = z.string().max(1_024)
 const reason = z.string().max(10_000)
 const nothing = z.strictObject({})
+const whyChosen = reason.nullable()
+const choice = z.discriminatedUnion('decision', [
+  z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
+  z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),
+  z.strictObject({ hunk: z.int().min(1), decision: z.literal('edit'), text: z.string(), reason: whyChosen }),
+])
 
 const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   call: z.strictObject({
@@ -116,15 +122,18 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   answer: z.strictObject({
     plan: key,
     hash: key,
-    decision: z.enum(['approve', 'deny', 'edit']),
+    decision: z.enum(['approve', 'deny', 'edit', 'choose']),
     reason: reason.optional(),
     args: z.record(z.string(), z.unknown()).optional(),
+    choices: z.array(choice).max(10_000).optional(),
+    grant: z.string().max(4_096).optional(),
   }),
   plan: z.strictObject({ plan: key }),
   approvals: nothing,
   approve: z.strictObject({ plan: key, code: key }),
   deny: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
   acknowledge: nothing,
+  revoke: z.strictObject({ grant: z.string() }),
   policy: nothing,
   check_policy: z.strictObject({
     tool: z.string().max(256),

@@ -3,7 +3,7 @@
 import type { Level, Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
-import type { SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
+import type { Grant, SeatAnswer, ShownHunk, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { PolicyReport } from '../core/policy/report.ts'
@@ -78,13 +78,22 @@ export interface Methods {
   }
   /** From a seat. */
   answer: { params: SeatAnswer; result: Taken }
-  /** From a seat: the whole preview; null where the plan waits no more. */
-  plan: { params: { readonly plan: string }; result: { readonly body: string | null } }
-  /** What waits for an answer, and who could give one. */
+  /** From a seat: the whole preview, and its parts; null where the plan waits no more. */
+  plan: {
+    params: { readonly plan: string }
+    result: { readonly body: string | null; readonly hunks: readonly ShownHunk[] }
+  }
+  /** What waits for an answer, who could give one, and what is let through without asking. */
   approvals: {
     params: Empty
-    result: { readonly seats: readonly SeatRow[]; readonly approvals: readonly WaitingRow[] }
+    result: {
+      readonly seats: readonly SeatRow[]
+      readonly approvals: readonly WaitingRow[]
+      readonly grants: readonly Grant[]
+    }
   }
+  /** Ends a grant. From anybody: it makes nothing possible. */
+  revoke: { params: { readonly grant: string }; result: { readonly revoked: boolean } }
   /** From anybody who knows the code that is shown on the seats. */
   approve: { params: { readonly plan: string; readonly code: string }; result: Taken }
   deny: {
@@ -163,7 +172,7 @@ export type SeatEvent =
       readonly trouble: string | null
     }
   /** A plan waits for an answer. `plan` has its body. */
-  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body'> }
+  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body' | 'hunks'> }
   | SeatWanted
   /** A plan, or a question for a seat, needs no answer any more. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }

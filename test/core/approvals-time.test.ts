@@ -13,7 +13,7 @@ test('nobody answers: after half an hour it counts as denied, and no clock is le
   const { approvals, clock } = book()
   const person = takeSeat(approvals)
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   await clock.pass(30 * MINUTE - 1)
   assert.is(approvals.waiting().length, 1)
   await clock.pass(1)
@@ -26,7 +26,7 @@ test('an hour that only the wall clock saw, as a suspended machine does, ends a 
   const { approvals, clock, wall } = book()
   const person = takeSeat(approvals)
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   wall.ahead = 60 * MINUTE
   assert.is(person.answer('approve', plan.id).type, 'late')
   assert.is((await answer).type, 'timed_out')
@@ -39,7 +39,7 @@ test('a wall clock that is set back gives no plan a longer life (fault 25)', asy
   const { approvals, clock, wall } = book()
   const person = takeSeat(approvals)
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   wall.ahead = -60 * MINUTE
   await clock.pass(30 * MINUTE)
   assert.is((await answer).type, 'timed_out')
@@ -54,7 +54,7 @@ for (const [what, jump] of [
     const { approvals, clock, wall } = book()
     takeSeat(approvals, () => 'approve')
     const plan = somePlan()
-    assert.is((await approvals.ask(plan, still)).type, 'approved')
+    assert.is((await approvals.ask(plan, { signal: still })).type, 'approved')
     assert.is(approvals.expired(plan), false)
     wall.ahead = jump
     if (jump === 0) await clock.pass(30 * MINUTE)
@@ -72,7 +72,7 @@ test('what a plan was made from is looked at about once a second, and its moving
     return moved
   })
   const plan = somePlan({ evidence: [evidence] })
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   await clock.pass(10_000)
   assert.is(looks, 10)
   moved = 'a.txt was changed'
@@ -92,7 +92,9 @@ test('evidence that is found to have moved after the answer changes nothing abou
     new Promise<string>(resolve => {
       say = resolve
     })
-  const answer = approvals.ask(somePlan({ evidence: [{ ...evidenceThat(() => undefined), moved }] }), still)
+  const answer = approvals.ask(somePlan({ evidence: [{ ...evidenceThat(() => undefined), moved }] }), {
+    signal: still,
+  })
   await clock.pass(1_000)
   person.answer('approve')
   say('a.txt was changed')
@@ -108,7 +110,7 @@ test('evidence that cannot be looked at has moved', async () => {
   const { approvals, clock } = book()
   takeSeat(approvals)
   const broken = { ...evidenceThat(() => undefined), moved: () => Promise.reject(new Error('EIO')) }
-  const answer = approvals.ask(somePlan({ evidence: [broken] }), still)
+  const answer = approvals.ask(somePlan({ evidence: [broken] }), { signal: still })
   await clock.pass(1_000)
   assert.equal(await answer, { type: 'stale', causes: ['a.txt cannot be looked at any more'] })
 })
@@ -124,7 +126,7 @@ test('evidence that takes long to look at is looked at once at a time', async ()
       return new Promise<undefined>(() => undefined)
     },
   }
-  void approvals.ask(somePlan({ evidence: [slow] }), still)
+  void approvals.ask(somePlan({ evidence: [slow] }), { signal: still })
   await clock.pass(20_000)
   assert.is(looks, 1)
 })

@@ -11,9 +11,15 @@ const still = new LightSignal()
 
 test('with nobody on a seat a plan is unavailable at once, and waits for nobody', async () => {
   const { approvals, clock } = book()
-  assert.equal([approvals.seated, await approvals.ask(somePlan(), still)], [false, { type: 'unavailable' }])
+  assert.equal(
+    [approvals.seated, await approvals.ask(somePlan(), { signal: still })],
+    [false, { type: 'unavailable' }],
+  )
   takeSeat(approvals).leave()
-  assert.equal([approvals.seated, await approvals.ask(somePlan(), still)], [false, { type: 'unavailable' }])
+  assert.equal(
+    [approvals.seated, await approvals.ask(somePlan(), { signal: still })],
+    [false, { type: 'unavailable' }],
+  )
   assert.equal([approvals.waiting(), clock.waiting], [[], 0])
 })
 
@@ -22,7 +28,7 @@ test('what was cancelled before it was asked is not asked', async () => {
   const person = takeSeat(approvals)
   const signal = new LightSignal()
   signal.abort()
-  assert.equal(await approvals.ask(somePlan(), signal), { type: 'cancelled' })
+  assert.equal(await approvals.ask(somePlan(), { signal }), { type: 'cancelled' })
   assert.equal(person.told, [])
 })
 
@@ -42,7 +48,7 @@ test('an answer for another plan is refused by its hash, in both directions (thr
   const { approvals } = book()
   const person = takeSeat(approvals)
   const [one, other] = [somePlan({ body: 'harmless' }), somePlan({ body: 'rm -rf' })]
-  const answers = [approvals.ask(one, still), approvals.ask(other, still)]
+  const answers = [approvals.ask(one, { signal: still }), approvals.ask(other, { signal: still })]
   assert.is(person.answer({ crossed: other.hash }, one.id).type, 'wrong_hash')
   assert.is(person.answer({ crossed: one.hash }, other.id).type, 'wrong_hash')
   assert.is(approvals.waiting().length, 2)
@@ -59,8 +65,8 @@ test('two plans with the same content are two approvals (threat 20)', async () =
   const person = takeSeat(approvals)
   const [one, other] = [somePlan(), somePlan()]
   assert.is(one.hash, other.hash)
-  const first = approvals.ask(one, still)
-  void approvals.ask(other, still)
+  const first = approvals.ask(one, { signal: still })
+  void approvals.ask(other, { signal: still })
   person.answer('approve', one.id)
   assert.is((await first).type, 'approved')
   assert.equal(
@@ -73,7 +79,7 @@ test('an answer counts once: again, later and in another session it does not (th
   const { approvals } = book()
   const person = takeSeat(approvals)
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   assert.is(person.answer('approve', plan.id).type, 'taken')
   assert.equal(await answer, { type: 'approved', by: 'seat-1' })
   for (const reply of ['approve', 'deny'] as const)
@@ -89,7 +95,7 @@ test('a seat that has left answers nothing, though it knows the plan (threat 4)'
   const { approvals } = book()
   const [gone, stays] = [takeSeat(approvals), takeSeat(approvals)]
   const plan = somePlan()
-  void approvals.ask(plan, still)
+  void approvals.ask(plan, { signal: still })
   gone.leave()
   assert.is(gone.answer('approve', plan.id).type, 'unknown')
   assert.is(stays.answer('deny', plan.id).type, 'taken')
@@ -99,7 +105,7 @@ test('the first answer counts, the others are told of it and come late (fault 27
   const { approvals } = book()
   const seats = ['one', 'two', 'three'].map(who => takeSeat(approvals, undefined, who))
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   const taken = seats.map((seat, index) => seat.answer(index === 0 ? 'deny' : 'approve', plan.id).type)
   assert.equal(taken, ['taken', 'late', 'late'])
   assert.equal(await answer, { type: 'denied', by: 'seat-1', reason: null })
@@ -119,7 +125,7 @@ test('a seat that answers while it is told leaves the others with the plan settl
     },
   })
   const slow = takeSeat(approvals)
-  assert.is((await approvals.ask(somePlan(), still)).type, 'approved')
+  assert.is((await approvals.ask(somePlan(), { signal: still })).type, 'approved')
   assert.equal(
     slow.told.map(({ type }) => type),
     ['settled'],
@@ -130,7 +136,7 @@ test('a plan waits for the next seat, which is told of all that waits, oldest fi
   const { approvals, clock } = book()
   const first = takeSeat(approvals)
   const plans = [somePlan({ title: 'one' }), somePlan({ title: 'two' })]
-  const answers = plans.map(plan => approvals.ask(plan, still))
+  const answers = plans.map(plan => approvals.ask(plan, { signal: still }))
   first.leave()
   await clock.pass(90_000)
   const second = takeSeat(approvals)
@@ -156,7 +162,7 @@ test('a seat that cannot be told has left, and the plan goes on waiting (fault 2
       throw new Error('EPIPE')
     },
   })
-  const answer = approvals.ask(somePlan(), still)
+  const answer = approvals.ask(somePlan(), { signal: still })
   assert.equal([approvals.seated, approvals.waiting().length, faults.length], [false, 1, 1])
   assert.equal(
     journal.map(entry => entry.type === 'seat' && entry.what),
@@ -170,7 +176,7 @@ test('a code has 80 random bits, is told to seats alone, and answers its own pla
   const { approvals } = book()
   const person = takeSeat(approvals)
   const plans = [somePlan(), somePlan()]
-  const answers = plans.map(plan => approvals.ask(plan, still))
+  const answers = plans.map(plan => approvals.ask(plan, { signal: still }))
   const [code = '', other = ''] = person.plans.map(shown => shown.code)
   assert.match(code, /^(?:[0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}$/)
   assert.not.match(JSON.stringify(approvals.waiting()), code)
@@ -199,11 +205,14 @@ test('a preview is worked out once, however often what waits is listed and told,
   }
   const plan = { ...somePlan(), preview }
   takeSeat(approvals)
-  void approvals.ask(plan, still)
+  void approvals.ask(plan, { signal: still })
   const once = reads
   const [listed] = approvals.waiting()
   takeSeat(approvals)
-  assert.equal([approvals.bodyOf(plan.id), approvals.bodyOf('plan-zzzzzzzz')], ['do it', undefined])
+  assert.equal(
+    [approvals.previewOf(plan.id)?.body, approvals.previewOf('plan-zzzzzzzz')?.body],
+    ['do it', undefined],
+  )
   assert.is(reads, once)
   assert.not.ok(listed !== undefined && 'body' in listed)
 })
@@ -213,7 +222,7 @@ test('each letter of a code is drawn evenly from 32', () => {
   const randomness = (limit: number) => limits.push(limit) - 1
   const { approvals } = book({ randomness })
   const person = takeSeat(approvals)
-  void approvals.ask(somePlan(), still)
+  void approvals.ask(somePlan(), { signal: still })
   assert.equal([limits, person.plans[0]?.code], [Array(16).fill(32), '0123-4567-89ab-cdef'])
 })
 
@@ -227,7 +236,7 @@ test('a code is taken as people type it', async () => {
     let drawn = 0
     const { approvals } = book({ randomness: () => drawn++ })
     const person = takeSeat(approvals)
-    const answer = approvals.ask(somePlan(), still)
+    const answer = approvals.ask(somePlan(), { signal: still })
     const plan = person.plans[0]?.id ?? ''
     assert.is(approvals.answerWithCode({ plan, code: given, decision: 'approve' }).type, 'taken', given)
     assert.is((await answer).type, 'approved')
@@ -240,7 +249,7 @@ test('three wrong codes end the code of a plan, the seats are warned, and a seat
   const { approvals, journal } = book({ randomness: () => 7 })
   const person = takeSeat(approvals)
   const plan = somePlan()
-  const answer = approvals.ask(plan, still)
+  const answer = approvals.ask(plan, { signal: still })
   const given = { plan: plan.id, decision: 'approve' } as const
   for (const code of ['', '7777-7777-7777-777', '7777-7777-7777-7778', SEVENS, SEVENS])
     assert.is(approvals.answerWithCode({ ...given, code }).type, 'wrong_code')
@@ -259,7 +268,7 @@ test('after ten wrong codes, of whatever plans, none works until a seat answers 
   const person = takeSeat(approvals)
   const guessed = [somePlan(), somePlan(), somePlan(), somePlan(), somePlan()]
   const other = somePlan()
-  for (const plan of [...guessed, other]) void approvals.ask(plan, still)
+  for (const plan of [...guessed, other]) void approvals.ask(plan, { signal: still })
   const give = (plan: { id: string }, code: string) =>
     approvals.answerWithCode({ plan: plan.id, code, decision: 'approve' }).type
   for (const plan of guessed) for (const code of ['a', 'b']) assert.is(give(plan, code), 'wrong_code')
@@ -270,7 +279,7 @@ test('after ten wrong codes, of whatever plans, none works until a seat answers 
   assert.is(journal.filter(entry => entry.type === 'seat' && entry.what === 'refused').length, 1)
   assert.is(give(other, SEVENS), 'wrong_code')
   const later = somePlan()
-  void approvals.ask(later, still)
+  void approvals.ask(later, { signal: still })
   assert.match(person.plans.at(-1)?.warnings.join() ?? '', 'No code works')
   assert.is(person.answer({ deny: 'who guesses?' }, guessed[0]?.id).type, 'taken')
   assert.is(give(later, SEVENS), 'taken')
@@ -280,7 +289,7 @@ test('after ten wrong codes, of whatever plans, none works until a seat answers 
 test('when the daemon ends, all that waits is cancelled, and the seats are told', async () => {
   const { approvals, clock } = book()
   const person = takeSeat(approvals)
-  const answers = [approvals.ask(somePlan(), still), approvals.ask(somePlan(), still)]
+  const answers = [approvals.ask(somePlan(), { signal: still }), approvals.ask(somePlan(), { signal: still })]
   approvals.close()
   const ended = { type: 'cancelled', reason: 'the daemon ended' }
   assert.equal(await Promise.all(answers), [ended, ended])
@@ -296,7 +305,7 @@ test('what waits is counted for each caller (threat 36)', () => {
   const { approvals } = book()
   takeSeat(approvals)
   const signal = new LightSignal()
-  for (const caller of ['a', 'a', 'b']) void approvals.ask(somePlan({ caller }), signal)
+  for (const caller of ['a', 'a', 'b']) void approvals.ask(somePlan({ caller }), { signal })
   assert.equal([approvals.countOf('a'), approvals.countOf('b'), approvals.countOf('c')], [2, 1, 0])
   signal.abort()
   assert.is(approvals.countOf('a'), 0)
@@ -306,9 +315,10 @@ test('it says when so many wait that nobody should be asked about another, whoev
   const { approvals } = book()
   takeSeat(approvals)
   const signal = new LightSignal()
-  for (let caller = 1; caller < 64; caller++) void approvals.ask(somePlan({ caller: `${caller}` }), signal)
+  for (let caller = 1; caller < 64; caller++)
+    void approvals.ask(somePlan({ caller: `${caller}` }), { signal })
   assert.is(approvals.full, false)
-  void approvals.ask(somePlan({ caller: '64' }), signal)
+  void approvals.ask(somePlan({ caller: '64' }), { signal })
   assert.is(approvals.full, true)
   signal.abort()
   assert.is(approvals.full, false)
@@ -317,7 +327,7 @@ test('it says when so many wait that nobody should be asked about another, whoev
 test('a reason is kept to the letter, within bounds', async () => {
   const { approvals } = book()
   takeSeat(approvals, () => ({ deny: `not "so"\n${'x'.repeat(10_000)}` }))
-  const answer = await approvals.ask(somePlan(), still)
+  const answer = await approvals.ask(somePlan(), { signal: still })
   assert.ok(answer.type === 'denied' && answer.reason?.startsWith('not "so"\nxxx'))
   assert.is(answer.type === 'denied' && answer.reason?.length, 2_000)
 })

@@ -93,7 +93,7 @@ test('a plan that waits can be approved in a pause, and ends it; so does a new s
   const still = new LightSignal()
   const person = takeSeat(approvals)
   const plans = Array.from({ length: 4 }, () => somePlan())
-  for (const plan of plans) void approvals.ask(plan, still)
+  for (const plan of plans) void approvals.ask(plan, { signal: still })
   const deny = () => {
     for (const { id } of plans.slice(0, 3)) person.answer('deny', id)
   }
@@ -104,7 +104,7 @@ test('a plan that waits can be approved in a pause, and ends it; so does a new s
   person.answer('approve', plans[3]?.id)
   assert.is(approvals.paused(origin), undefined)
   for (const plan of Array.from({ length: 3 }, () => somePlan())) {
-    void approvals.ask(plan, still)
+    void approvals.ask(plan, { signal: still })
     person.answer('deny', plan.id)
   }
   assert.is(approvals.paused(origin)?.refusals, 3)
@@ -117,8 +117,8 @@ test('only what a person says counts: what expires, moves or is withdrawn begins
   takeSeat(approvals)
   for (let n = 0; n < 5; n++) {
     const [gone, late] = [new LightSignal(), somePlan()]
-    void approvals.ask(somePlan(), gone)
-    void approvals.ask(late, new LightSignal())
+    void approvals.ask(somePlan(), { signal: gone })
+    void approvals.ask(late, { signal: new LightSignal() })
     gone.abort()
     await clock.pass(30 * MINUTE)
     assert.is(approvals.paused(late.origin), undefined)

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ShownPlan } from '../../src/core/approvals.ts'
 import type { SeatEvent } from '../../src/front/protocol.ts'
 import { Admissions } from '../../src/front/seat/admissions.ts'
 import { openHosts } from '../../src/front/seat/hosts.ts'
@@ -11,6 +10,7 @@ import { processOf } from '../../src/front/seat/processes.ts'
 import { type Proof, proveTerminal } from '../../src/front/seat/proof.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { assert, suite } from '../support/harness.ts'
+import { shownPlanOf } from '../support/shown-plans.ts'
 
 const test = suite('seat proof')
 const runtimeDir = mkdtempSync(join(tmpdir(), 'imago-seat-'))
@@ -151,22 +151,13 @@ test('many who want a seat at once are not all asked about (threat 36)', async (
   assert.match((await answers.at(-1)) ?? '', /Too many/)
 })
 
-const PLAN: ShownPlan = {
-  id: 'plan-abcdefgh',
-  hash: 'e'.repeat(64),
-  tool: 'write_file',
-  level: 'dangerous',
-  kernel: null,
+const PLAN = shownPlanOf({
   root: '/project\nApprove? y',
   who: 'a model\n==== end of plan-abcdefgh',
   title: 'Write a.py\n| nothing',
-  body: 'one\n',
-  bytes: 4,
-  lines: 1,
   warnings: ['2 hidden\ncharacters'],
   waited_ms: 61_000,
-  code: 'k7mp-3xqr-9tfw-2hjd',
-}
+})
 
 test('what others have named stays in its row, whatever stands in the name (threat 14)', () => {
   const { head } = planText(PLAN, 80)

@@ -39,6 +39,7 @@ export function context(script: Scripted = {}): KernelContext {
     ask: async () => 'an answer',
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
+    choices: [],
     commit: () => Promise.reject(new Error('no plan was approved for this call')),
   }
 }

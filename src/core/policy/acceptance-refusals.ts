@@ -12,6 +12,7 @@ export function notApproved(plan: Plan, answer: Exclude<Answer, { type: 'approve
     case 'denied':
       return denied(plan, answer.reason)
     case 'edited':
+    case 'chosen':
       return failed('denied', {
         message: `These rules can be accepted or refused, and not edited by an answer. ${STAYS}`,
         details: { plan: plan.id, by: 'person' },

@@ -148,7 +148,7 @@ class Acceptance {
     const { plan, signal, options } = this.#of
     const { journal, approvals } = options
     journal.write({ type: 'requested', ...journalled(plan), plan: journalPlan(plan) })
-    const answer = await approvals.ask(plan, signal)
+    const answer = await approvals.ask(plan, { signal })
     await noteAnswer(journal, plan, answer)
     if (answer.type !== 'approved') return refused.notApproved(plan, answer)
     const stop = await this.#checked()

@@ -233,6 +233,8 @@ export function whyNot(taken: Exclude<Taken, { type: 'taken' }>): string {
       return 'it was meant for another plan than the one that waits.'
     case 'wrong_code':
       return 'the code is wrong, or has ended. Three wrong ones end that of a plan, ten those of all until a seat answers.'
+    case 'unfit':
+      return taken.why
     default:
       return taken satisfies never
   }

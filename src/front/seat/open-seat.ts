@@ -5,7 +5,7 @@ import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
-import type { SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
+import type { Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 
 /** What somebody who sits is told, in order. */
 export type SeatTold =
@@ -75,10 +75,12 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
       inOrder(async () => {
         if (event.type !== 'plan') return options.tell(event)
         const { id } = event.plan
-        const { body, failed } = await client.request('plan', { plan: id }).then(bodyThere, bodyMissing)
+        const { body, hunks, failed } = await client
+          .request('plan', { plan: id })
+          .then(bodyThere, bodyMissing)
         if (failed !== undefined)
           options.tell({ type: 'notice', text: `${id} waits, and cannot be shown here: ${failed}` })
-        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body } })
+        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body, hunks } })
       })
     }
 
@@ -107,8 +109,8 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   })
 }
 
-const bodyThere = ({ body }: { readonly body: string | null }) => ({ body, failed: undefined })
-const bodyMissing = (error: unknown) => ({ body: null, failed: messageOf(error) })
+const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
+const bodyMissing = (error: unknown) => ({ body: null, hunks: [], failed: messageOf(error) })
 
 /** One after the other. What fails is passed over: its seat is over too. */
 function queue(): (work: () => void | Promise<void>) => void {

@@ -33,6 +33,7 @@ export type SeatMethod =
   | 'approve'
   | 'deny'
   | 'acknowledge'
+  | 'revoke'
 
 /** A seat and the connection that it belongs to. */
 interface Held {
@@ -161,12 +162,15 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     answer: (answer, context) => seatOf(`answer ${answer.plan}`, context).seat.answer(answer),
     plan({ plan }, context) {
       seatOf(`read ${plan}`, context)
-      return { body: approvals.bodyOf(plan) ?? null }
+      const { body = null, hunks = [] } = approvals.previewOf(plan) ?? {}
+      return { body, hunks }
     },
     approvals: () => ({
       seats: rows(),
       approvals: approvals.waiting(),
+      grants: approvals.grants(),
     }),
+    revoke: ({ grant }) => ({ revoked: approvals.revoke(grant) }),
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
       withCode({ plan, code, decision: 'deny', ...(reason === undefined ? {} : { reason }) }, context),
@@ -193,7 +197,7 @@ async function challenged(link: Link, challenge: TerminalChallenge): Promise<num
 /** The body of a plan may be large, and is asked for. */
 function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): SeatEvent {
   if (news.type !== 'plan') return news
-  const { body: _, ...plan } = news.plan
+  const { body: _, hunks: __, ...plan } = news.plan
   return { type: 'plan', plan }
 }
 
