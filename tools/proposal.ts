@@ -94,7 +94,7 @@ export interface FileChange {
   readonly shown: string
   /** Null for a file that is not there yet. */
   readonly before: Uint8Array | null
-  /** Null where the file is to go, which only undoing the making of it does. */
+  /** Null where the file is to go. */
   readonly after: Uint8Array | null
   /** Which folder, and which file in it, that was. Opaque, and carried along: without it nothing is committed. */
   readonly identity?: FileIdentity
@@ -104,8 +104,15 @@ export interface FileIdentity {
   readonly folder: string
   /** Null for a file that is not there yet. */
   readonly file: string | null
-  /** The permissions of a file that is to be made again. Left out: what the user's umask leaves of 666. */
+  /** The permissions of a file that is to be made again, or moved here. Left out: what the user's umask leaves of 666. */
   readonly mode?: number
+  /** Whose such a file is, as `uid:gid`. Left out: the user's. */
+  readonly owner?: string
+  /**
+   * How many of the folders that it is in come and go with it, counted from the innermost: before a file is made, those
+   * are made, and after one has gone, those go in which nothing else is. Left out: none.
+   */
+  readonly folders?: number
 }
 
 /** A file of the project as a tool sees it: regular, inside the roots, none of Imago's own. */
@@ -113,7 +120,7 @@ export interface SeenFile {
   readonly type: 'seen'
   readonly path: string
   readonly shown: string
-  /** False where there is none yet, in a folder that is there. Then the text is empty. */
+  /** False where there is none yet. Then the text is empty. */
   readonly exists: boolean
   /** The whole content, newlines as they stand in the file; null where it is not text. */
   readonly text: string | null
@@ -121,6 +128,12 @@ export interface SeenFile {
   /** How its lines end; `none` where it has at most one line. */
   readonly newline: '\n' | '\r\n' | '\r' | 'mixed' | 'none'
   readonly bytes: number
+  /** Of the whole content; null where there is none. */
+  readonly sha256: string | null
+  /** Whether the last name of the path is a link; then this is the file that it leads to. */
+  readonly isLink: boolean
+  /** The folders that are missing for it, from the project's root, outermost first; empty for a file that is there. */
+  readonly newFolders: readonly string[]
   /** What a person should know before it is changed: it was reached through a link, it has further names, … */
   readonly remarks: readonly string[]
   readonly evidence: Evidence
@@ -132,13 +145,22 @@ export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'la
 export interface ProjectFiles {
   /** Looks at one file, in one piece. `path_refused`, `not_found` or `file_failed` where it cannot be looked at. */
   look(path: string): Promise<SeenFile | Failed>
+  /** The same, but the folder of a file that is not there may be missing too. Then it is made with the file. */
+  lookForNew(path: string): Promise<SeenFile | Failed>
   /**
    * That file with another text, in the encoding that it has; nothing is written. `text` is taken as it is, newlines
    * included. `not_text` where its encoding cannot spell the text, `too_large` past the limit.
    */
   changed(file: SeenFile, text: string): FileChange | Failed
+  /** That file taken away; what it holds is kept, to be undone. For one that is there. */
+  removed(file: SeenFile): FileChange
+  /**
+   * That file under the other path, where nothing is: first it appears there, with its bytes, mode and owner, and then
+   * it goes here. One change of two files, which are committed and undone together.
+   */
+  moved(file: SeenFile, to: SeenFile): readonly [appears: FileChange, goes: FileChange]
   /** Those bytes as the content of a file would be read: its text, null where it is none, and how it is spelt. */
-  decoded(bytes: Uint8Array): Pick<SeenFile, 'text' | 'encoding'>
+  decoded(bytes: Uint8Array): Pick<SeenFile, 'text' | 'encoding' | 'sha256'>
   /** The change that takes back the one of that name, or why there is none: `not_found`, or `stale_plan` where the file has moved on. */
   undone(change: string): Promise<Undone | Failed>
 }

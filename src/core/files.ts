@@ -1,18 +1,19 @@
 import { homedir } from 'node:os'
-import { type Failed, failed } from '../../tools/outcome.ts'
+import type { Failed } from '../../tools/outcome.ts'
 import type { Committed, FileChange, ProjectFiles, SeenFile } from '../../tools/proposal.ts'
 import { commit } from './files/commit.ts'
 import { type Confining, openConfinement } from './files/confine.ts'
 import { type Disk, NODE_DISK } from './files/disk.ts'
-import { decode, encode } from './files/encoding.ts'
+import { changed, type Drawn, moved, removed } from './files/drawing.ts'
+import { decode } from './files/encoding.ts'
 import { hasOpenFiles } from './files/folder.ts'
 import { type Kept, keptDir, openKept } from './files/kept.ts'
 import { openLocks } from './files/lock.ts'
-import { type Looking, type Sight, see, seenOf, tooLarge } from './files/look.ts'
-import { identityOf } from './files/mark.ts'
+import { type Looking, type Seeing, type Sight, see, seenOf } from './files/look.ts'
 import { pathRefused } from './files/refused.ts'
 import { undone } from './files/undoing.ts'
 import { openUnfinished } from './files/unfinished.ts'
+import { sha256 } from './sha256.ts'
 
 /** The files that tools may look at and change, of every project (design section 5). */
 export interface Files {
@@ -128,47 +129,29 @@ export function openFiles(options: FilesOptions): OpenFiles {
 function filesOf({ looking, kept, root }: { looking: Looking; kept: Kept; root: string }): ProjectFiles {
   // What a tool holds says nothing of devices and inodes; the sight behind it does.
   const sights = new WeakMap<SeenFile, Sight>()
+  const drawn = (file: SeenFile): Drawn => {
+    const sight = sights.get(file)
+    if (sight === undefined) throw new Error('that file was not looked at through these files')
+    return { file, sight }
+  }
+  const look = (asked: Seeing): SeenFile | Failed => {
+    const sight = see(looking, asked)
+    if (sight.type === 'failed') return sight
+    const seen = seenOf(looking, asked, sight)
+    sights.set(seen, sight)
+    return seen
+  }
   return {
-    async look(path) {
-      const asked = { root, path }
-      const sight = see(looking, asked)
-      if (sight.type === 'failed') return sight
-      const seen = seenOf(looking, asked, sight)
-      sights.set(seen, sight)
-      return seen
-    },
-    changed(file, text) {
-      const sight = sights.get(file)
-      if (sight === undefined) throw new Error('that file was not looked at through these files')
-      return changed({ file, sight, text, most: looking.most })
-    },
+    look: async path => look({ root, path }),
+    lookForNew: async path => look({ root, path, newFolders: true }),
+    changed: (file, text) => changed({ ...drawn(file), text, most: looking.most }),
+    removed: file => removed(drawn(file)),
+    moved: (file, to) => moved(drawn(file), drawn(to)),
     decoded(bytes) {
       const { text, encoding } = decode(bytes)
-      return { text, encoding }
+      return { text, encoding, sha256: sha256(bytes) }
     },
     undone: async change => undone({ ...looking, kept }, { root, change }),
-  }
-}
-
-function changed(o: { file: SeenFile; sight: Sight; text: string; most: number }): FileChange | Failed {
-  const { file, sight, text, most } = o
-  const { shown, path, encoding } = file
-  const encoded = encode(text, encoding)
-  if (encoded.type === 'unspellable')
-    return failed('not_text', {
-      message: `${shown} cannot be given that text: ${encoded.why}.`,
-      details: { encoding },
-    })
-  const after = encoded.bytes
-  if (after.length > most) return tooLarge({ shown, bytes: after.length, most })
-  const { found, folder } = sight
-  const before = found?.bytes ?? null
-  return {
-    path,
-    shown,
-    before,
-    after,
-    identity: { folder, file: found === undefined ? null : identityOf(found.stat) },
   }
 }
 
@@ -176,9 +159,12 @@ function changed(o: { file: SeenFile; sight: Sight; text: string; most: number }
 export const NO_FILES: Files = {
   of: () => ({
     look: refuse,
+    lookForNew: refuse,
     changed: refused,
+    removed: unseen,
+    moved: unseen,
     undone: refuse,
-    decoded: () => ({ text: null, encoding: 'binary' }),
+    decoded: bytes => ({ text: null, encoding: 'binary', sha256: sha256(bytes) }),
   }),
   realPath: refused,
   lock: async () => () => {},
@@ -187,6 +173,11 @@ export const NO_FILES: Files = {
 
 function refused(): Failed {
   return pathRefused('no_files', { why: 'This daemon was given no files to look at.' })
+}
+
+/** Nothing was seen that could be taken away or moved. */
+function unseen(): never {
+  throw new Error('this daemon was given no files')
 }
 
 async function refuse(): Promise<Failed> {

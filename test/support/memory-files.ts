@@ -39,11 +39,24 @@ export class MemoryFiles implements Files {
   }
 
   of(): ReturnType<Files['of']> {
+    const look = async (path: string) => {
+      await this.onStep('look')
+      const real = this.realPath({ path })
+      return typeof real === 'string' ? this.#seen(real) : real
+    }
+    const removed = (file: SeenFile) => ({
+      path: file.path,
+      shown: file.shown,
+      before: Buffer.from(file.text ?? ''),
+      after: null,
+    })
     return {
-      look: async path => {
-        await this.onStep('look')
-        const real = this.realPath({ path })
-        return typeof real === 'string' ? this.#seen(real) : real
+      look,
+      lookForNew: look,
+      removed,
+      moved: (file, { path, shown }) => {
+        const goes = removed(file)
+        return [{ path, shown, before: null, after: goes.before }, goes]
       },
       changed: (file, text) => ({
         path: file.path,
@@ -51,7 +64,10 @@ export class MemoryFiles implements Files {
         before: file.exists ? Buffer.from(file.text ?? '') : null,
         after: Buffer.from(text),
       }),
-      decoded: bytes => ({ text: Buffer.from(bytes).toString(), encoding: 'utf-8' }),
+      decoded: bytes => {
+        const text = Buffer.from(bytes).toString()
+        return { text, encoding: 'utf-8', sha256: sha256(text) }
+      },
       undone: async () => failed('not_found', { message: 'Nothing is kept here.' }),
     }
   }
@@ -114,6 +130,9 @@ export class MemoryFiles implements Files {
       encoding: 'utf-8',
       newline: 'none',
       bytes: text?.length ?? 0,
+      sha256: text === undefined ? null : sha256(text),
+      isLink: false,
+      newFolders: [],
       remarks: [],
       evidence,
     }

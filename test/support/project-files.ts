@@ -64,8 +64,26 @@ export function openMemoryFiles(): FilesRig {
     return { path: file.path, shown: file.shown, before: disk.get(file.shown) ?? null, after }
   }
 
+  const removed = ({ path, shown }: SeenFile) => ({
+    path,
+    shown,
+    before: disk.get(shown) ?? null,
+    after: null,
+  })
+
   return {
-    files: { look: async path => look(path), changed, undone, decoded },
+    files: {
+      look: async path => look(path),
+      lookForNew: async path => look(path),
+      changed,
+      removed,
+      moved(file, { path, shown }) {
+        const goes = removed(file)
+        return [{ path, shown, before: null, after: goes.before }, goes]
+      },
+      undone,
+      decoded: bytes => ({ ...decoded(Buffer.from(bytes)), sha256: hash(bytes) }),
+    },
     commit,
     read: path => disk.get(path),
     write: (path, bytes) => void disk.set(path, Buffer.from(bytes as string)),
@@ -86,6 +104,9 @@ function seen(shown: string, disk: ReadonlyMap<string, Buffer>): SeenFile {
     encoding,
     newline: newlineOf(text ?? ''),
     bytes: bytes?.length ?? 0,
+    sha256: bytes === undefined ? null : now,
+    isLink: false,
+    newFolders: [],
     remarks: [],
     evidence: {
       what: shown,

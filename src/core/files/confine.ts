@@ -16,9 +16,11 @@ export interface Located {
   readonly shown: string
   /** What is there; undefined for what is not. */
   readonly stat: Stat | undefined
-  /** Whether the folder that it is in is there. */
-  readonly inFolder: boolean
+  /** The folders that it would be in and that are not there, outermost first, as paths without links. */
+  readonly newFolders: readonly string[]
   readonly throughLink: boolean
+  /** Whether the last name of the path that was asked for is a link. */
+  readonly isLink: boolean
 }
 
 export interface Asked {
@@ -80,7 +82,7 @@ export function openConfinement(confining: Confining): Confinement {
         next: 'Write another path.',
       })
 
-    const { there, missing, throughLink } = found
+    const { there, missing, throughLink, isLink } = found
     const real = join(there, ...missing)
     const stat = missing.length === 0 ? found.stat : undefined
     const protection = guard.reason(real, stat)
@@ -90,7 +92,8 @@ export function openConfinement(confining: Confining): Confinement {
     const refusal = missing.length === 0 ? undefined : refusalOfNew({ quoted, there, missing })
     if (refusal !== undefined) return refusal
     const shown = isWithin(real, top) ? relative(top, real) || '.' : real
-    return { type: 'located', path: real, shown, stat, inFolder: missing.length <= 1, throughLink }
+    const newFolders = missing.slice(0, -1).map((_, number) => join(there, ...missing.slice(0, number + 1)))
+    return { type: 'located', path: real, shown, stat, newFolders, throughLink, isLink }
   }
 
   /** Why nothing new may be made of these names, the first of them in the folder that is there. */

@@ -19,7 +19,7 @@ export interface Looking extends Pinning {
 export interface Sight {
   readonly type: 'sight'
   readonly located: Located
-  /** Device and inode of the folder that it is in. */
+  /** Device and inode of the folder that it is in; of the innermost that is there, where some are missing. */
   readonly folder: string
   readonly found: { readonly stat: Stat; readonly bytes: Uint8Array; readonly mark: Mark } | undefined
 }
@@ -27,14 +27,19 @@ export interface Sight {
 /** How often a look begins again, because what it looks at is being moved about. */
 const TURNS = 4
 
+/** What is looked at, and whether the folder of what is not there may be missing too. */
+export interface Seeing extends Asked {
+  readonly newFolders?: boolean
+}
+
 /** Looks at one regular file, or at the place where one can be made, in one piece. */
-export function see(looking: Looking, asked: Asked): Sight | Failed {
+export function see(looking: Looking, asked: Seeing): Sight | Failed {
   const shown = JSON.stringify(asked.path)
   try {
     for (let turn = 0; turn < TURNS; turn++) {
       const located = looking.confinement.locate(asked)
       if (located.type === 'failed') return located
-      const seen = refusalOf(located) ?? seeLocated(looking, located)
+      const seen = refusalOf(located, asked) ?? seeLocated(looking, located)
       if (seen !== 'moving') return seen
     }
   } catch (error) {
@@ -44,11 +49,12 @@ export function see(looking: Looking, asked: Asked): Sight | Failed {
   return failed('file_failed', { message, details: { errno: 'EAGAIN' }, next: 'Try again.' })
 }
 
-function refusalOf({ shown, stat, inFolder }: Located): Failed | undefined {
-  if (!inFolder)
+function refusalOf(located: Located, asked: Seeing): Failed | undefined {
+  const { shown, stat, newFolders } = located
+  if (newFolders.length > 0 && asked.newFolders !== true)
     return failed('not_found', {
       message: `The folder of ${shown} is not there.`,
-      next: 'Use a folder that is there; files are not made in others.',
+      next: 'Use a folder that is there, or create_file, which makes those that a new file needs.',
     })
   if (stat === undefined || stat.kind === 'file') return undefined
   return pathRefused('not_a_regular_file', {
@@ -58,7 +64,7 @@ function refusalOf({ shown, stat, inFolder }: Located): Failed | undefined {
 }
 
 function seeLocated(looking: Looking, located: Located): Sight | Failed | 'moving' {
-  const folder = pinFolder(looking, dirname(located.path))
+  const folder = pinFolder(looking, dirname(firstOf(located)))
   if (folder === undefined) return 'moving'
   try {
     return seeInside({ ...looking, located, folder })
@@ -67,10 +73,13 @@ function seeLocated(looking: Looking, located: Located): Sight | Failed | 'movin
   }
 }
 
+/** The file, or the outermost of the folders that would be made for it. */
+const firstOf = ({ newFolders: [first], path }: Located): string => first ?? path
+
 /** Whatever differs from what was just located is moving: the next turn finds out what it is now. */
 function seeInside(o: Looking & { located: Located; folder: Folder }): Sight | Failed | 'moving' {
   const { disk, located, folder, most } = o
-  const path = folder.at(basename(located.path))
+  const path = folder.at(basename(firstOf(located)))
   // Opening a device can already do something, so its kind is looked at before.
   const stat = disk.lstat(path)
   if (stat?.kind !== located.stat?.kind || stat?.id !== located.stat?.id) return 'moving'
@@ -120,9 +129,18 @@ export function seenOf(looking: Looking, asked: Asked, sight: Sight): SeenFile {
     exists: found !== undefined,
     ...decode(found?.bytes ?? new Uint8Array()),
     bytes: found?.bytes.length ?? 0,
+    sha256: found?.mark.sha256 ?? null,
+    isLink: located.isLink,
+    newFolders: newFoldersOf(located),
     remarks: [...remarksOn(located), ...(found === undefined ? [] : remarksOnFile(found.stat))],
     evidence: evidenceOf(looking, asked, sight),
   }
+}
+
+/** As shown, outermost first. */
+function newFoldersOf({ shown, newFolders }: Located): string[] {
+  const names = shown.split('/')
+  return newFolders.map((_, number) => names.slice(0, names.length - newFolders.length + number).join('/'))
 }
 
 function remarksOnFile({ names, mode, uid }: Stat): string[] {
@@ -139,12 +157,13 @@ function remarksOnFile({ names, mode, uid }: Stat): string[] {
 
 function evidenceOf(looking: Looking, { root }: Asked, was: Sight): Evidence {
   const { path, shown } = was.located
+  const newFolders = was.located.newFolders.length > 0
   return {
     what: shown,
     hash: hashOf(was),
     async moved() {
       try {
-        const cause = movedOf({ looking, was, now: see(looking, { root, path }) })
+        const cause = movedOf({ looking, was, now: see(looking, { root, path, newFolders }) })
         return cause === undefined ? undefined : `${shown} ${cause}`
       } catch (error) {
         return `${shown} cannot be looked at any more: ${String(error)}`
@@ -165,6 +184,8 @@ function movedOf(o: { looking: Looking; was: Sight; now: Sight | Failed }): stri
   if (now.type === 'failed' || now.located.path !== path) return whatStandsAt(looking, path, now)
   const cause = causeOf(was.found?.mark, now.found?.mark)
   if (cause !== undefined) return cause
+  const more = now.located.newFolders.length - was.located.newFolders.length
+  if (more !== 0) return more < 0 ? 'has a folder by now that was to be made' : 'has lost its folder'
   return was.folder === now.folder ? undefined : 'is in another folder of the same name'
 }
 

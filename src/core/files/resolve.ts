@@ -14,6 +14,8 @@ export type Resolved =
       /** The names behind it that are not there. */
       readonly missing: readonly string[]
       readonly throughLink: boolean
+      /** Whether the last name of the path was a link. */
+      readonly isLink: boolean
     }
   | {
       readonly type: 'unresolved'
@@ -31,6 +33,7 @@ export function resolvePath(disk: Disk, path: string): Resolved {
   let there = '/'
   let stat = statOf(disk, there)
   let links = 0
+  let isLink = false
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (stat.kind !== 'folder')
       return { type: 'unresolved', reason: 'not_a_folder', why: `${there} is no folder, so nothing is in it` }
@@ -44,7 +47,7 @@ export function resolvePath(disk: Disk, path: string): Resolved {
           reason: 'bad_name',
           why: `it goes up with ".." from ${next}, which is not there`,
         }
-      return { type: 'resolved', there, stat, missing, throughLink: links > 0 }
+      return { type: 'resolved', there, stat, missing, throughLink: links > 0, isLink }
     }
     if (found.kind !== 'link') {
       there = next
@@ -54,13 +57,14 @@ export function resolvePath(disk: Disk, path: string): Resolved {
     links++
     if (links > MOST_LINKS)
       return { type: 'unresolved', reason: 'link_loop', why: `more than ${MOST_LINKS} links lie on its way` }
+    isLink ||= left.length === 0
     const target = disk.readlink(next)
     left.push(...namesOf(target))
     if (!target.startsWith('/')) continue
     there = '/'
     stat = statOf(disk, there)
   }
-  return { type: 'resolved', there, stat, missing: [], throughLink: links > 0 }
+  return { type: 'resolved', there, stat, missing: [], throughLink: links > 0, isLink }
 }
 
 /** The path without links where it is there, and otherwise as far as it is. Undefined where it leads nowhere. */
