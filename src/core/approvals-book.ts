@@ -1,21 +1,17 @@
 import { randomInt } from 'node:crypto'
-import type {
-  Approvals,
-  Asking,
-  CodedAnswer,
-  SeatAnswer,
-  SeatListener,
-  SeatNews,
-  ShownPlan,
-  Taken,
-} from './approvals.ts'
+import { openAges } from './ages.ts'
+import type { Approvals, Asking, CodedAnswer, SeatAnswer, SeatNews, ShownPlan, Taken } from './approvals.ts'
+import { Audience, type Seated } from './audience.ts'
+import { askClient, type ClientSaid, counts, nameOf } from './client-asking.ts'
 import type { Clock } from './clock.ts'
 import { isSameCode, NO_CODE_WORKS, newCode, WRONG_FOR_ONE, WRONG_IN_ALL } from './codes.ts'
+import { answerOf, didOf, misfitOf, saidBy } from './given-answers.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
 import { openPauses, pauseInWords } from './pauses.ts'
 import { type Answer, causesOf, type Plan } from './plan.ts'
 import { type Shown, shownPlan } from './shown-plan.ts'
+import { openTurns } from './turns.ts'
 
 export interface ApprovalsOptions {
   readonly clock: Clock
@@ -36,7 +32,6 @@ const POLL_MS = 1_000
 const SETTLED = 256
 /** Plans that may wait at once. One program can make as many connections, each a caller, as it likes. */
 const MOST_WAITING = 64
-const REASON_CHARS = 2_000
 
 /** One plan that waits. */
 interface Waiting {
@@ -50,91 +45,51 @@ interface Waiting {
   end(answer: Answer): void
 }
 
-interface Seated {
-  readonly id: string
-  readonly listener: SeatListener
-}
-
-interface Moment {
-  readonly clock: number
-  readonly wall: number
-}
-
 /** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
 export function openApprovals(options: ApprovalsOptions): Approvals {
-  const { clock, wallClock, expiryMs, journal, log, randomness = randomInt } = options
+  const { clock, expiryMs, journal, log, randomness = randomInt } = options
   const waiting = new Map<string, Waiting>()
   const settled = new Map<string, string>()
-  const began = new WeakMap<Plan, Moment>()
-  const seats = new Set<Seated>()
+  const ages = openAges(options)
+  const turns = openTurns(clock)
   const pauses = openPauses(clock)
-  let seatsTaken = 0
+  const audience = new Audience({ journal, log, left: () => undefined })
   /** Since a seat answered last. */
   let wrongInAll = 0
   let stopPolling: (() => void) | undefined
 
   /** The answer, once; and why it needs none any more, for every seat but the one that knows. */
   function settle(one: Waiting, answer: Answer, how: { readonly why: string; readonly except?: Seated }) {
-    if (!waiting.delete(one.plan.id)) return
-    settled.set(one.plan.id, how.why)
+    const { plan } = one
+    if (!waiting.delete(plan.id)) return
+    settled.set(plan.id, how.why)
     const [oldest] = settled.keys()
     if (settled.size > SETTLED && oldest !== undefined) settled.delete(oldest)
+    turns.left(plan)
     if (waiting.size === 0) {
       stopPolling?.()
       stopPolling = undefined
     }
     one.end(answer)
-    for (const seat of seats)
-      if (seat !== how.except) tell(seat, { type: 'settled', id: one.plan.id, why: how.why })
-    count(one.plan, answer)
+    audience.tellAll(() => ({ type: 'settled', id: plan.id, why: how.why }), how.except)
+    count(plan, answer)
   }
 
   /** What people say no to, and who is let be for a while by it. */
-  function count({ origin, who }: Plan, { type }: Answer): void {
-    if (type === 'approved' || type === 'edited') pauses.approved(origin)
-    const paused = type === 'denied' ? pauses.refused(origin) : undefined
-    if (paused === undefined) return
-    for (const seat of seats) tell(seat, { type: 'notice', text: pauseInWords(paused, markedLine(who)) })
-  }
-
-  function tell(seat: Seated, news: SeatNews): void {
-    try {
-      seat.listener.tell(news)
-    } catch (error) {
-      log(`${seat.id} could not be told of a plan, and has lost its seat`, error)
-      leave(seat, 'it could not be told of a plan')
-    }
+  function count({ origin, who }: Plan, answer: Answer): void {
+    const said = saidBy(answer)
+    if (said === 'yes') pauses.approved(origin)
+    const paused = said === 'no' ? pauses.refused(origin) : undefined
+    if (paused !== undefined) audience.notice(pauseInWords(paused, markedLine(who)))
   }
 
   /** A seat may answer while it is told: then the others have heard already that it is settled. */
-  function tellIfOpen(seat: Seated, one: Waiting): void {
-    if (waiting.has(one.plan.id)) tell(seat, { type: 'plan', plan: shown(one) })
-  }
-
-  function tellAll(one: Waiting): void {
-    for (const seat of seats) tellIfOpen(seat, one)
-  }
-
-  function leave(seat: Seated, why: string | null): void {
-    if (!seats.delete(seat)) return
-    journal.later({ type: 'seat', what: 'left', seat: seat.id, who: seat.listener.who, why })
-  }
-
-  const ageOf = (moment: Moment) => ({
-    clock: clock.now() - moment.clock,
-    wall: wallClock() - moment.wall,
-  })
+  const newsOf = (one: Waiting) => (): SeatNews | undefined =>
+    waiting.has(one.plan.id) ? { type: 'plan', plan: shown(one) } : undefined
 
   function expired(plan: Plan): boolean {
-    const moment = began.get(plan)
-    if (moment === undefined) return false
-    const age = ageOf(moment)
-    return age.clock >= expiryMs || age.wall >= expiryMs
-  }
-
-  const waitedMs = (plan: Plan): number => {
-    const moment = began.get(plan)
-    return moment === undefined ? 0 : ageOf(moment).clock
+    const since = ages.began(plan)
+    return since !== undefined && ages.passed(since, expiryMs)
   }
 
   const codesWork = () => wrongInAll < WRONG_IN_ALL
@@ -142,12 +97,12 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   const shown = ({ plan, preview, code = '', wrongCodes }: Waiting): ShownPlan => {
     const ended = `${WRONG_FOR_ONE} wrong codes were tried for this plan. It can be answered on a seat alone.`
     const warnings = [...(wrongCodes < WRONG_FOR_ONE ? [] : [ended]), ...(codesWork() ? [] : [NO_CODE_WORKS])]
-    const waited_ms = Math.round(waitedMs(plan))
+    const waited_ms = Math.round(ages.waitedMs(plan))
     return { ...preview, warnings: [...preview.warnings, ...warnings], waited_ms, code }
   }
 
   function expire(one: Waiting): void {
-    const afterMs = Math.round(waitedMs(one.plan))
+    const afterMs = Math.round(ages.waitedMs(one.plan))
     settle(one, { type: 'timed_out', afterMs }, { why: 'Nobody answered in time; it counts as denied.' })
   }
 
@@ -162,7 +117,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
   function schedule(): void {
     if (stopPolling !== undefined || waiting.size === 0) return
-    const left = [...waiting.values()].map(({ plan }) => expiryMs - waitedMs(plan))
+    const left = [...waiting.values()].map(({ plan }) => expiryMs - ages.waitedMs(plan))
     stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), poll)
   }
 
@@ -185,13 +140,15 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   }
 
   function answered(seat: Seated, given: SeatAnswer): Taken {
-    if (!seats.has(seat)) return { type: 'unknown' }
+    if (!audience.has(seat)) return { type: 'unknown' }
     const one = open(given.plan)
     if ('type' in one) return one
     if (given.hash !== one.plan.hash) return { type: 'wrong_hash' }
+    const misfit = misfitOf(one.plan, given, one.preview.grants)
+    if (misfit !== undefined) return { type: 'unfit', why: misfit }
     wrongInAll = 0
     settle(one, answerOf(given, seat.id), {
-      why: `${seat.listener.who} ${DID[given.decision]}.`,
+      why: `${seat.listener.who} ${didOf(given)}.`,
       except: seat,
     })
     return { type: 'taken' }
@@ -202,7 +159,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     if ('type' in one) return one
     if (one.code === undefined || !codesWork() || !isSameCode(one.code, given.code)) return wrongCode(one)
     const by = `code of ${given.plan}`
-    settle(one, answerOf(given, by), { why: `A script that had its code ${DID[given.decision]}.` })
+    settle(one, answerOf(given, by), { why: `A script that had its code ${didOf(given)}.` })
     return { type: 'taken' }
   }
 
@@ -211,11 +168,11 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     if (one.wrongCodes === WRONG_FOR_ONE) {
       one.code = undefined
       refusedScript(`${WRONG_FOR_ONE} wrong codes were tried for ${one.plan.id}`)
-      tellAll(one)
+      audience.tellAll(newsOf(one))
     }
     if (++wrongInAll === WRONG_IN_ALL) {
       refusedScript(NO_CODE_WORKS)
-      for (const seat of seats) tell(seat, { type: 'notice', text: NO_CODE_WORKS })
+      audience.notice(NO_CODE_WORKS)
     }
     return { type: 'wrong_code' }
   }
@@ -224,27 +181,46 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
   }
 
+  /** What comes when the plan is settled, or too old, changes nothing any more. */
+  function clientSaid(one: Waiting, who: string, said: ClientSaid): void {
+    if ('type' in open(one.plan.id)) return
+    if (said.type === 'nothing' && said.doubted !== undefined) {
+      journal.later({ type: 'seat', what: 'doubted', seat: null, who, why: said.doubted })
+      audience.notice(`${who}: ${said.doubted}`)
+    }
+    if (said.type === 'answer' || audience.size === 0) settle(one, said.answer, said)
+  }
+
+  /** Puts it before whoever sits, and the client that it came from. */
+  function put(plan: Plan, { signal, client }: Asking): Promise<Answer> {
+    return new Promise<Answer>(resolve => {
+      let takeBack: (() => void) | undefined
+      const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
+      const end = (answer: Answer) => {
+        signal.removeEventListener('abort', cancel)
+        takeBack?.()
+        resolve(answer)
+      }
+      const preview = { ...shownPlan(plan), turn: turns.joined(plan) }
+      const one: Waiting = { plan, preview, code: newCode(randomness), wrongCodes: 0, looking: false, end }
+      ages.begin(plan)
+      waiting.set(plan.id, one)
+      signal.addEventListener('abort', cancel)
+      schedule()
+      audience.tellAll(newsOf(one))
+      if (client !== undefined && waiting.has(plan.id))
+        takeBack = askClient(client, shown(one), said => clientSaid(one, nameOf(client), said))
+    })
+  }
+
   return {
     get seated() {
-      return seats.size > 0
+      return audience.size > 0
     },
-    ask(plan: Plan, { signal }: Asking) {
-      if (signal.aborted) return Promise.resolve({ type: 'cancelled' })
-      if (seats.size === 0) return Promise.resolve({ type: 'unavailable' })
-      return new Promise<Answer>(resolve => {
-        const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
-        const end = (answer: Answer) => {
-          signal.removeEventListener('abort', cancel)
-          resolve(answer)
-        }
-        const [preview, code] = [shownPlan(plan), newCode(randomness)]
-        const one: Waiting = { plan, preview, code, wrongCodes: 0, looking: false, end }
-        began.set(plan, { clock: clock.now(), wall: wallClock() })
-        waiting.set(plan.id, one)
-        signal.addEventListener('abort', cancel)
-        schedule()
-        tellAll(one)
-      })
+    ask(plan, how) {
+      if (how.signal.aborted) return Promise.resolve({ type: 'cancelled' })
+      if (audience.size === 0 && !counts(how.client)) return Promise.resolve({ type: 'unavailable' })
+      return put(plan, how)
     },
     waiting: () =>
       [...waiting.values()].map(one => {
@@ -260,11 +236,12 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     expired,
     sit(listener) {
       pauses.lift()
-      const seat: Seated = { id: `seat-${++seatsTaken}`, listener }
-      seats.add(seat)
-      journal.later({ type: 'seat', what: 'taken', seat: seat.id, who: listener.who, why: null })
-      for (const one of [...waiting.values()]) tellIfOpen(seat, one)
-      return { id: seat.id, answer: given => answered(seat, given), leave: () => leave(seat, null) }
+      const seat = audience.sit(listener)
+      for (const one of [...waiting.values()]) {
+        const news = newsOf(one)()
+        if (news !== undefined) audience.tell(seat, news)
+      }
+      return { id: seat.id, answer: given => answered(seat, given), leave: () => audience.leave(seat, null) }
     },
     answerWithCode: answeredWithCode,
     grants: () => [],
@@ -277,25 +254,3 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
 /** Its caller may wait for the answer still, and is told why there is none. */
 const DAEMON_ENDED = { type: 'cancelled', reason: 'the daemon ended' } as const
-
-const DID = {
-  approve: 'approved it',
-  deny: 'denied it',
-  edit: 'approved it with other arguments, which are a plan of their own',
-  choose: 'approved a part of it',
-} as const satisfies Record<SeatAnswer['decision'], string>
-
-function answerOf(given: SeatAnswer | CodedAnswer, by: string): Answer {
-  switch (given.decision) {
-    case 'approve':
-      return { type: 'approved', by }
-    case 'edit':
-      return { type: 'edited', by, args: given.args ?? {} }
-    case 'choose':
-      return { type: 'chosen', by, choices: given.choices ?? [] }
-    case 'deny':
-      return { type: 'denied', by, reason: given.reason?.slice(0, REASON_CHARS) || null }
-    default:
-      return given satisfies never
-  }
-}

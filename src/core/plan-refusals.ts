@@ -16,6 +16,15 @@ export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | 
   })
 }
 
+/** Only the client that the call came from could be asked, and no answer that counts came from there. */
+export function unanswered({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
+  return failed('denied', {
+    message: `No person has approved ${plan.tool} (${plan.id}), which counts as a refusal: ${reason ?? 'nobody answered'}. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool, by: 'nobody', reason },
+    next: `${STOP} Tell the person what you wanted to do, and that they are asked in a terminal of their own with imago watch.`,
+  })
+}
+
 export function timedOut({ plan, afterMs }: { plan: Plan; afterMs: number }): Failed {
   return failed('approval_timed_out', {
     message: `Nobody answered ${plan.id} (${plan.tool}) within ${duration(afterMs)}, which counts as a refusal. Nothing ran.`,

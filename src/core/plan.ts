@@ -56,7 +56,13 @@ export type Answer =
   | { readonly type: 'edited'; readonly by: string; readonly args: Readonly<Record<string, unknown>> }
   /** Approved in part: the choices make another plan of it, which is carried out as they say without asking again. */
   | { readonly type: 'chosen'; readonly by: string; readonly choices: readonly Choice[] }
-  | { readonly type: 'denied'; readonly by: string; readonly reason: string | null }
+  | {
+      readonly type: 'denied'
+      readonly by: string
+      readonly reason: string | null
+      /** No person has said so: whoever alone could be asked has given no answer that counts. */
+      readonly unanswered?: true
+    }
   /** What the plan was computed from moved while it waited; the clauses say what. */
   | { readonly type: 'stale'; readonly causes: readonly string[] }
   | { readonly type: 'timed_out'; readonly afterMs: number }

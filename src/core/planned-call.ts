@@ -1,6 +1,7 @@
 import { type Level, stricter } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { Evidence, Proposal } from '../../tools/proposal.ts'
+import { counts } from './client-asking.ts'
 import { withEdits } from './edits.ts'
 import { carryOut, effectsOf, type LetThrough, type Stale, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
@@ -111,7 +112,8 @@ export class PlannedCall {
   #unasked(judged: Asked, plan?: Plan): Refusal | undefined {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
-    if (!approvals?.seated) return this.#unavailable(judged, plan)
+    const reachable = approvals?.seated === true || counts(flight.caller.client)
+    if (approvals === undefined || !reachable) return this.#unavailable(judged, plan)
     const paused = approvals.paused(originOf(flight.caller))
     if (paused !== undefined) return planRefusals.pausedFor(paused)
     if (approvals.full) return refusals.tooManyWait()
@@ -235,6 +237,7 @@ export class PlannedCall {
   ): Promise<Refusal> {
     switch (answer.type) {
       case 'denied':
+        if (answer.unanswered === true) return planRefusals.unanswered({ plan, reason: answer.reason })
         return planRefusals.deniedByPerson({ plan, reason: answer.reason })
       case 'stale':
         return this.#stale(plan, { causes: answer.causes, wish })

@@ -54,10 +54,13 @@ export type JournalEntry =
   | ({ readonly type: 'looked'; readonly outcome: string; readonly elapsed_ms: number } & JournalCall)
   /** A call that was refused, before it had a level or the gate was asked or after. Nothing ran. */
   | ({ readonly type: 'refused'; readonly outcome: string } & Loosely<JournalCall>)
-  /** A seat was taken, refused or left; `who` is a terminal and a process. */
+  /**
+   * A seat was taken, refused or left; `who` is a terminal and a process. Or a person on one `granted` that some calls
+   * are let through, which was `revoked` or `ended`. `doubted`: `who` is a client, and its yes counted for nothing.
+   */
   | {
       readonly type: 'seat'
-      readonly what: 'taken' | 'refused' | 'left'
+      readonly what: 'taken' | 'refused' | 'left' | 'granted' | 'revoked' | 'ended' | 'doubted'
       readonly seat: string | null
       readonly who: string
       readonly why: string | null

@@ -1,0 +1,89 @@
+import { LightSignal } from '../../wire/signal.ts'
+import type { ClientAnswer, ClientAsker, ShownPlan } from './approvals.ts'
+import { reasonOf } from './given-answers.ts'
+import { plainName } from './marks.ts'
+import type { Answer } from './plan.ts'
+
+/** What the client that a call came from has made of the question. */
+export type ClientSaid =
+  /** It counts. `why` is a sentence for those who sit. */
+  | { readonly type: 'answer'; readonly answer: Answer; readonly why: string }
+  /**
+   * Nobody has said anything that counts. Where nobody sits, that is all there is, and `answer` is how it ends.
+   * `doubted` is what is written down of a yes that counts for nothing.
+   */
+  | { readonly type: 'nothing'; readonly answer: Answer; readonly why: string; readonly doubted?: string }
+
+/** Whether there is a client whose yes counts now, so that nobody needs to have a seat. */
+export function counts(client: ClientAsker | undefined): client is ClientAsker {
+  return client !== undefined && client.doubt() === undefined
+}
+
+/** As it stands in the journal, and is said to those who sit: a client names itself. */
+export const nameOf = ({ who }: ClientAsker): string => plainName(who).slice(0, NAME_CHARS)
+
+const NAME_CHARS = 120
+
+/**
+ * Asks the client that a call came from, once. It is shown what those who sit are shown, without the code and the
+ * grants, which are theirs. `said` is called at most once, and never after the answer of this function was called,
+ * which takes the question back.
+ */
+export function askClient(
+  client: ClientAsker,
+  plan: ShownPlan,
+  said: (said: ClientSaid) => void,
+): () => void {
+  const signal = new LightSignal()
+  const heard = (answer: ClientAnswer) => {
+    if (!signal.aborted) said(saidOf(client, plan, answer))
+  }
+  // Started later, so that a client which fails at once finds the plan waiting.
+  void Promise.resolve()
+    .then(() => (signal.aborted ? FAILED : client.ask({ ...plan, code: '', grants: [] }, signal)))
+    .then(heard, () => heard(FAILED))
+  return () => signal.abort()
+}
+
+const FAILED = { type: 'no', how: 'failed', reason: null } as const
+
+function saidOf(client: ClientAsker, { id }: ShownPlan, given: ClientAnswer): ClientSaid {
+  const who = nameOf(client)
+  const by = `client ${who}`
+  if (given.type === 'yes') {
+    const doubt = client.doubt()
+    if (doubt === undefined)
+      return { type: 'answer', answer: { type: 'approved', by }, why: `${asker(who)} approved it.` }
+    return nothing({
+      by,
+      reason: `its yes may not be a person's: ${doubt}`,
+      doubted: `It said yes to ${id}, which counts for nothing: ${doubt}.`,
+    })
+  }
+  const reason = reasonOf(given.reason)
+  switch (given.how) {
+    case 'declined':
+      return { type: 'answer', answer: { type: 'denied', by, reason }, why: `${asker(who)} denied it.` }
+    case 'cancelled':
+      return {
+        type: 'answer',
+        answer: { type: 'denied', by, reason: reason ?? 'they dismissed the question' },
+        why: `${asker(who)} dismissed the question.`,
+      }
+    case 'failed':
+      return nothing({ by, reason: reason ?? 'the question could not be put there' })
+    case 'silent':
+      return nothing({ by, reason: reason ?? 'nobody answered there' })
+    default:
+      return given.how satisfies never
+  }
+}
+
+const asker = (who: string) => `The person at ${who}, which asks for it,`
+
+function nothing(o: { readonly by: string; readonly reason: string; readonly doubted?: string }): ClientSaid {
+  const { by, reason, doubted } = o
+  const answer = { type: 'denied', by, reason, unanswered: true } as const
+  const why = `Nobody sits, and no answer that counts came from ${by}: ${reason}.`
+  return { type: 'nothing', answer, why, ...(doubted !== undefined && { doubted }) }
+}
