@@ -24,6 +24,14 @@ const LOOKS = {
   chosen: ['7', '7'],
   match: ['30;43', '7'],
   mark: ['7', '7'],
+  added: ['32', ''],
+  addedWord: ['1;7;32', '1;4'],
+  removed: ['31', ''],
+  removedWord: ['1;7;31', '1;4'],
+  section: ['36', '2'],
+  alarm: ['1;30;43', '1;7'],
+  good: ['1;32', '1'],
+  bar: ['7', '7'],
 } as const
 
 export type Look = keyof typeof LOOKS
