@@ -57,6 +57,8 @@ export interface CallRequest {
   readonly signal?: Signal | undefined
   /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
   readonly gone?: Signal | undefined
+  /** It is answered with the end of the call alone, however long that takes: never with a job. */
+  readonly toItsEnd?: boolean
   /** News, in order, until the answer. Must not throw. */
   on?(event: CallEvent): void
   /** Puts a question of the running code to the caller. */

@@ -41,6 +41,7 @@ export function waitFor({ flight, request, clock, cancelMs }: Waiting): Promise<
       })
 
     void flight.done.then(answer)
+    if (request.toItsEnd === true) return
     endings.push(
       flight.whenTracked(() => endings.push(wait(flight.patienceMs))),
       onAbort(request.signal, () => {

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream'
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
+  type InputRequiredResult,
+  isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -9,9 +11,15 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { PROFILES, type Profile, type Tool } from '../../tools/define.ts'
-import type { Calls } from '../core/call.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import type { ClientAsker } from '../core/approvals.ts'
+import type { Caller, CallRequest, Calls } from '../core/call.ts'
 import type { Registry } from '../core/registry.ts'
 import type { Log } from '../log.ts'
+import { isModern, putsForms } from './elicitation/client.ts'
+import { Exchanges, QUESTION_KEY } from './elicitation/exchanges.ts'
+import { pushedAsker } from './elicitation/pushed.ts'
+import { openSeals, type Seals } from './elicitation/request-state.ts'
 import { answerOf } from './mcp-answers.ts'
 import { LineTransport } from './mcp-lines.ts'
 import { followProgress } from './mcp-progress.ts'
@@ -30,6 +38,15 @@ export interface McpOptions {
   readonly log: Pick<Log, 'info'>
   /** How often a client that asked for progress hears of it. */
   readonly progressMs?: number
+  /**
+   * Why a yes of a client of that name, on this connection, may not be a person's, as a clause; undefined where it is
+   * taken for one. Left out: no yes is.
+   */
+  readonly doubt?: (client: string) => string | undefined
+  /** How long the client may take to answer a question about a plan, in milliseconds. */
+  readonly questionMs?: number
+  /** Of this daemon. Left out: of this connection. */
+  readonly seals?: Seals
 }
 
 /** Who is at the other end; fixed for the connection. */
@@ -50,7 +67,10 @@ export interface McpSession {
  */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const lines = new LineTransport(options.transport)
-  const connection: Connection = { ...options, ...shownBy(options.session.options), lines }
+  const { session, seals = openSeals(), questionMs = QUESTION_MS, doubt = () => UNKNOWN } = options
+  const exchanges = new Exchanges({ session, seals, questionMs })
+  const shown = shownBy(session.options)
+  const connection: Connection = { ...options, ...shown, lines, exchanges, questionMs, doubt }
   const serving = serveStdio(() => makeServer(connection), {
     transport: lines,
     // Only the kind of fault: its message may quote what the client sent.
@@ -58,11 +78,15 @@ export async function serveMcp(options: McpOptions): Promise<void> {
       options.log.info({ client: options.session.id, fault: error.name }, 'An MCP client was refused.'),
   })
   await lines.done
+  exchanges.close()
   await serving.close()
 }
 
 interface Connection extends McpOptions, Shown {
   readonly lines: LineTransport
+  readonly exchanges: Exchanges
+  readonly questionMs: number
+  readonly doubt: (client: string) => string | undefined
 }
 
 /** Which tools a client is shown, and in what form it is answered. */
@@ -86,6 +110,8 @@ function makeServer(connection: Connection): Server {
     { name: 'imago', title: 'Imago', version },
     {
       capabilities: { tools: {} },
+      // Each revision is asked in its own way here: what the SDK would make of one for another is not wanted.
+      inputRequired: { legacyShim: false },
       instructions: instructions(shown),
       cacheHints: { 'tools/list': unchanging, 'server/discover': unchanging },
     },
@@ -124,36 +150,75 @@ interface ToolCall {
   readonly server: Server
 }
 
-async function callTool({ tool, args, context, connection, server }: ToolCall): Promise<CallToolResult> {
-  const { calls, session, origin, lines, profile, structured } = connection
+async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredResult> {
+  const { tool, context, connection } = call
+  const { lines, structured } = connection
   const [cancelled, gone] = [new AbortController(), new AbortController()]
   const { signal } = context.mcpReq
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
   signal.addEventListener('abort', () => (lines.closed ? gone : cancelled).abort())
   const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
+  const heard = { signal: cancelled.signal, gone: gone.signal, on: progress.on }
   try {
-    const envelope = await calls.run({
-      tool: tool.name,
-      args: tool.needs.length > 0 ? { patience: PATIENCE_S, ...args } : args,
-      caller: {
-        id: `${session.id} ${clientName({ context, server })}`,
-        who: clientName({ context, server }),
-        kind: 'mcp',
-        root: session.root,
-        env: session.env,
-        readOnlyPromised: tool.level === 'safe',
-        profile,
-        origin,
-      },
-      signal: cancelled.signal,
-      gone: gone.signal,
-      on: progress.on,
-    })
-    return answerOf({ tool, envelope, structured })
+    const envelope = await answerTo(call, heard)
+    return isInputRequiredResult(envelope) ? envelope : answerOf({ tool, envelope, structured })
   } finally {
     progress.stop()
   }
 }
+
+/** Runs the call, or goes on with one that the client was asked about. The client is asked only where it can be. */
+function answerTo(
+  call: ToolCall,
+  heard: Pick<CallRequest, 'signal' | 'gone' | 'on'>,
+): Promise<Envelope | InputRequiredResult> {
+  const { tool, context, connection, server } = call
+  const { exchanges, questionMs } = connection
+  const who = clientName(call)
+  const args = tool.needs.length > 0 ? { patience: PATIENCE_S, ...call.args } : call.args
+  const doubt = () => connection.doubt(who)
+  const run = ({ client, ...more }: Partial<CallRequest> & { readonly client?: ClientAsker | undefined }) =>
+    connection.calls.run({ tool: tool.name, args, ...more, caller: callerOf(call, { who, client }) })
+
+  const asks = putsForms(call)
+  if (!isModern(server)) {
+    const client = asks ? pushedAsker({ context, who, doubt, questionMs }) : undefined
+    return run({ ...heard, client })
+  }
+  const asked = { client: who, tool: tool.name, args }
+  const state = context.mcpReq.requestState()
+  if (state !== undefined) {
+    const answer = context.mcpReq.inputResponses?.[QUESTION_KEY]
+    const exchange = exchanges.resume(String(state), { asked, answer })
+    return exchange.request(leg => run({ ...leg, ...heard }))
+  }
+  if (!asks) return run(heard)
+  const exchange = exchanges.begin(asked, { doubt, ended: leg => run({ ...leg, toItsEnd: true }) })
+  return exchange.request(leg => run({ ...leg, ...heard }))
+}
+
+function callerOf(
+  { tool, connection }: ToolCall,
+  { who, client }: { readonly who: string; readonly client: ClientAsker | undefined },
+): Caller {
+  const { session, origin, profile } = connection
+  return {
+    id: `${session.id} ${who}`,
+    who,
+    kind: 'mcp',
+    root: session.root,
+    env: session.env,
+    readOnlyPromised: tool.level === 'safe',
+    profile,
+    origin,
+    client,
+  }
+}
+
+/** How long a question is put, where nobody says otherwise, in milliseconds. */
+const QUESTION_MS = 30 * 60_000
+
+const UNKNOWN = 'nothing is known of the program that answers'
 
 /**
  * Seconds after which running code is answered with a job where the model did not say. Many clients give a request
