@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { Report } from './support/harness.ts'
+import { endLeft, makeFolder, removeFolder } from './support/temporary.ts'
 
 /**
  * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, and ends with the line
@@ -31,7 +32,11 @@ async function worker() {
 /** One file's report. No report, an empty one, or a bad exit with a clean report counts as one failure. */
 async function runFile(file: string): Promise<Report> {
   const path = join(folder, `${file.replaceAll('/', '-')}.json`)
-  const { text, code, timedOut } = await runProcess(join(root, file), path)
+  const temporary = makeFolder()
+  const env = { ...process.env, IMAGO_TEST_REPORT: path, IMAGO_TEST_FOLDER: temporary }
+  const { text, code, timedOut } = await runProcess(join(root, file), env)
+  const left = endLeft(temporary)
+  removeFolder(temporary)
   const report = readReport(path)
   const tests = report.passed + report.failed.length + report.skipped.length
   if (timedOut) report.failed.push(`${file}: still running after ${FILE_LIMIT_MS} ms, killed`)
@@ -39,14 +44,15 @@ async function runFile(file: string): Promise<Report> {
   else if (code !== 0 && report.failed.length === 0) report.failed.push(`${file}: exit ${code}`)
   const mark = report.failed.length > 0 ? 'FAIL' : 'ok'
   process.stdout.write(`${mark.padEnd(5)}${relative(process.cwd(), join(root, file))}  ${report.passed}\n`)
+  for (const command of left) process.stdout.write(`     left behind and ended: ${command}\n`)
   if (report.failed.length > 0) process.stdout.write(`${text}\n`)
   return report
 }
 
-function runProcess(path: string, reportPath: string) {
+function runProcess(path: string, env: NodeJS.ProcessEnv) {
   return new Promise<{ text: string; code: number | null; timedOut: boolean }>(resolve => {
     const child = spawn(process.execPath, [...process.execArgv, path], {
-      env: { ...process.env, IMAGO_TEST_REPORT: reportPath },
+      env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let text = ''

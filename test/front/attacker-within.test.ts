@@ -39,7 +39,9 @@ const nobodySits = () =>
 test('code in a kernel cannot take off the mark that keeps whatever it starts from a seat (threat 5)', async () => {
   const said = await evaluates(
     [
-      'import resource, subprocess, sys',
+      'import os, resource, subprocess, sys',
+      // A kernel is not told where the daemon of its user is.
+      `env = {**os.environ, **${JSON.stringify(scene.rig.env)}}`,
       'for limits in ((-1, -1), (2**50, 2**50)):',
       '    try:',
       '        resource.setrlimit(10, limits)',
@@ -47,7 +49,7 @@ test('code in a kernel cannot take off the mark that keeps whatever it starts fr
       '    except (ValueError, OSError) as error:',
       '        print("refused:", error)',
       `words = ['setsid', '--wait', sys.executable, ${JSON.stringify(TERMINAL)}, '[]', *${JSON.stringify([...IMAGO, 'watch'])}]`,
-      'print(subprocess.run(words, capture_output=True, text=True).stdout)',
+      'print(subprocess.run(words, capture_output=True, text=True, env=env).stdout)',
     ].join('\n'),
   )
   assert.match(said, /^refused:.*\nrefused:.*\n/)

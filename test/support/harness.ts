@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import pTimeout from 'p-timeout'
 import { suite as uvuSuite } from 'uvu'
+import { makeFolder, useFolder } from './temporary.ts'
 
 export * as assert from 'uvu/assert'
 
@@ -27,6 +28,10 @@ export interface Report {
   failed: string[]
   skipped: string[]
 }
+
+useFolder(process.env.IMAGO_TEST_FOLDER ?? makeFolder())
+// Another file that this one starts has one of its own.
+delete process.env.IMAGO_TEST_FOLDER
 
 const report: Report = { passed: 0, failed: [], skipped: [] }
 let open = 0

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Connecting, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
 import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
+import { endLeft } from './temporary.ts'
 
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 
@@ -123,8 +124,10 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
       await shutdown()
       for (const { child } of begun) child.kill('SIGKILL')
       await Promise.all([...begun].map(({ ended }) => ended))
-      // A command that was killed may just have started a daemon.
+      // A command that was killed may just have started a daemon, and one of several that began at once may only now
+      // find the place of the others free.
       await shutdown()
+      while (endLeft(folder).length > 0) await new Promise(resolve => setTimeout(resolve, 10))
       rmSync(folder, { recursive: true, force: true })
     },
   }
