@@ -44,8 +44,8 @@ export function unifiedDiff({ path, before, after, executable = false }: Version
   }
 }
 
-/** `removed` lines from `old` on are replaced by the `added` lines from `new` on. */
-interface Edit {
+/** `removed` lines from `old` on are replaced by the `added` lines from `new` on; both are counted from 0. */
+export interface Edit {
   readonly old: number
   readonly new: number
   readonly removed: number
@@ -100,7 +100,8 @@ interface Part {
   readonly at: number
 }
 
-function editsBetween(before: readonly string[], after: readonly string[]): Edit[] {
+/** What of the one list of lines gives the other, in order; between two edits stands at least one line of both. */
+export function editsBetween(before: readonly string[], after: readonly string[]): Edit[] {
   const { head, tail } = alike(before, after)
   const numbers = new Map<string, number>()
   const numbered = (lines: readonly string[]) =>
