@@ -220,6 +220,8 @@ export interface NamedPath<Name extends string = string> {
   readonly name: Name
   /** Whether it is refused where it leads out of the roots of the project. */
   readonly confined: boolean
+  /** For a list of objects: the key under which each of them names its file. */
+  readonly each?: string
 }
 
 /** One call as data: for documentation, for tests, and for every text syntax. */

@@ -1,4 +1,4 @@
-import { diffArrays, formatPatch, type StructuredPatch } from 'diff'
+import { diffArrays, formatPatch, OMIT_HEADERS, type StructuredPatch } from 'diff'
 import { linesOf } from './newlines.ts'
 
 /** Two contents of one file; null where there is no file. */
@@ -17,6 +17,8 @@ export interface FileDiff {
   /** Lines. */
   readonly added: number
   readonly removed: number
+  /** Its hunks, each as the edits in it, in order. */
+  readonly groups: readonly (readonly Edit[])[]
 }
 
 /**
@@ -27,12 +29,13 @@ export interface FileDiff {
 export function unifiedDiff({ path, before, after, executable = false }: Versions): FileDiff {
   const sides = { old: linesOf(before ?? ''), new: linesOf(after ?? '') }
   const edits = editsBetween(sides.old, sides.new)
+  const groups = grouped(edits)
   const patch: StructuredPatch = {
     oldFileName: before === null ? '/dev/null' : `a/${path}`,
     newFileName: after === null ? '/dev/null' : `b/${path}`,
     oldHeader: undefined,
     newHeader: undefined,
-    hunks: grouped(edits).map(group => hunk(group, sides)),
+    hunks: groups.map(group => hunk(group, sides)),
     isGit: true,
     ...(before === null && { isCreate: true, newMode: executable ? '100755' : '100644' }),
     ...(after === null && { isDelete: true, oldMode: '100644' }),
@@ -41,7 +44,29 @@ export function unifiedDiff({ path, before, after, executable = false }: Version
     text: before === after ? '' : formatPatch(patch),
     added: edits.reduce((sum, edit) => sum + edit.added, 0),
     removed: edits.reduce((sum, edit) => sum + edit.removed, 0),
+    groups,
   }
+}
+
+/** Lines of one file that stand together, `at` lines from its beginning, with others in their place. */
+export interface Stretch {
+  readonly lines: readonly string[]
+  readonly at: number
+  readonly removed: number
+  readonly put: readonly string[]
+}
+
+/** One such change as one hunk of `git diff`, as if it were the only one: its `@@` line, and its lines. */
+export function hunkText({ lines, at, removed, put }: Stretch): string {
+  const from = Math.max(0, at - CONTEXT)
+  const old = lines.slice(from, at + removed + CONTEXT)
+  const above = old.slice(0, at - from)
+  const below = old.slice(at - from + removed)
+  const sides = { old, new: [...above, ...put, ...below] }
+  const { oldStart, newStart, ...rest } = hunk(editsBetween(sides.old, sides.new), sides)
+  const placed = { ...rest, oldStart: from + oldStart, newStart: from + newStart }
+  const patch = { oldFileName: '', newFileName: '', oldHeader: undefined, newHeader: undefined }
+  return formatPatch({ ...patch, hunks: [placed] }, OMIT_HEADERS)
 }
 
 /** `removed` lines from `old` on are replaced by the `added` lines from `new` on; both are counted from 0. */

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
-import { halfCharacter, PATH } from './file-arguments.ts'
+import { PATH } from './file-arguments.ts'
 import { counted } from './naming.ts'
 import { notThere } from './nearly.ts'
 import { newlineWord, spelled } from './newlines.ts'
-import { lineNumbers, occurrences } from './occurrences.ts'
-import { type Failed, failed } from './outcome.ts'
+import { occurrences } from './occurrences.ts'
+import { type Found, miscounted, textFault } from './placing.ts'
 import {
   isText,
   nothingThere,
@@ -83,7 +83,7 @@ interface Arguments {
 
 async function work(args: Arguments, { files }: PlanContext): Promise<Work> {
   const { path, old_str, new_str, count } = args
-  const fault = faultOf(args)
+  const fault = textFault(args)
   if (fault !== undefined) return fault
   const file = await files.look(path)
   if (file.type === 'failed') return file
@@ -95,7 +95,7 @@ async function work(args: Arguments, { files }: PlanContext): Promise<Work> {
   const places = occurrences(file.text, wanted)
   const shown = oneLine(file.shown)
   if (places.length === 0) return notThere({ path: shown, text: file.text, wanted: old_str, name: 'old_str' })
-  const miscount = miscounted({ text: file.text, places, length: wanted.length, count, shown })
+  const miscount = miscounted({ text: file.text, places, length: wanted.length, count, shown, counts: true })
   if (miscount !== undefined) return miscount
   const respelled = replacement !== new_str
   const note = `The line ends of new_str were written as ${newlineWord(newline)}, as the file has them.`
@@ -106,51 +106,6 @@ async function work(args: Arguments, { files }: PlanContext): Promise<Work> {
     notes: respelled ? [note] : [],
     does: `Replaces ${counted(count, 'place')} in ${shown}`,
     title: `Edit ${shown}`,
-  })
-}
-
-function faultOf({ old_str, new_str }: Arguments): Failed | undefined {
-  if (old_str === '')
-    return failed('invalid_args', {
-      message: 'old_str is empty, which occurs everywhere. Nothing was changed.',
-      details: { parameter: 'old_str' },
-      next: 'Give the text to replace. To make a new file, or to write all of one, use write_file.',
-    })
-  if (old_str === new_str)
-    return failed('invalid_args', {
-      message: 'old_str and new_str are the same, so that there is nothing to change.',
-      details: { parameter: 'new_str' },
-      next: 'Give in new_str what is to stand there instead.',
-    })
-  return halfCharacter('old_str', old_str) ?? halfCharacter('new_str', new_str)
-}
-
-/** Lines that are named where a text occurs more often than was said. */
-const NAMED = 20
-
-interface Found {
-  readonly text: string
-  /** Where it begins; rising, and those that overlap included. */
-  readonly places: readonly number[]
-  readonly length: number
-}
-
-function miscounted(found: Found & { readonly count: number; readonly shown: string }): Failed | undefined {
-  const { text, places, length, count, shown } = found
-  const overlap = places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0) + length)
-  if (places.length === count && !overlap) return undefined
-  const lines = lineNumbers(text, places.slice(0, NAMED))
-  const more = places.length > lines.length ? ', …' : ''
-  const where = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`
-  const often = `old_str occurs ${counted(places.length, 'time')} in ${shown} (${where})`
-  return failed('no_unique_match', {
-    message: overlap
-      ? `${often}, and some of these overlap, so that it is not clear what to replace. Nothing was changed.`
-      : `${often}, where ${count} was said. Nothing was changed.`,
-    details: { found: places.length, expected: count, lines },
-    next: overlap
-      ? 'Give more of the text around the place that is meant.'
-      : `Give more of the text around the place that is meant, or count ${places.length} to replace all of them.`,
   })
 }
 

@@ -12,6 +12,7 @@ import { job } from './job.ts'
 import { loadFile, reload } from './load.ts'
 import { readMore } from './more.ts'
 import { describeSymbol, functionArglist } from './names.ts'
+import { proposeFileEdit } from './propose.ts'
 import { whoReferences } from './references.ts'
 import { aproposSearch, listPackageSymbols } from './search.ts'
 import { threads } from './threads.ts'
@@ -41,6 +42,7 @@ export const TOOLS: readonly Tool[] = [
   job,
   readFile,
   editFile,
+  proposeFileEdit,
   writeFile,
   undoChange,
 ]

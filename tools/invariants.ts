@@ -101,12 +101,22 @@ function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): vo
   if (!Array.isArray(paths) || new Set(names).size !== names.length)
     refuse('paths', 'paths is not a list of different parameters')
   const { properties } = z.toJSONSchema(parameters, { io: 'input' })
-  for (const name of names) {
-    const property =
-      properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (!isRecord(property) || property.type !== 'string')
-      refuse('paths', `${String(name)} is no parameter that is a text`)
+  for (const [index, name] of names.entries()) {
+    const property = ownPart(properties, name)
+    const { each } = isRecord(paths[index]) ? paths[index] : {}
+    if (each === undefined) {
+      if (property?.type !== 'string') refuse('paths', `${name} is no parameter that is a text`)
+    } else {
+      const item = isRecord(property?.items) ? property.items : undefined
+      if (property?.type !== 'array' || ownPart(item?.properties, String(each))?.type !== 'string')
+        refuse('paths', `${name} is no list of objects with a text under ${String(each)}`)
+    }
   }
+}
+
+function ownPart(parts: unknown, name: string): Record<string, unknown> | undefined {
+  const part = isRecord(parts) && Object.hasOwn(parts, name) ? parts[name] : undefined
+  return isRecord(part) ? part : undefined
 }
 
 const pathName = (path: unknown): string =>

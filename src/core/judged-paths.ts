@@ -14,15 +14,22 @@ export interface JudgedPaths {
 
 /** The real paths of the arguments that name files, for the gate; or why one of them may not be named. */
 export function judgedPaths({ paths, args, root, files }: JudgedPaths): string[] | Failed {
-  const found: string[] = []
-  for (const { name, confined } of paths) {
-    const path = args[name]
-    if (typeof path !== 'string') continue
-    const real = judgedPath({ path, confined, root, files })
-    if (typeof real !== 'string') return real
-    found.push(real)
-  }
-  return found
+  const found = new Set<string>()
+  for (const { name, confined, each } of paths)
+    for (const path of new Set(each === undefined ? [args[name]] : partsOf(args[name], each))) {
+      if (typeof path !== 'string') continue
+      const real = judgedPath({ path, confined, root, files })
+      if (typeof real !== 'string') return real
+      found.add(real)
+    }
+  return [...found]
+}
+
+function partsOf(list: unknown, key: string): unknown[] {
+  const items: readonly unknown[] = Array.isArray(list) ? list : []
+  return items.map(item =>
+    typeof item === 'object' && item !== null ? (item as Record<string, unknown>)[key] : undefined,
+  )
 }
 
 /** One path as a caller in the project means it. Confined: refused where it leads out of the project's roots. */
