@@ -59,6 +59,10 @@ export const TOOL_ERRORS = {
     retryable: false,
     meaning: 'The path is not one that a tool may touch; `details.reason` says why.',
   },
+  already_exists: {
+    retryable: false,
+    meaning: 'Something has the path already that was to be new. Nothing was changed.',
+  },
   not_text: { retryable: false, meaning: 'The file is not text, or its encoding cannot spell the text.' },
   no_unique_match: {
     retryable: false,

@@ -1,16 +1,20 @@
 import { getLastError, getReplHistory } from './activity.ts'
 import { classHierarchy, classSlots } from './classes.ts'
 import { complete } from './complete.ts'
+import { createFile } from './create.ts'
 import type { Tool } from './define.ts'
 import { symbolDefinition } from './definition.ts'
+import { deleteFile } from './delete.ts'
 import { editFile } from './edit.ts'
 import { evalExpr } from './evaluate.ts'
 import { readFile } from './files.ts'
 import { listGlobals } from './globals.ts'
+import { insertAtLine } from './insert.ts'
 import { inspect } from './inspect.ts'
 import { job } from './job.ts'
 import { loadFile, reload } from './load.ts'
 import { readMore } from './more.ts'
+import { moveFile } from './move.ts'
 import { describeSymbol, functionArglist } from './names.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoReferences } from './references.ts'
@@ -43,6 +47,10 @@ export const TOOLS: readonly Tool[] = [
   readFile,
   editFile,
   proposeFileEdit,
+  insertAtLine,
+  createFile,
   writeFile,
+  moveFile,
+  deleteFile,
   undoChange,
 ]
