@@ -28,8 +28,17 @@ export function planText(plan: ShownPlan, columns: number): PlanText {
     `==== end of ${id}, all ${lines} ${lines === 1 ? 'line' : 'lines'} of it`,
     ...(code === '' ? [] : [`From a script: imago approve ${id} --code ${code}`]),
   ]
-  return { head: joined(head), body: bodyRows(plan.body, columns), foot: joined(foot) }
+  const rows = head.flatMap(line => ownRows(line, columns))
+  return { head: joined(rows), body: bodyRows(plan.body, columns), foot: joined(foot) }
 }
+
+/** A line of ours in which others have named something goes on set in, so that no row begins with a name of theirs. */
+export function ownRows(line: string, columns: number): string[] {
+  const width = Math.max(20, columns - SET_IN.length - 1)
+  return pieces(line, width).map((piece, index) => (index === 0 ? piece : `${SET_IN}${piece}`))
+}
+
+const SET_IN = '    '
 
 /** Each row of the preview begins with `| `, and each that goes on with a long line with `+ `. */
 export function bodyRows(body: string, columns: number): string[] {
