@@ -2,6 +2,7 @@ import type { ShownPlan } from '../../src/core/approvals.ts'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { shownPlan } from '../../src/core/shown-plan.ts'
+import { questionOf } from '../../src/front/elicitation/question.ts'
 import { storyPieces } from '../../src/front/log/lines.ts'
 import { painted } from '../../src/front/log/paint.ts'
 import { Stories } from '../../src/front/log/stories.ts'
@@ -27,8 +28,15 @@ export interface HostileAsker {
    */
   readonly named: RegExp
   readonly lines?: true
-  /** All that is written from the plan being told until it could be approved: what a person goes through by the keys. */
-  writes(plan: ShownPlan): Promise<string>
+  /** Goes through the plan as a person does by the keys, until it could be approved. */
+  writes(plan: ShownPlan): Promise<Written>
+}
+
+export interface Written {
+  /** All of it, from the plan being told. */
+  readonly text: string
+  /** False where it was said that it can be denied here, and no more. */
+  readonly approvable: boolean
 }
 
 /** What stands in a plan that somebody else has made up. */
@@ -85,7 +93,7 @@ const LINES: HostileAsker = {
     const asker = openAsker({ typing, printer, terminal: stream })
     asker.tell({ type: 'plan', plan })
     await asker.run({ trouble: null } as OpenSeat, over.signal)
-    return written()
+    return { text: written(), approvable: written().includes('Approve? [y]es') }
   },
 }
 
@@ -115,10 +123,25 @@ const LOG: HostileAsker = {
       return stories.add({ type: 'entry', entry: read, text: '' } as LineRead)
     })
     const forms = [80, 30, undefined].flatMap(columns => [true, false].map(long => ({ columns, long })))
-    return [...new Set(told)]
+    const text = [...new Set(told)]
       .flatMap(story => forms.map(form => painted(storyPieces(story, form), { coloured: true })))
       .join('')
+    return { text, approvable: false }
   },
 }
 
-export const HOSTILE_ASKERS: readonly HostileAsker[] = [LINES, LOG]
+/** The dialog of an MCP client, which takes the message for plain text or for Markdown. */
+const DIALOG: HostileAsker = {
+  what: 'the dialog of an MCP client',
+  by: ['question', 'pushed', 'exchanges'].map(name => `src/front/elicitation/${name}.ts`),
+  own: NOTHING_OF_OURS,
+  margin: /^ {4}\| /,
+  named: /^ {4}/,
+  lines: true,
+  async writes(plan) {
+    const { params, approvable } = questionOf(plan)
+    return { text: params.message, approvable }
+  },
+}
+
+export const HOSTILE_ASKERS: readonly HostileAsker[] = [LINES, DIALOG, LOG]
