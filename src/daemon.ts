@@ -21,6 +21,8 @@ import { realOf } from './core/roots.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
+import { doubtOf } from './front/elicitation/doubt.ts'
+import { openSeals } from './front/elicitation/request-state.ts'
 import { listTools } from './front/listing.ts'
 import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
@@ -74,10 +76,11 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const kernels = kernelsOf({ config, paths, texts, journal, log, limits })
+  const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
-    expiryMs: config.calls.approval_minutes * 60_000,
+    expiryMs: approvalMs,
     journal,
     log: (sentence, error) => log.error({ error }, sentence),
   })
@@ -110,6 +113,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     lookMs: config.calls.look_seconds * 1_000,
   })
   const seating = openSeating({ runtimeDir: paths.runtimeDir, approvals, journal, kernels })
+  const seals = openSeals()
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({
@@ -136,8 +140,19 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       shutdown: when => endIf(when),
     }),
     serveMcp: connection =>
-      seating.whileBridged(connection.session.options, origin =>
-        serveMcp({ ...connection, origin, calls, registry, version: VERSION, log }),
+      seating.whileBridged(connection.session.options, ({ origin, doubt }) =>
+        serveMcp({
+          ...connection,
+          origin,
+          calls,
+          registry,
+          version: VERSION,
+          log,
+          seals,
+          questionMs: approvalMs,
+          doubt: client =>
+            doubtOf({ client, process: doubt(), yes: policy.yesOf(connection.session.root, client) }),
+        }),
       ),
     log,
     limits: { ...SERVER_LIMITS, ...limits },

@@ -1,12 +1,14 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Rule } from './gate.ts'
+import { yesOf } from './policy/clients.ts'
 import { FilePolicy, type Looked, type PolicyChange } from './policy/file-policy.ts'
 import type { KnownTools } from './policy/named-tools.ts'
 import { followed, placedRules } from './policy/placed.ts'
 import { Projects, saysAnything, upwards } from './policy/projects.ts'
 import { openRecords } from './policy/records.ts'
 import type { Loosening } from './policy/settling.ts'
+import type { Yes } from './policy/written.ts'
 import { realOf } from './roots.ts'
 
 export type { Looked, PolicyChange } from './policy/file-policy.ts'
@@ -43,6 +45,8 @@ export interface RulesWanted {
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
 export interface OpenPolicy extends Policy {
+  /** What it says, for callers in that root, of the yes of a client of that name; undefined where it says nothing. */
+  yesOf(root: string, client: string): Yes | undefined
   /** What the files say now, and what of it holds. Reads all of them again. */
   standing(root: string): Standing
   /**
@@ -156,12 +160,18 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
       : rulesOf([...one.seen, ...others], { root: one.root, userFile, tools: options.tools })
   }
 
+  function lookedAt(root: string, how?: RulesWanted): Known {
+    const one = known.get(root) ?? knownOf(root)
+    if (now() >= one.freshUntil || how?.fresh === true) refresh(one)
+    return one
+  }
+
   return {
     rulesFor(root, how) {
-      const one = known.get(root) ?? knownOf(root)
-      if (now() >= one.freshUntil || how?.fresh === true) refresh(one)
+      const one = lookedAt(root, how)
       return how?.paths === undefined ? one.rules : rulesOn(one, how.paths)
     },
+    yesOf: (root, client) => yesOf(lookedAt(root).seen, client),
     standing,
     accept(shown, by) {
       const current = standing(shown.root)

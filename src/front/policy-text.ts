@@ -1,12 +1,14 @@
 import type { CheckReport } from '../core/policy/checking.ts'
-import type { FileReport, PolicyReport, RuleReport } from '../core/policy/report.ts'
+import type { ClientReport, FileReport, PolicyReport, RuleReport } from '../core/policy/report.ts'
 import type { TestResult } from '../core/policy/tests.ts'
 import { MATCHERS } from '../core/policy/written.ts'
 import { escapeControls } from './terminal.ts'
 
 /** `imago policy`: what is in force, each rule with its file and its number. */
 export function policyText(report: PolicyReport): string {
-  const waiting = report.files.flatMap(({ rules }) => rules).filter(({ loosens }) => loosens !== null)
+  const waiting = report.files
+    .flatMap(({ rules, clients }) => [...rules, ...clients])
+    .filter(({ loosens }) => loosens !== null)
   const { safe, cautious, dangerous } = report.defaults
   return [
     ...(report.problem === null ? [] : [`Only looking is allowed: ${report.problem}`, '']),
@@ -18,11 +20,11 @@ export function policyText(report: PolicyReport): string {
 
 /** `said`: the problem that stands above already. */
 function fileLines(report: FileReport, said: string | null): string[] {
-  const { file, exists, rules, acceptance, problem, tests, warnings } = report
+  const { file, exists, rules, clients, acceptance, problem, tests, warnings } = report
   const failing = tests.filter(test => test.problem !== undefined).length
   const heading = [
     exists ? file : `${file} (not there)`,
-    acceptance?.how === 'first_sight' && rules.length > 0
+    acceptance?.how === 'first_sight' && rules.length + clients.length > 0
       ? `accepted at first sight, ${dayOf(acceptance.at)}`
       : '',
     acceptance?.how === 'person' ? `accepted by ${acceptance.by ?? 'a person'}, ${dayOf(acceptance.at)}` : '',
@@ -32,7 +34,8 @@ function fileLines(report: FileReport, said: string | null): string[] {
   const remarks = [...(problem === null || problem === said ? [] : [problem]), ...warnings].map(
     one => `  ${escapeControls(one)}`,
   )
-  return [heading.filter(Boolean).join('; '), ...rules.map(ruleLine), ...remarks, '']
+  const lines = [...rules.map(ruleLine), ...clients.map(clientLine)]
+  return [heading.filter(Boolean).join('; '), ...lines, ...remarks, '']
 }
 
 const dayOf = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`
@@ -43,6 +46,11 @@ function ruleLine(rule: RuleReport): string {
   return `  ${String(rule.number).padStart(3)}  ${rule.decision.padEnd(5)} ${what}${STATES[rule.state]}`
 }
 
+function clientLine({ number, name, yes, state }: ClientReport): string {
+  const what = yes === 'counts' ? 'its yes counts' : 'a seat is asked'
+  return `  client ${number}  ${escapeControls(name)}: ${what}${STATES[state]}`
+}
+
 const STATES = {
   in_force: '',
   waits: '   (waits to be accepted)',
@@ -50,7 +58,7 @@ const STATES = {
   suspended: '   (allows nothing until the problem is mended)',
 } as const
 
-function waitingLines(waiting: readonly RuleReport[]): string[] {
+function waitingLines(waiting: readonly Pick<RuleReport, 'loosens'>[]): string[] {
   return [
     'Waits for a person (imago policy accept). Once accepted, the policy',
     ...waiting.map(({ loosens }) => `  ${escapeControls(loosens ?? '')}`),

@@ -86,8 +86,8 @@ export function troubled(trouble: string): Failed {
 
 export function tooMany(most: number): Failed {
   return failed('busy', {
-    message: `${most} plans of this caller wait for a person already; that is the most. Nobody was asked. ${STAYS}`,
+    message: `As many plans of this caller as may wait, ${most}, wait or waited for a person, who is asked about no other until each is answered. ${STAYS}`,
     details: { most },
-    next: 'Wait until the person has answered some of them.',
+    next: 'Wait until the person has answered all of them.',
   })
 }

@@ -68,7 +68,7 @@ export async function acceptPolicy(
   const paused = approvals.paused(request.origin)
   if (paused !== undefined) return pausedFor(paused)
   if (approvals.full) return tooManyWait()
-  if (approvals.countOf(request.caller) >= MOST_WAITING) return refused.tooMany(MOST_WAITING)
+  if (approvals.crowding(request, MOST_WAITING) !== undefined) return refused.tooMany(MOST_WAITING)
   const plan = planOf({ request, shown, wanting, policy })
   return new Acceptance({ plan, shown, wanting, signal: request.signal, options, clock }).toItsEnd()
 }

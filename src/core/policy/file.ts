@@ -5,7 +5,15 @@ import type { z } from 'zod'
 import { readBounded } from '../../../wire/bounded-file.ts'
 import { faultOfTool, type KnownTools, warningOfTool } from './named-tools.ts'
 import { runTests, type TestResult } from './tests.ts'
-import { MATCHERS, type NumberedRule, POLICY_FILE, type PolicyPlace, type WrittenRule } from './written.ts'
+import {
+  MATCHERS,
+  type NumberedRule,
+  POLICY_FILE,
+  type PolicyPlace,
+  ruleOfClient,
+  type WrittenClient,
+  type WrittenRule,
+} from './written.ts'
 
 /** A policy is read before calls, so it must be short. */
 const FILE_BYTES = 256 * 1024
@@ -14,7 +22,7 @@ const FILE_BYTES = 256 * 1024
 export interface PolicyText {
   /** SHA-256 of its bytes as 64 hexadecimal digits; null where it is not there, or cannot be read. */
   readonly sha256: string | null
-  /** Empty where the file is not understood. */
+  /** With what it says of clients. Empty where the file is not understood. */
   readonly rules: readonly NumberedRule[]
   readonly tests: readonly TestResult[]
   /** What is likely to be a slip and forbids nothing, as sentences that name the file. */
@@ -42,9 +50,12 @@ export function readPolicyFile(
     const rules = parsed.data.rule.map((rule, index) => ({ number: index + 1, rule }))
     for (const { number, rule } of rules) checkRule(rule, { place, where: `${place.file}: rule ${number}` })
     const warnings = tools === undefined ? [] : checkTools(parsed.data, { place, tools })
+    const clients = parsed.data.client.map((client, index) =>
+      clientRule(client, { number: index + 1, place }),
+    )
     const tests = runTests({ tests: parsed.data.test, rules, place, tools })
     const problem = tests.find(test => test.problem !== undefined)?.problem
-    return { sha256, rules, tests, warnings, problem }
+    return { sha256, rules: [...rules, ...clients], tests, warnings, problem }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     return { sha256, rules: [], tests: [], warnings: [], problem }
@@ -101,6 +112,19 @@ function checkRule(rule: WrittenRule, { place, where }: { place: PolicyPlace; wh
     throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
   if (path?.startsWith('~') && (place.type === 'project' || !/^~(\/|$)/.test(path)))
     throw new Error(`${where} has a path that begins with ~, which is your home and only in your own file.`)
+}
+
+/** As with rules, only the user may loosen, and says for whom. */
+function clientRule(
+  client: WrittenClient,
+  { number, place }: { readonly number: number; readonly place: PolicyPlace },
+): NumberedRule {
+  const where = `${place.file}: client ${number}`
+  if (client.yes === 'counts' && place.type === 'project')
+    throw new Error(`${where} says "counts", and a project may only tighten: use "asks_a_seat".`)
+  if (client.yes === 'counts' && client.name === '*')
+    throw new Error(`${where} would have the yes of every client count; say which one.`)
+  return { number, rule: ruleOfClient(client) }
 }
 
 /** Answers with what is only doubtful; throws for what names a tool and cannot hold. */

@@ -5,14 +5,15 @@ import type { Looked } from './file-policy.ts'
 import { judgedName, type KnownTools } from './named-tools.ts'
 import { pathOf } from './written.ts'
 
-/** The rules of a file that hold for a caller with that root, with absolute paths and with their places. */
+/** The rules about calls of a file that hold for a caller with that root, with absolute paths and with their places. */
 export function placedRules(
   { held, place }: Looked,
   { root: caller, tools }: { readonly root: string; readonly tools: KnownTools | undefined },
 ): readonly Rule[] {
   const root = place.type === 'project' ? place.root : caller
   const { type, file } = place
-  return held.map(({ rule, number, removed }) => ({
+  const aboutCalls = held.filter(({ rule }) => rule.client === undefined)
+  return aboutCalls.map(({ rule: { client: _, ...rule }, number, removed }) => ({
     ...rule,
     ...(rule.tool !== undefined && { tool: judgedName(rule.tool, tools) }),
     ...(rule.path !== undefined && { path: pathOf(rule.path, { place, root }) }),

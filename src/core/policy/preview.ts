@@ -1,7 +1,15 @@
 import type { Preview } from '../../../tools/proposal.ts'
 import type { Looked } from './file-policy.ts'
 import type { Loosening } from './settling.ts'
-import { aboutInWords, type NumberedRule, type PolicyPlace, tomlOf } from './written.ts'
+import {
+  aboutInWords,
+  keyOf,
+  type NumberedRule,
+  type PolicyPlace,
+  tomlOf,
+  type WrittenRule,
+  yesOfRule,
+} from './written.ts'
 
 /** What a person is shown before what loosens holds: in words, and as the difference of the rules. */
 export function previewOf(files: readonly Looked[]): Preview {
@@ -38,7 +46,7 @@ function changesOf(looked: Looked): Shown {
       ...ordered.map(one => looseningInWords(one, place)),
       ...again.map(
         ({ rule, number }) =>
-          `${VERBS[rule.decision]} ${aboutInWords(rule)}, ${wherein(rule.path, place)} (rule ${number}, written)`,
+          `${holding(rule)}, ${wherein(rule.path, place)} (${nameOf(rule, number)}, written)`,
       ),
     ],
     diff: [
@@ -51,8 +59,8 @@ function changesOf(looked: Looked): Shown {
 }
 
 function anew({ text, waiting }: Looked): readonly NumberedRule[] {
-  const numbers = new Set(waiting.filter(isAllowance).map(({ number }) => number))
-  return text.rules.filter(({ number }) => !numbers.has(number))
+  const shown = new Set(waiting.filter(isAllowance).map(({ rule }) => keyOf(rule)))
+  return text.rules.filter(({ rule }) => !shown.has(keyOf(rule)))
 }
 
 const isAllowance = ({ what }: Loosening) => what === 'allows'
@@ -61,10 +69,21 @@ const VERBS = { allow: 'allows', ask: 'asks before', deny: 'denies' } as const
 
 /** As a clause: `allows write_file that is dangerous at ~/notes without asking, in every project`. */
 export function looseningInWords({ what, rule, number }: Loosening, place: PolicyPlace): string {
-  const about = `${aboutInWords(rule)}${what === 'allows' ? ' without asking' : ''}, ${wherein(rule.path, place)}`
-  if (what === 'allows') return `allows ${about} (rule ${number}, written)`
-  return `no longer ${VERBS[rule.decision]} ${about} (rule ${number}, taken out)`
+  const where = wherein(rule.path, place)
+  if (what === 'removed') return `no longer ${holding(rule)}, ${where} (${nameOf(rule, number)}, taken out)`
+  const without = rule.client === undefined ? ' without asking' : ''
+  return `${holding(rule)}${without}, ${where} (${nameOf(rule, number)}, written)`
 }
+
+function holding(rule: WrittenRule): string {
+  if (rule.client === undefined) return `${VERBS[rule.decision]} ${aboutInWords(rule)}`
+  const whose = `the yes of a client that calls itself ${rule.client}`
+  return yesOfRule(rule) === 'counts' ? `takes ${whose} for a person's` : `asks a seat beside ${whose}`
+}
+
+/** As in its file, where each kind is counted by itself. */
+const nameOf = ({ client }: WrittenRule, number: number) =>
+  `${client === undefined ? 'rule' : 'client'} ${number}`
 
 function wherein(path: string | undefined, place: PolicyPlace): string {
   if (place.type === 'project') return `in ${place.root}`
@@ -72,6 +91,6 @@ function wherein(path: string | undefined, place: PolicyPlace): string {
 }
 
 function hunk({ rule, number }: NumberedRule, mark: '+' | '-'): readonly string[] {
-  const lines = ['[[rule]]', ...tomlOf(rule)].map(line => `${mark}${line}`)
-  return [`@@ rule ${number}${mark === '-' ? ', taken out' : ''} @@`, ...lines]
+  const lines = tomlOf(rule).map(line => `${mark}${line}`)
+  return [`@@ ${nameOf(rule, number)}${mark === '-' ? ', taken out' : ''} @@`, ...lines]
 }

@@ -4,7 +4,7 @@ import type { Looked } from './file-policy.ts'
 import { looseningInWords } from './preview.ts'
 import type { Acceptance } from './records.ts'
 import type { TestResult } from './tests.ts'
-import { keyOf, type WrittenRule } from './written.ts'
+import { keyOf, type WrittenRule, type Yes, yesOfRule } from './written.ts'
 
 /** What is in force in one project, and from where; all of it data. */
 export interface PolicyReport {
@@ -24,12 +24,23 @@ export interface FileReport {
   /** Null where the record of what was accepted cannot be relied on. */
   readonly acceptance: Acceptance | null
   readonly rules: readonly RuleReport[]
+  /** What it says of the yes of clients. */
+  readonly clients: readonly ClientReport[]
   readonly tests: readonly TestResult[]
   /** What is likely to be a slip, and forbids nothing. */
   readonly warnings: readonly string[]
 }
 
-export interface RuleReport extends WrittenRule {
+export interface RuleReport extends Omit<WrittenRule, 'client'>, Standing {}
+
+export interface ClientReport extends Standing {
+  /** What the client calls itself, or the beginning of it before a last `*`. */
+  readonly name: string
+  readonly yes: Yes
+}
+
+interface Standing {
+  /** In its file, where rules and clients are counted each by themselves, from 1. */
   readonly number: number
   /**
    * `waits`: it would loosen, and has no effect until a person accepts it. `kept`: it does not stand in the file any more,
@@ -67,18 +78,24 @@ function fileReport(looked: Looked, inTrouble: boolean): FileReport {
   }))
   const written = [...holds.filter(({ state }) => state !== 'kept'), ...waits]
   const ordered = written.sort((one, other) => one.number - other.number)
+  const all = [...ordered, ...holds.filter(({ state }) => state === 'kept')].map(
+    ({ rule, number, state }) => ({
+      rule,
+      standing: { number, state, loosens: loosening.get(keyOf(rule)) ?? null },
+    }),
+  )
   return {
     type: place.type,
     file: place.file,
     exists: text.sha256 !== null,
     problem: problem ?? null,
     acceptance: acceptance ?? null,
-    rules: [...ordered, ...holds.filter(({ state }) => state === 'kept')].map(({ rule, number, state }) => ({
-      ...rule,
-      number,
-      state,
-      loosens: loosening.get(keyOf(rule)) ?? null,
-    })),
+    rules: all.flatMap(({ rule: { client, ...rule }, standing }) =>
+      client === undefined ? [{ ...rule, ...standing }] : [],
+    ),
+    clients: all.flatMap(({ rule, standing }) =>
+      rule.client === undefined ? [] : [{ name: rule.client, yes: yesOfRule(rule), ...standing }],
+    ),
     tests: text.tests,
     warnings: text.warnings,
   }

@@ -44,8 +44,33 @@ const RULE = z.strictObject({
   effect: effect.optional(),
 })
 
-/** A rule as it stands in a file. */
-export type WrittenRule = z.output<typeof RULE>
+/** What a client's yes to a question comes to: it approves, or a seat is asked all the same. */
+export const YESES = ['counts', 'asks_a_seat'] as const
+export type Yes = (typeof YESES)[number]
+
+const CLIENT = z.strictObject({
+  /** What it calls itself. */
+  name: pattern,
+  yes: z.enum(YESES),
+})
+
+export type WrittenClient = z.output<typeof CLIENT>
+
+/** No file can write `client` into a `[[rule]]`. */
+const KEPT_RULE = RULE.extend({ client: pattern.optional() })
+
+/**
+ * A rule as it stands in a file. With `client` it is what a `[[client]]` says, which is accepted and kept like a rule:
+ * `allow` where its yes counts, `ask` where a seat is asked. The gate never sees such a one.
+ */
+export type WrittenRule = z.output<typeof KEPT_RULE>
+
+export const ruleOfClient = ({ name, yes }: WrittenClient): WrittenRule => ({
+  decision: yes === 'counts' ? 'allow' : 'ask',
+  client: name,
+})
+
+export const yesOfRule = ({ decision }: WrittenRule): Yes => (decision === 'allow' ? 'counts' : 'asks_a_seat')
 
 const TEST = z.strictObject({
   tool: plainText(128),
@@ -64,13 +89,14 @@ export type WrittenTest = z.output<typeof TEST>
 /** All that a file of rules can hold. An unknown word is refused, so that no slip is silently without effect. */
 export const POLICY_FILE = z.strictObject({
   rule: z.array(RULE).max(1_000).default([]),
+  client: z.array(CLIENT).max(1_000).default([]),
   test: z.array(TEST).max(1_000).default([]),
 })
 
 /** The rules that a person accepted, as the state directory keeps them. */
-export const NUMBERED_RULE = z.strictObject({ number: z.number().int().min(1), rule: RULE })
+export const NUMBERED_RULE = z.strictObject({ number: z.number().int().min(1), rule: KEPT_RULE })
 
-/** A rule and its number in its file, counted from 1. */
+/** A rule and its number in its file, counted from 1; each `[[client]]` is counted with those alone. */
 export type NumberedRule = z.output<typeof NUMBERED_RULE>
 
 /** Where a file of rules stands, and for whom it speaks. */
@@ -89,7 +115,10 @@ export function subjectOf(rule: WrittenRule): string {
   return JSON.stringify(aboutOf(rule))
 }
 
-const aboutOf = (rule: WrittenRule) => MATCHERS.map(matcher => rule[matcher] ?? null)
+const aboutOf = (rule: WrittenRule) => [
+  ...MATCHERS.map(matcher => rule[matcher] ?? null),
+  rule.client ?? null,
+]
 
 /**
  * The absolute path that is written in a file: `~` is the user's home, and what is relative counts from the root of
@@ -101,10 +130,13 @@ export function pathOf(written: string, { place, root }: { place: PolicyPlace; r
   return resolve(root, written)
 }
 
-/** The rule as its file says it. */
+/** The rule as its file says it, with its heading. */
 export function tomlOf(rule: WrittenRule): readonly string[] {
+  if (rule.client !== undefined)
+    return ['[[client]]', `name = ${JSON.stringify(rule.client)}`, `yes = ${JSON.stringify(yesOfRule(rule))}`]
   const about = MATCHERS.flatMap(matcher => (rule[matcher] === undefined ? [] : [[matcher, rule[matcher]]]))
-  return [['decision', rule.decision], ...about].map(([word, value]) => `${word} = ${JSON.stringify(value)}`)
+  const words = [['decision', rule.decision], ...about]
+  return ['[[rule]]', ...words.map(([word, value]) => `${word} = ${JSON.stringify(value)}`)]
 }
 
 /** What a rule is about, for a person: `write_file (dangerous) in /home/u/p`. */

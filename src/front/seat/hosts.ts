@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { startOf } from '../../instance.ts'
-import { holds, lineOf, type SeenProcess } from './processes.ts'
+import { descendsFromKernel, holds, lineOf, type SeenProcess } from './processes.ts'
 import type { Barred } from './proof.ts'
 
 /**
@@ -21,9 +21,26 @@ export interface Hosts {
 export interface Came {
   /** The program that started it, `host 4711 STARTED`: the same for all bridges of one life of it. Undefined: unknown. */
   readonly host: string | undefined
+  /**
+   * Why the answers of its client may not be a person's; undefined where nothing speaks against that. `others` are
+   * programs besides all hosts below which nobody approves.
+   */
+  doubt(others: readonly Barred[]): Doubt | undefined
   /** To be called when the bridge has gone. */
   gone(): void
 }
+
+/** Why what a client answers may not be a person's. */
+export interface Doubt {
+  /** A clause. */
+  readonly why: string
+  /** Whether the user's policy can say that it is one's all the same. */
+  readonly liftable: boolean
+}
+
+/** Where nothing of the kind can be looked up, the user's word is all there is. */
+const UNTOLD: Doubt = { why: 'this system does not tell which program answers', liftable: true }
+const HIDDEN: Doubt = { why: 'it is not known which program answers', liftable: false }
 
 interface Host extends Barred {
   readonly started: string
@@ -43,14 +60,18 @@ export function openHosts({ runtimeDir }: { runtimeDir: string }): Hosts {
 
   return {
     came(options) {
-      const host = process.platform === 'linux' ? hostOf(bridgeOf(options, runtimeDir)) : undefined
-      if (host === undefined) return { host, gone: () => {} }
+      if (process.platform !== 'linux') return { host: undefined, doubt: () => UNTOLD, gone: () => {} }
+      const seen = seenBehind(bridgeOf(options, runtimeDir))
+      const host = seen && hostOf(seen)
+      if (seen === undefined || host === undefined)
+        return { host: undefined, doubt: () => HIDDEN, gone: () => {} }
       const key = `host ${host.pid} ${host.started}`
       const known = hosts.get(key) ?? host
       hosts.set(key, known)
       known.bridges++
       return {
         host: key,
+        doubt: others => doubtOf({ seen, host, barred: [...live().filter(one => one !== known), ...others] }),
         gone() {
           known.bridges--
         },
@@ -77,14 +98,46 @@ function bridgeOf({ process: shown }: Readonly<Record<string, unknown>>, runtime
   }
 }
 
-/** The nearest process above it that is no launcher of ours, as `npx imago mcp` has them. */
-function hostOf(bridge: number | undefined): Host | undefined {
+/** A bridge and all that started it, as they stood when it came: what parted from its parents later is below them still. */
+interface Seen {
+  readonly line: readonly SeenProcess[]
+  /** Whether it was started from inside a kernel. */
+  readonly within: boolean
+}
+
+function seenBehind(bridge: number | undefined): Seen | undefined {
   if (bridge === undefined) return undefined
-  const [, ...above] = lineOf(bridge)
+  return { line: lineOf(bridge), within: descendsFromKernel(bridge) || descendsFromKernel(process.pid) }
+}
+
+/** The nearest process above it that is no launcher of ours, as `npx imago mcp` has them. */
+function hostOf({ line: [, ...above] }: Seen): Host | undefined {
   const host = above.find(({ command }) => !/\bimago\b\S*\s+mcp\b/.test(command))
   return (
     host && { ...host, what: `the host of an MCP server, ${nameOf(host)}`, shell: isShell(host), bridges: 0 }
   )
+}
+
+interface Doubting {
+  readonly seen: Seen
+  readonly host: Host
+  /** All but the host itself. */
+  readonly barred: readonly Barred[]
+}
+
+/** A launcher is known by what it calls itself, which is good enough to bar its host and not to believe its answers. */
+function doubtOf({ seen: { line, within }, host, barred }: Doubting): Doubt | undefined {
+  const doubted = (why: string): Doubt => ({ why, liftable: false })
+  if (within) return doubted('its program was started from inside a kernel')
+  for (const one of line) {
+    const found = barred.find(
+      bar => bar.pid === one.pid && (bar.started === undefined || bar.started === one.started),
+    )
+    if (found !== undefined) return doubted(`its program was started by ${found.what} (process ${found.pid})`)
+  }
+  const [, above] = line
+  if (above === undefined || above.pid === host.pid) return undefined
+  return doubted(`another program, ${nameOf(above)}, stands between it and imago mcp`)
 }
 
 const isShell = ({ pid, session, terminal }: SeenProcess) => pid === session && terminal !== 0

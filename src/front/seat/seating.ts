@@ -1,7 +1,7 @@
 import type { Approvals } from '../../core/approvals.ts'
 import type { Journal } from '../../core/journal.ts'
 import type { Kernels } from '../../core/kernels.ts'
-import { openHosts } from './hosts.ts'
+import { type Doubt, openHosts } from './hosts.ts'
 import { type Barred, proveTerminal } from './proof.ts'
 import { openSeats, type Seats } from './seats.ts'
 
@@ -15,26 +15,31 @@ export interface SeatingOptions {
 /** Seats as a daemon has them: a real terminal, below none of the programs that a model works through. */
 export interface Seating {
   readonly seats: Seats
-  /**
-   * Remembers what started this bridge, for as long as `work` goes on and as long as that lives. `work` is told what
-   * it is, where that is known.
-   */
+  /** Remembers what started this bridge, for as long as `work` goes on and as long as that lives. */
   whileBridged<Result>(
     options: Readonly<Record<string, unknown>>,
-    work: (host: string | undefined) => Promise<Result>,
+    work: (bridged: Bridged) => Promise<Result>,
   ): Promise<Result>
+}
+
+/** What is known of the program behind a bridge. */
+export interface Bridged {
+  /** Undefined where it is unknown. */
+  readonly origin: string | undefined
+  /** Why its answers may not be a person's; undefined where nothing speaks against that. */
+  doubt(): Doubt | undefined
 }
 
 export function openSeating({ runtimeDir, approvals, journal, kernels }: SeatingOptions): Seating {
   const hosts = openHosts({ runtimeDir })
-  const barred = (): Barred[] => [
+  const ours = (): Barred[] => [
     { pid: process.pid, what: 'the daemon' },
     ...kernels.list().flatMap(({ pid, name, owned }) => {
       if (pid === null) return []
       return [{ pid, what: owned ? `the kernel ${name}` : `${name}, a program that is attached` }]
     }),
-    ...hosts.list(),
   ]
+  const barred = () => [...ours(), ...hosts.list()]
   return {
     seats: openSeats({
       approvals,
@@ -42,9 +47,9 @@ export function openSeating({ runtimeDir, approvals, journal, kernels }: Seating
       prove: challenge => proveTerminal({ runtimeDir, barred, challenge }),
     }),
     async whileBridged(options, work) {
-      const { host, gone } = hosts.came(options)
+      const { host, doubt, gone } = hosts.came(options)
       try {
-        return await work(host)
+        return await work({ origin: host, doubt: () => doubt(ours()) })
       } finally {
         gone()
       }
