@@ -1,5 +1,7 @@
 import type { Row } from '../row.ts'
+import { askingCost, manyPlans } from './asking.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
+import { unifiedLines } from './diffs.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
@@ -29,6 +31,9 @@ export const ROWS: readonly Row[] = [
   journalOpen,
   journalSync,
   readBesideKept,
+  askingCost,
+  manyPlans,
+  unifiedLines,
   attachedLatency,
   attachedMemory,
 ]
