@@ -1,7 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { redraft } from '../person-editor.ts'
 import type { Completing } from './completing.ts'
 import type { Edit } from './edit.ts'
 import { Editor, type Wish } from './editor.ts'
@@ -9,7 +6,7 @@ import type { History } from './history.ts'
 import type { Offers } from './menu.ts'
 import { enteredSpans, paintEditor } from './paint.ts'
 import type { Actor, Stage } from './stage.ts'
-import { looking, plain, type Span } from './style.ts'
+import { looking, plain, prose, type Span } from './style.ts'
 import type { Syntax } from './syntax.ts'
 
 export interface EnteringParts {
@@ -93,10 +90,19 @@ export function openEntering(parts: EnteringParts): Entering {
       case 'clear':
         return stage.clear()
       case 'write elsewhere':
-        return editor.begin(stage.lend(() => writtenElsewhere(editor.edit.text)))
+        return void writeElsewhere()
       default:
         return wish satisfies never
     }
+  }
+
+  /** The text stays as it is where the editor does not end well. */
+  async function writeElsewhere() {
+    const { text } = editor.edit
+    const written = await stage.lend(() => redraft({ text, name: 'entry.py' }))
+    editor.begin(written.type === 'text' ? written.text.trimEnd() : text)
+    if (written.type === 'failed') stage.print([prose('hint', `${written.why}\n`)])
+    stage.repaint()
   }
 
   async function complete(edit: Edit) {
@@ -139,19 +145,5 @@ export function openEntering(parts: EnteringParts): Entering {
         stage.act(actor)
       })
     },
-  }
-}
-
-/** What the person's own editor makes of a text; the same where that is not to be had. */
-function writtenElsewhere(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'imago-'))
-  const file = join(folder, 'entry.py')
-  try {
-    writeFileSync(file, text, { mode: 0o600 })
-    const editor = process.env.VISUAL || process.env.EDITOR || 'vi'
-    const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
-    return status === 0 ? readFileSync(file, 'utf8').trimEnd() : text
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,6 +1,5 @@
 import type { Key } from './keys.ts'
-import { flowed, printed } from './layout.ts'
-import type { Pager } from './pager.ts'
+import { flowed, type Place, printed, type Row } from './layout.ts'
 import { NOTHING, type Region, Screen, type Size } from './screen.ts'
 import type { Palette, Span } from './style.ts'
 import type { Tty } from './tty.ts'
@@ -9,6 +8,17 @@ import type { Tty } from './tty.ts'
 export interface Actor {
   press(key: Key): void
   paint(): Region
+}
+
+/** What has a screen of its own, all of it, until the person has seen enough. */
+export interface Page {
+  /** False once it is over. */
+  press(key: Key): boolean
+  /** As many rows as the terminal has. */
+  paint(): readonly Row[]
+  resize(size: Size): void
+  /** Where the cursor stands; undefined where nothing is being written. */
+  readonly cursor?: Place | undefined
 }
 
 /**
@@ -21,7 +31,7 @@ export class Stage {
   readonly #screen: Screen
   readonly #ahead: Key[] = []
   #actor: Actor | undefined
-  #pager: { readonly pager: Pager; done(): void } | undefined
+  #shown: { readonly page: Page; done(): void } | undefined
   #withheld = ''
   #due = false
   #away = false
@@ -47,7 +57,7 @@ export class Stage {
       this.#ahead.length > 0 &&
       actor !== undefined &&
       this.#actor === actor &&
-      this.#pager === undefined
+      this.#shown === undefined
     )
       actor.press(this.#ahead.shift() as Key)
   }
@@ -75,7 +85,7 @@ export class Stage {
   /** Whole lines, above what is being written. */
   print(spans: readonly Span[]): void {
     const text = printed(flowed(spans, this.size.columns), this.palette)
-    if (this.#pager !== undefined) this.#withheld += text
+    if (this.#shown !== undefined || this.#away) this.#withheld += text
     else if (text !== '') this.#screen.print(text)
   }
 
@@ -95,7 +105,8 @@ export class Stage {
   paintNow(): void {
     this.#due = false
     if (this.#away) return
-    if (this.#pager === undefined) this.#screen.show(this.#actor?.paint() ?? NOTHING)
+    if (this.#shown === undefined) this.#screen.show(this.#actor?.paint() ?? NOTHING)
+    else this.#paintPage()
   }
 
   /** Takes away what is shown at the end; what was printed stays. */
@@ -107,39 +118,49 @@ export class Stage {
     this.#screen.clear()
   }
 
-  /** Shows a text on a screen of its own, until the person has seen enough. */
-  page(pager: Pager): Promise<void> {
+  /** Shows that on a screen of its own, until it is over. */
+  page(page: Page): Promise<void> {
     this.#screen.erase()
-    this.#tty.write('\x1b[?1049h\x1b[?25l')
     return new Promise(resolve => {
-      this.#pager = { pager, done: resolve }
-      this.#paintPage()
+      this.#shown = { page, done: resolve }
+      this.#turnPage(true)
     })
   }
 
+  /** Whether something has a screen of its own now. */
+  get paged(): boolean {
+    return this.#shown !== undefined
+  }
+
+  /** A sound, or whatever the person has in its place. */
+  bell(): void {
+    if (!this.#away) this.#tty.write('\x07')
+  }
+
   suspend(): void {
-    if (this.#pager !== undefined) this.#tty.write('\x1b[?1049l')
-    this.#screen.erase()
+    this.#leaveScreen()
     this.#away = true
     this.#tty.suspend()
   }
 
-  /** Lets another program have the terminal, until `work` returns. */
-  lend<Result>(work: () => Result): Result {
-    this.#screen.erase()
-    const result = this.#tty.lend(work)
-    this.repaint()
-    return result
+  /** Lets another program have the terminal, until `work` has settled. */
+  async lend<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#leaveScreen()
+    this.#away = true
+    try {
+      return await this.#tty.lend(work)
+    } finally {
+      this.#resumed()
+    }
   }
 
   close(): void {
-    if (this.#pager !== undefined) this.#tty.write('\x1b[?1049l')
-    this.#screen.erase()
+    this.#leaveScreen()
     this.#tty.close()
   }
 
   #heard(key: Key): void {
-    const shown = this.#pager
+    const shown = this.#shown
     if (shown !== undefined && key.type === 'text' && key.text.length > 1)
       for (const text of key.text) this.#heard({ type: 'text', text })
     else if (shown === undefined) {
@@ -147,42 +168,56 @@ export class Stage {
       else this.#actor.press(key)
       this.repaint()
     } else if (key.type === 'key' && key.name === 'ctrl-z') this.suspend()
-    else if (shown.pager.press(key)) this.#paintPage()
+    else if (shown.page.press(key)) this.repaint()
     else this.#leavePage(shown.done)
   }
 
+  /** The last row has no line end, and no row is broken by the terminal. */
   #paintPage(): void {
-    const rows = this.#pager?.pager.paint() ?? []
+    const { page } = this.#shown ?? {}
+    const rows = page?.paint() ?? []
     const text = rows.map(row => `${row.text}\x1b[K`).join('\r\n')
-    this.#tty.write(`\x1b[H\x1b[?7l${text}\x1b[?7h`)
+    const { cursor } = page ?? {}
+    const at = cursor === undefined ? '' : `\x1b[${cursor.row + 1};${cursor.column + 1}H\x1b[?25h`
+    this.#tty.write(`\x1b[?25l\x1b[H\x1b[?7l${text}\x1b[?7h${at}`)
+  }
+
+  #turnPage(on: boolean): void {
+    this.#tty.write(on ? '\x1b[?1049h\x1b[?25l' : '\x1b[?1049l\x1b[?25h')
+    if (on) this.#paintPage()
+  }
+
+  #leaveScreen(): void {
+    if (this.#shown !== undefined) this.#turnPage(false)
+    else this.#screen.erase()
   }
 
   #leavePage(done: () => void): void {
-    this.#pager = undefined
-    this.#tty.write('\x1b[?1049l\x1b[?25h')
-    if (this.#withheld !== '') this.#screen.print(this.#withheld)
-    this.#withheld = ''
+    this.#shown = undefined
+    this.#turnPage(false)
+    this.#printWithheld()
     done()
     this.repaint()
   }
 
+  #printWithheld(): void {
+    if (this.#withheld !== '') this.#screen.print(this.#withheld)
+    this.#withheld = ''
+  }
+
   #resized(): void {
-    if (this.#pager !== undefined) {
-      this.#pager.pager.resize(this.size)
-      this.#paintPage()
-    } else {
-      this.#screen.resized()
-      this.paintNow()
-    }
+    this.#shown?.page.resize(this.size)
+    if (this.#shown === undefined) this.#screen.resized()
+    this.paintNow()
   }
 
   #resumed(): void {
     this.#away = false
-    if (this.#pager !== undefined) {
-      this.#tty.write('\x1b[?1049h\x1b[?25l')
-      this.#paintPage()
-    } else {
+    this.#shown?.page.resize(this.size)
+    if (this.#shown !== undefined) this.#turnPage(true)
+    else {
       this.#screen.forget()
+      this.#printWithheld()
       this.paintNow()
     }
   }

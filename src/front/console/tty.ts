@@ -12,8 +12,8 @@ export interface Tty {
   onResume(listener: () => void): void
   /** Stops this process, as Ctrl-Z does, with the terminal as it was found. */
   suspend(): void
-  /** Lets another program have the terminal while `work` runs, which must not return before that is over. */
-  lend<Result>(work: () => Result): Result
+  /** Lets another program have the terminal until `work` has settled. What is a signal there is none for this process. */
+  lend<Result>(work: () => Promise<Result>): Promise<Result>
   close(): void
 }
 
@@ -30,6 +30,7 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
   let resumed = () => {}
   let open = true
   let suspended = false
+  let lent = false
   let timer: NodeJS.Timeout | undefined
   const decoder = openDecoder()
 
@@ -73,7 +74,7 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
     }, ESCAPE_MS)
   }
 
-  const resize = () => resized()
+  const resize = () => lent || resized()
   const endBy = (code: number) => () => {
     close()
     process.exit(code)
@@ -81,7 +82,7 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
   const hangUp = endBy(129)
 
   function resume() {
-    if (!open) return
+    if (!open || lent) return
     suspended = false
     enter()
     resumed()
@@ -90,7 +91,7 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
   const LISTENERS = [
     ['SIGTERM', endBy(143)],
     ['SIGHUP', hangUp],
-    ['SIGINT', () => keyed({ type: 'key', name: 'ctrl-c' })],
+    ['SIGINT', () => lent || keyed({ type: 'key', name: 'ctrl-c' })],
     ['SIGCONT', resume],
   ] as const
 
@@ -122,14 +123,18 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
       // Where no shell could ever wake it, the system does not stop it, and nothing else says that it goes on.
       setTimeout(() => setImmediate(() => suspended && resume()), ESCAPE_MS)
     },
-    lend(work) {
+    async lend(work) {
       leave()
       input.pause()
+      lent = true
       try {
-        return work()
+        return await work()
       } finally {
-        enter()
-        input.resume()
+        lent = false
+        if (open) {
+          enter()
+          input.resume()
+        }
       }
     },
     close,
