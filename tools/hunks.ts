@@ -89,7 +89,7 @@ export function hunksFrom(file: Hunked, changes: readonly Widened[]): Hunk[] {
 }
 
 /** More would be too many for a person to take one by one: a change of more parts is approved as a whole. */
-export const MOST_HUNKS = 200
+export const MOST_HUNKS = 100
 
 /** The hunks of a difference, numbered from 1. None where it has only one, or too many: then they are not worth it. */
 export function hunksOfDiff(file: Hunked, after: string, { groups }: FileDiff): Hunk[] {

@@ -101,7 +101,7 @@ export const proposeFileEdit = defineTool({
     if (committed.type === 'failed') return committed
     const hunks = draft.rewrites.flatMap(rewrite => rewrite.hunks)
     return ok({
-      files: chosen.map(rewrite => writtenFile(rewrite, committed)),
+      files: chosen.map((rewrite, index) => writtenFile(rewrite, committed.files[index])),
       hunks: fatesOf(hunks, choices),
       undo: committed.undo,
       notes: chosen.flatMap(({ notes }) => notes),

@@ -4,7 +4,7 @@ import { type FileDiff, unifiedDiff } from './diff.ts'
 import { type Fate, fatesOf, hunksOfDiff, showFates } from './hunks.ts'
 import { counted } from './naming.ts'
 import { type Failed, failed, type Ok, type Outcome, ok } from './outcome.ts'
-import type { Committed, FileChange, Hunk, Planned, ProjectFiles, SeenFile } from './proposal.ts'
+import type { CommittedFile, FileChange, Hunk, Planned, ProjectFiles, SeenFile } from './proposal.ts'
 import { countLines } from './remarks.ts'
 import { oneLine } from './wording.ts'
 
@@ -88,18 +88,19 @@ export async function written(
   const [done = work] = chosen
   const hunks = choices.length === 0 ? {} : { hunks: fatesOf(work.hunks, choices) }
   const { undo } = committed
-  return ok({ ...writtenFile(done, committed), changed: true, undo, notes: work.notes, ...hunks })
+  return ok({ ...writtenFile(done, committed.files[0]), changed: true, undo, notes: work.notes, ...hunks })
 }
 
 /** One of the files that were written, for the answer. */
-export function writtenFile({ file, change, diff }: Rewrite, { files }: Committed): WrittenFile {
+export function writtenFile(rewrite: Rewrite, committed: CommittedFile | undefined): WrittenFile {
+  const { file, change, diff } = rewrite
   return {
     path: file.shown,
     created: !file.exists,
     bytes: change.after?.length ?? 0,
     lines_added: diff.added,
     lines_removed: diff.removed,
-    sha256: files.find(({ path }) => path === change.path)?.sha256 ?? null,
+    sha256: committed?.sha256 ?? null,
   }
 }
 

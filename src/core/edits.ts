@@ -18,7 +18,11 @@ export function withEdits(outcome: Outcome, edit: Edit): Outcome {
   const names = Object.keys(edited)
   const changed = names.length === 0 ? 'no argument' : names.join(', ')
   const approval = `A person approved this with other arguments than were asked for: ${changed}. It was done with theirs.`
-  const said = { edited, approval }
+  return withSaid(outcome, { edited, approval })
+}
+
+/** The outcome with that beside its result, or among the details of its error. */
+export function withSaid(outcome: Outcome, said: Readonly<Record<string, unknown>>): Outcome {
   switch (outcome.type) {
     case 'ok': {
       const { result } = outcome

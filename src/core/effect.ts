@@ -12,11 +12,15 @@ import * as refusals from './refusals.ts'
 export interface LetThrough {
   readonly passage: Passage
   readonly plan: Plan
+  /** The one that a person was asked about, and made this one of by their choices. Left out: this one. */
+  readonly asked?: Plan
   readonly args: Arguments
   /** Real paths of its arguments and of its changes. */
   readonly paths: readonly string[]
   /** A person approved it; a rule of the user's allowed it otherwise. */
   readonly approved: boolean
+  /** That was before, by a grant: it stands for an answer only where no rule wants a person to be asked. */
+  readonly granted?: boolean
 }
 
 /** It is not what was let through any more; nothing was changed. */
@@ -70,12 +74,12 @@ async function underLock(through: LetThrough): Promise<Outcome | Stale> {
 
 /** The disk took its time, and the approval is used up: what moved meanwhile ends the call all the same. */
 async function dispatched(through: LetThrough): Promise<Outcome | Stale> {
-  const { passage, plan } = through
+  const { passage, asked = through.plan } = through
   try {
     const late = await checked(through)
     if (late === undefined) return await run(through)
     if (late.type !== 'stale') return ended(passage, late)
-    ended(passage, planRefusals.stale({ plan, causes: late.causes }))
+    ended(passage, planRefusals.stale({ plan: asked, causes: late.causes }))
     return { ...late, ended: true }
   } catch (error) {
     return ended(passage, passage.fault(error, 'dangerous'))
@@ -83,20 +87,22 @@ async function dispatched(through: LetThrough): Promise<Outcome | Stale> {
 }
 
 /** All that has to hold at the moment of the effect, or why it does not. Nothing is awaited after the evidence. */
-async function checked({ passage, plan, paths, approved }: LetThrough): Promise<Stop | undefined> {
+async function checked(through: LetThrough): Promise<Stop | undefined> {
+  const { passage, plan, asked = plan, paths, approved, granted } = through
   const { options, flight, tool } = passage
   const causes = await causesOf(plan)
   if (flight.cancelled) return withdrawn()
   if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
-  if (options.approvals?.expired(plan)) return planRefusals.expired(plan)
+  if (options.approvals?.expired(asked)) return planRefusals.expired(asked)
   const policy = passage.policyOn(paths, { fresh: true })
   const judged = passage.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal
-  if (judged.decision === 'ask' && !approved)
+  if (judged.decision === 'ask' && (!approved || (granted === true && !judged.byDefault)))
     causes.push('the policy asks for approval now, and did not before')
   for (const cause of [passage.imageMoved(), toolMoved(passage, plan)])
     if (cause !== undefined && !causes.includes(cause)) causes.push(cause)
-  if (!isIntact(plan)) causes.push(`the plan of ${tool.name} is not to the last byte what was approved`)
+  if (!isIntact(plan) || !isIntact(asked))
+    causes.push(`the plan of ${tool.name} is not to the last byte what was approved`)
   return causes.length === 0 ? undefined : { type: 'stale', causes }
 }
 
@@ -113,12 +119,12 @@ export function effectsOf({ changes }: Pick<Plan, 'changes'>) {
 
 const used = (plan: Plan): Stop => ({ type: 'stale', causes: [`${plan.id} was carried out before`] })
 
-async function run({ passage, plan, args }: LetThrough): Promise<Outcome> {
+async function run({ passage, plan, asked, args }: LetThrough): Promise<Outcome> {
   const { flight, place } = passage
   passage.begin()
   flight.job?.asks(undefined)
   if (place !== undefined) passage.track()
-  const effect = new FileEffect(passage, plan)
+  const effect = new FileEffect(passage, plan, asked)
   const { level, choices } = plan
   const outcome = await passage.attempt({ level, args, choices, commit: () => effect.commit() })
   const undo = await effect.end()
@@ -129,12 +135,14 @@ async function run({ passage, plan, args }: LetThrough): Promise<Outcome> {
 class FileEffect {
   readonly #passage: Passage
   readonly #plan: Plan
+  readonly #asked: Plan
   #committing: Promise<Committed | Failed> | undefined
   #over = false
 
-  constructor(passage: Passage, plan: Plan) {
+  constructor(passage: Passage, plan: Plan, asked: Plan = plan) {
     this.#passage = passage
     this.#plan = plan
+    this.#asked = asked
   }
 
   async commit(): Promise<Committed | Failed> {
@@ -147,7 +155,7 @@ class FileEffect {
   async #commit(): Promise<Committed | Failed> {
     const { id, changes } = this.#plan
     const causes = await causesOf(this.#plan)
-    if (causes.length > 0) return planRefusals.stale({ plan: this.#plan, causes })
+    if (causes.length > 0) return planRefusals.stale({ plan: this.#asked, causes })
     return this.#passage.options.files.commit({ change: id, changes })
   }
 

@@ -1,6 +1,8 @@
 import type { Tool } from '../../tools/define.ts'
+import type { Fate } from '../../tools/hunks.ts'
 import { type Failed, failed, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/wording.ts'
+import { reasonsIn } from './chosen.ts'
 import type { Paused } from './pauses.ts'
 import type { Plan } from './plan.ts'
 import { STOP } from './refusals.ts'
@@ -64,9 +66,9 @@ export function stale(o: { plan: Plan; causes: readonly string[]; preview?: unkn
 
 export function tooManyPlans({ waiting, most }: { waiting: number; most: number }): Failed {
   return failed('busy', {
-    message: `${waiting} plans of this caller wait for a person already; ${most} is the most. Nothing ran, and nobody was asked.`,
+    message: `${waiting} plans of this caller, or of where it comes from, wait for a person, and ${most} is the most. Nobody is asked about another one until each of them has been answered. Nothing ran.`,
     details: { waiting, most },
-    next: 'Wait until the person has answered, with job and action "wait", or withdraw one with action "interrupt".',
+    next: 'Wait until the person has answered all of them, with job and action "wait", or withdraw them with action "interrupt".',
   })
 }
 
@@ -106,11 +108,20 @@ export function badEdit(tool: Tool, refusal?: Outcome<never>): Failed {
   })
 }
 
-/** A part of it was approved, and it has no parts. */
-export function badChoice({ id, tool }: Plan): Failed {
+/** A person chose among its parts, and nothing can be done as they chose; `why` is a sentence. */
+export function badChoice({ id, tool }: Plan, why: string): Failed {
   return failed('denied', {
-    message: `A person approved a part of ${tool} (${id}), and it cannot be done in part. Nothing ran.`,
-    details: { plan: id, tool, by: 'person', reason: 'it cannot be done in part' },
-    next: `${STOP} Tell the person, and wait for what they say.`,
+    message: `A person approved ${tool} (${id}) in part, and it cannot be done so: ${why} Nothing ran.`,
+    details: { plan: id, tool, by: 'person', reason: 'it cannot be done as they chose' },
+    next: `${STOP} Tell the person why it could not be done as they chose, and wait for what they say.`,
+  })
+}
+
+/** A person went through all of its parts, and refused each. */
+export function allRefused({ id, tool }: Plan, fates: readonly Fate[]): Failed {
+  return failed('denied', {
+    message: `A person refused every hunk of ${tool} (${id}). Nothing ran. They refused ${reasonsIn(fates)}.`,
+    details: { plan: id, tool, by: 'person', reason: null, hunks: fates },
+    next: `${STOP} Tell the person what you make of it, and wait for what they say.`,
   })
 }

@@ -1,19 +1,22 @@
 import { type Level, stricter } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
-import type { Evidence, Proposal } from '../../tools/proposal.ts'
+import type { Proposal } from '../../tools/proposal.ts'
+import { withNotice } from './answer.ts'
+import { type Asked, askedAbout } from './asked.ts'
+import { fatesIn, type Settled, withChoices } from './chosen.ts'
 import { counts } from './client-asking.ts'
 import { withEdits } from './edits.ts'
-import { carryOut, effectsOf, type LetThrough, type Stale, toolMoved } from './effect.ts'
+import { carryOut, effectsOf, type LetThrough, type Stale } from './effect.ts'
 import { withdrawn } from './faults.ts'
-import { copied, freeze, journalPlan, toolHash } from './freezing.ts'
+import { copied, freeze, toolHash } from './freezing.ts'
 import type { Decision } from './gate.ts'
-import type { Arguments, Judgement, Passage, Refusal } from './passage.ts'
+import { ownEvidence } from './own-evidence.ts'
+import type { Arguments, Passage, Refusal } from './passage.ts'
 import { originOf } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
 import * as planRefusals from './plan-refusals.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
-import { sha256 } from './sha256.ts'
 import { unshowable } from './shown-plan.ts'
 import { validate } from './validate.ts'
 
@@ -32,8 +35,6 @@ interface Drawn {
   readonly paths: readonly string[]
 }
 
-type Asked = Extract<Judgement, { decision: 'allow' | 'ask' }>
-
 /**
  * A call that is planned to the last byte before it runs: every dangerous one, and each that a rule wants a person to
  * be asked about. It is carried out exactly as planned, once, or not at all.
@@ -46,6 +47,10 @@ export class PlannedCall {
   readonly #level: Level
   /** How far the gate has come, for the journal. */
   #decision: Decision
+  /** A person wants to see it again, with their arguments. */
+  #again = false
+  /** What the answer has to say besides. */
+  #note: string | undefined
 
   constructor(passage: Passage, level: Level, early: Asked) {
     this.#passage = passage
@@ -56,7 +61,7 @@ export class PlannedCall {
   /** What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
   async toItsEnd(early: Asked): Promise<Outcome> {
     try {
-      return await this.#planned(early)
+      return withNotice(await this.#planned(early), this.#note)
     } catch (error) {
       return this.#refuse(this.#passage.fault(error, 'safe'))
     }
@@ -79,12 +84,15 @@ export class PlannedCall {
       const through = { passage, plan, paths, args: wish.args, approved: judged.decision === 'ask' }
       if (judged.decision === 'allow') return this.#carryOut(through, wish)
       const answer = await this.#ask(plan, judged)
-      if (answer.type === 'approved') return this.#carryOut(through, wish)
+      if (answer.type === 'approved')
+        return this.#carryOut({ ...through, granted: answer.granted === true }, wish)
+      if (answer.type === 'chosen') return this.#carryOutChosen(through, { plan: answer.becomes, wish })
       if (answer.type !== 'edited')
         return this.#refuse(await this.#unapproved(answer, { plan, judged, wish }), wish)
       const edited = this.#edited(answer)
       if ('type' in edited) return this.#refuse(edited, wish)
       wish = edited
+      this.#again = true
     }
   }
 
@@ -114,11 +122,13 @@ export class PlannedCall {
     const { approvals, pendingPlans: most } = options
     const reachable = approvals?.seated === true || counts(flight.caller.client)
     if (approvals === undefined || !reachable) return this.#unavailable(judged, plan)
-    const paused = approvals.paused(originOf(flight.caller))
+    const origin = originOf(flight.caller)
+    const paused = approvals.paused(origin)
     if (paused !== undefined) return planRefusals.pausedFor(paused)
     if (approvals.full) return refusals.tooManyWait()
-    const waiting = approvals.countOf(flight.caller.id)
-    return waiting < most ? undefined : planRefusals.tooManyPlans({ waiting, most })
+    const { id: caller, who } = flight.caller
+    const waiting = this.#again ? undefined : approvals.crowding({ caller, origin, who }, most)
+    return waiting === undefined ? undefined : planRefusals.tooManyPlans({ waiting, most })
   }
 
   #unavailable({ verdict, policy }: Asked, plan?: Plan): Refusal {
@@ -150,7 +160,7 @@ export class PlannedCall {
       who: caller.who,
       caller: caller.id,
       origin: originOf(caller),
-      proposal: { ...proposal, evidence: [...proposal.evidence, ...this.#ownEvidence(hash)] },
+      proposal: { ...proposal, evidence: [...proposal.evidence, ...ownEvidence(passage, hash)] },
     })
     return { type: 'drawn', plan, paths: [...new Set([...paths, ...plan.changes.map(({ path }) => path)])] }
   }
@@ -160,26 +170,6 @@ export class PlannedCall {
     return this.#passage.tool.plan(args, { files, pathOf })
   }
 
-  /** Any plan stands on its tool, and on the image that it is for: they are watched like files. */
-  #ownEvidence(hash: string): Evidence[] {
-    const passage = this.#passage
-    const { tool, place } = passage
-    const own: Evidence[] = [
-      {
-        what: `the tool ${tool.name}`,
-        hash,
-        moved: async () => toolMoved(passage, { toolHash: hash }),
-      },
-    ]
-    if (place !== undefined)
-      own.push({
-        what: `the image of ${place.name}`,
-        hash: sha256(place.kernel.identity.epoch),
-        moved: async () => passage.imageMoved(),
-      })
-    return own
-  }
-
   #undrawn(outcome: Outcome, wish: Wish): Outcome {
     if (outcome.type === 'failed') return this.#refuse(outcome, wish)
     // There was nothing to do, and nothing was done.
@@ -187,52 +177,18 @@ export class PlannedCall {
     return outcome
   }
 
-  /** Puts it before a person, and writes down both that and the answer. */
-  async #ask(plan: Plan, judged: Asked): Promise<Answer | Refusal> {
-    const { options, flight } = this.#passage
-    const { approvals, journal } = options
+  /** Puts it before a person. */
+  async #ask(plan: Plan, judged: Asked): Promise<Settled | Refusal> {
+    const passage = this.#passage
     const unasked = this.#unasked(judged, plan) ?? unshowable(plan)
-    if (approvals === undefined || unasked !== undefined) return unasked ?? { type: 'unavailable' }
-    try {
-      const { decision: _, ...call } = this.#passage.journalled(this.#judged(), plan.args as Arguments)
-      journal.write({ type: 'requested', ...call, level: plan.level, plan: journalPlan(plan) })
-    } catch (error) {
-      return this.#unwritten(error)
-    }
-    this.#passage.track().asks({ plan: plan.id, withdraw: () => flight.cancel() })
-    const answer = await approvals.ask(plan, { signal: flight.signal, client: flight.caller.client })
-    return (await this.#decided(plan, answer)) ?? answer
-  }
-
-  /** An approval counts once it is on the disk; that nobody approved is written as soon as possible. */
-  async #decided(plan: Plan, answer: Answer): Promise<Refusal | undefined> {
-    const { journal, log } = this.#passage.options
-    const entry = {
-      type: 'decided',
-      call: plan.call,
-      plan: plan.id,
-      answer: answer.type,
-      by: 'by' in answer ? answer.by : null,
-      reason: 'reason' in answer ? answer.reason : null,
-    } as const
-    try {
-      if (answer.type === 'approved' || answer.type === 'edited') await journal.sync(entry)
-      else journal.write(entry)
-      return undefined
-    } catch (error) {
-      if (answer.type === 'approved' || answer.type === 'edited') return this.#unwritten(error)
-      log('how asking ended could not be written to the journal', error)
-      return undefined
-    }
-  }
-
-  #unwritten(error: unknown): Refusal {
-    this.#passage.options.log('a call was refused because the journal could not be written', error)
-    return refusals.journalUnavailable(error)
+    if (unasked !== undefined) return unasked
+    const settled = await askedAbout({ passage, plan, judged })
+    this.#note = passage.options.approvals?.noteOn(plan) ?? this.#note
+    return settled
   }
 
   async #unapproved(
-    answer: Exclude<Answer | Refusal, { type: 'approved' | 'edited' }>,
+    answer: Exclude<Settled | Refusal, { type: 'approved' | 'edited' | 'chosen' }>,
     { plan, judged, wish }: { readonly plan: Plan; readonly judged: Asked; readonly wish: Wish },
   ): Promise<Refusal> {
     switch (answer.type) {
@@ -243,8 +199,10 @@ export class PlannedCall {
         return this.#stale(plan, { causes: answer.causes, wish })
       case 'timed_out':
         return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
-      case 'chosen':
-        return planRefusals.badChoice(plan)
+      case 'refused':
+        return planRefusals.allRefused(plan, fatesIn(plan, answer.choices))
+      case 'unusable':
+        return planRefusals.badChoice(plan, answer.why)
       case 'cancelled':
         return planRefusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
@@ -265,7 +223,7 @@ export class PlannedCall {
   }
 
   async #carryOut(through: LetThrough, wish: Wish): Promise<Outcome> {
-    const { passage, plan } = through
+    const { passage, asked: plan = through.plan } = through
     const outcome = await carryOut(through)
     if (outcome.type === 'stale') return this.#staleAtEffect(plan, { stale: outcome, wish })
     if (outcome.type === 'failed' && outcome.error.code === 'stale_plan') {
@@ -276,6 +234,17 @@ export class PlannedCall {
     // What would begin again at a higher level would begin with the arguments that nobody approved.
     if (wish.edited && outcome.type === 'rises') return planRefusals.editRises(passage.tool, outcome.because)
     return wish.edited ? withEdits(outcome, { asked: passage.checked.args, approved: wish.args }) : outcome
+  }
+
+  /** What a person made of a plan is carried out as they chose, and the caller is told how that differs. */
+  async #carryOutChosen(
+    through: LetThrough,
+    { plan, wish }: { readonly plan: Plan; readonly wish: Wish },
+  ): Promise<Outcome> {
+    const { plan: asked } = through
+    const outcome = await this.#carryOut({ ...through, plan, asked }, wish)
+    if (outcome.type === 'rises') return planRefusals.badChoice(asked, outcome.because)
+    return withChoices(outcome, fatesIn(asked, plan.choices))
   }
 
   async #staleAtEffect(plan: Plan, o: { readonly stale: Stale; readonly wish: Wish }): Promise<Refusal> {

@@ -73,7 +73,7 @@ const KINDS = [
   [/[^\dA-Za-z]/, 32],
 ] as const
 
-const NESTED: ReadonlySet<string> = new Set(['args', 'plan'])
+const NESTED: ReadonlySet<string> = new Set(['args', 'plan', 'choices'])
 const SHORTEST = 6
 /** A line keeps less of a value that is nested. */
 const DEPTH = 12

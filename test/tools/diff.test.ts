@@ -15,7 +15,9 @@ const diff = (before: string | null, after: string | null, path = 'src/shop.py')
 
 test('a change is shown as git shows it, with three lines of context', () => {
   const before = 'a\nb\nc\nd\ne\nf\ng\nh\n'
-  assert.equal(diff(before, before.replace('e\n', 'E\nE\n')), {
+  const { groups, ...shown } = diff(before, before.replace('e\n', 'E\nE\n'))
+  assert.equal(groups, [[{ old: 4, new: 4, removed: 1, added: 2 }]])
+  assert.equal(shown, {
     text: [
       'diff --git a/src/shop.py b/src/shop.py',
       '--- a/src/shop.py',

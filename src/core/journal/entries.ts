@@ -27,6 +27,10 @@ export type JournalEntry =
       readonly answer: Answer['type']
       readonly by: string | null
       readonly reason: string | null
+      /** What a person chose of its hunks; where all were refused, the answer is `denied`. */
+      readonly choices?: readonly JournalChoice[]
+      /** The plan that these choices made of it: the one that is approved, and dispatched. */
+      readonly becomes?: { readonly plan: string; readonly hash: string }
     }
   /**
    * The call begins: the line is in the file before a byte reaches the kernel, or a file. Where it was allowed
@@ -86,6 +90,18 @@ export interface JournalPlan {
   readonly preview_bytes: number
   readonly paths: readonly string[]
 }
+
+/** What a person chose of one hunk; of a text that they wrote, what it can be told by. */
+export type JournalChoice =
+  | { readonly hunk: number; readonly decision: 'accept' }
+  | { readonly hunk: number; readonly decision: 'refuse'; readonly reason: string | null }
+  | {
+      readonly hunk: number
+      readonly decision: 'edit'
+      readonly reason: string | null
+      readonly sha256: string
+      readonly bytes: number
+    }
 
 type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {
   readonly level: Level | null
