@@ -43,12 +43,21 @@ export function noticeOf(place: { name: string; replaces?: string } | undefined)
  */
 export function noticed(outcome: Ended, notice: string | undefined): Ended {
   if (notice === undefined) return outcome
-  if (outcome.type === 'failed')
-    return { type: 'failed', error: { ...outcome.error, details: { ...outcome.error.details, notice } } }
+  if (outcome.type === 'failed') {
+    const { details } = outcome.error
+    const told = { ...details, notice: both(notice, details.notice) }
+    return { type: 'failed', error: { ...outcome.error, details: told } }
+  }
   const { result } = outcome
-  const open = typeof result === 'object' && result !== null && !Array.isArray(result)
-  return open ? { type: 'ok', result: { ...result, notice } } : outcome
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return outcome
+  return { type: 'ok', result: { ...result, notice: both(notice, Reflect.get(result, 'notice')) } }
 }
+
+/** The same for a call that may have to begin again, and then says nothing yet. */
+export const withNotice = (outcome: Outcome, notice: string | undefined): Outcome =>
+  outcome.type === 'rises' ? outcome : noticed(outcome, notice)
+
+const both = (one: string, other: unknown): string => (typeof other === 'string' ? `${one}\n${other}` : one)
 
 /** The one form in which every call is answered. */
 export function enveloped(ended: Ended): Envelope {

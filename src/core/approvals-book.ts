@@ -5,11 +5,16 @@ import { Audience, type Seated } from './audience.ts'
 import { askClient, type ClientSaid, counts, nameOf } from './client-asking.ts'
 import type { Clock } from './clock.ts'
 import { isSameCode, NO_CODE_WORKS, newCode, WRONG_FOR_ONE, WRONG_IN_ALL } from './codes.ts'
+import { crowdInWords, openCrowds } from './crowds.ts'
 import { answerOf, didOf, misfitOf, saidBy } from './given-answers.ts'
+import { type Pattern, patternsOf } from './grant-patterns.ts'
+import { openGranting } from './granting.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
 import { openPauses, pauseInWords } from './pauses.ts'
-import { type Answer, causesOf, type Plan } from './plan.ts'
+import { openPendingPlans, type Pending } from './pending-plans.ts'
+import type { Answer, Plan } from './plan.ts'
+import { noteOf, openRepeated, ruleAgainst } from './repeated.ts'
 import { type Shown, shownPlan } from './shown-plan.ts'
 import { openTurns } from './turns.ts'
 
@@ -26,51 +31,60 @@ export interface ApprovalsOptions {
   randomness?(limit: number): number
 }
 
-/** How often plans that wait are looked at, in milliseconds. */
-const POLL_MS = 1_000
-/** Settled plans whose end is still known to whoever answers late. */
-const SETTLED = 256
+/** The book, and how much it remembers. */
+export interface OpenApprovals extends Approvals {
+  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
+  kept(): number
+}
+
 /** Plans that may wait at once. One program can make as many connections, each a caller, as it likes. */
 const MOST_WAITING = 64
 
 /** One plan that waits. */
-interface Waiting {
-  readonly plan: Plan
+interface Waiting extends Pending {
   readonly preview: Shown
+  /** What may be granted with its approval. */
+  readonly patterns: readonly Pattern[]
   /** Undefined once too many wrong ones were tried. */
   code: string | undefined
   wrongCodes: number
-  /** Its evidence is being looked at. */
-  looking: boolean
-  end(answer: Answer): void
 }
 
 /** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
-export function openApprovals(options: ApprovalsOptions): Approvals {
+export function openApprovals(options: ApprovalsOptions): OpenApprovals {
   const { clock, expiryMs, journal, log, randomness = randomInt } = options
-  const waiting = new Map<string, Waiting>()
-  const settled = new Map<string, string>()
   const ages = openAges(options)
   const turns = openTurns(clock)
   const pauses = openPauses(clock)
-  const audience = new Audience({ journal, log, left: () => undefined })
+  const repeated = openRepeated()
+  const notes = new WeakMap<Plan, string>()
+  const audience: Audience = new Audience({ journal, log, left: seat => granting.left(seat) })
+  const granting = openGranting({ ages, journal, audience })
+  const pending = openPendingPlans<Waiting>({ clock, ages, expired, expiryMs, ended }, (one, answer, why) =>
+    toldOf(one, answer, { why }),
+  )
+  const crowds = openCrowds({
+    waiting: () => pending.all().map(({ plan }) => plan),
+    crowded: ({ who }, waiting) => audience.notice(crowdInWords(markedLine(who), waiting)),
+  })
   /** Since a seat answered last. */
   let wrongInAll = 0
-  let stopPolling: (() => void) | undefined
+
+  function ended({ plan }: Waiting): void {
+    turns.left(plan)
+    crowds.left(plan.origin)
+  }
 
   /** The answer, once; and why it needs none any more, for every seat but the one that knows. */
   function settle(one: Waiting, answer: Answer, how: { readonly why: string; readonly except?: Seated }) {
-    const { plan } = one
-    if (!waiting.delete(plan.id)) return
-    settled.set(plan.id, how.why)
-    const [oldest] = settled.keys()
-    if (settled.size > SETTLED && oldest !== undefined) settled.delete(oldest)
-    turns.left(plan)
-    if (waiting.size === 0) {
-      stopPolling?.()
-      stopPolling = undefined
-    }
-    one.end(answer)
+    if (pending.settle(one, answer, how.why)) toldOf(one, answer, how)
+  }
+
+  function toldOf(
+    { plan }: Waiting,
+    answer: Answer,
+    how: { readonly why: string; readonly except?: Seated },
+  ) {
     audience.tellAll(() => ({ type: 'settled', id: plan.id, why: how.why }), how.except)
     count(plan, answer)
   }
@@ -85,11 +99,11 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
   /** A seat may answer while it is told: then the others have heard already that it is settled. */
   const newsOf = (one: Waiting) => (): SeatNews | undefined =>
-    waiting.has(one.plan.id) ? { type: 'plan', plan: shown(one) } : undefined
+    pending.get(one.plan.id) === undefined ? undefined : { type: 'plan', plan: shown(one) }
 
   function expired(plan: Plan): boolean {
     const since = ages.began(plan)
-    return since !== undefined && ages.passed(since, expiryMs)
+    return (since !== undefined && ages.passed(since, expiryMs)) || granting.hasEndedFor(plan)
   }
 
   const codesWork = () => wrongInAll < WRONG_IN_ALL
@@ -101,47 +115,9 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     return { ...preview, warnings: [...preview.warnings, ...warnings], waited_ms, code }
   }
 
-  function expire(one: Waiting): void {
-    const afterMs = Math.round(ages.waitedMs(one.plan))
-    settle(one, { type: 'timed_out', afterMs }, { why: 'Nobody answered in time; it counts as denied.' })
-  }
-
-  /** Looks at all that waits about once a second, and when the next one expires. */
-  function poll(): void {
-    for (const one of [...waiting.values()])
-      if (expired(one.plan)) expire(one)
-      else void look(one)
-    stopPolling = undefined
-    schedule()
-  }
-
-  function schedule(): void {
-    if (stopPolling !== undefined || waiting.size === 0) return
-    const left = [...waiting.values()].map(({ plan }) => expiryMs - ages.waitedMs(plan))
-    stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), poll)
-  }
-
-  async function look(one: Waiting): Promise<void> {
-    if (one.looking) return
-    one.looking = true
-    const causes = await causesOf(one.plan)
-    one.looking = false
-    if (causes.length > 0)
-      settle(one, { type: 'stale', causes }, { why: `It is out of date: ${causes.join('; ')}.` })
-  }
-
-  /** What waits under that name and may still be answered, or what its answer has come to. */
-  function open(id: string): Waiting | Taken {
-    const one = waiting.get(id)
-    if (one !== undefined && expired(one.plan)) expire(one)
-    const why = settled.get(id)
-    if (why !== undefined) return { type: 'late', why }
-    return one ?? { type: 'unknown' }
-  }
-
   function answered(seat: Seated, given: SeatAnswer): Taken {
     if (!audience.has(seat)) return { type: 'unknown' }
-    const one = open(given.plan)
+    const one = pending.open(given.plan)
     if ('type' in one) return one
     if (given.hash !== one.plan.hash) return { type: 'wrong_hash' }
     const misfit = misfitOf(one.plan, given, one.preview.grants)
@@ -151,11 +127,22 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
       why: `${seat.listener.who} ${didOf(given)}.`,
       except: seat,
     })
+    const pattern = one.patterns.find(({ text }) => text === given.grant)
+    if (pattern !== undefined) grant(seat, one.plan, pattern)
     return { type: 'taken' }
   }
 
+  /** From now on, and for what waits already. */
+  function grant(seat: Seated, plan: Plan, pattern: Pattern): void {
+    granting.give(seat, plan, pattern)
+    for (const one of pending.all()) {
+      const answer = one.patterns.length > 0 ? granting.letThrough(one.plan, one.preview) : undefined
+      if (answer !== undefined) settle(one, answer, { why: `It is let through by ${answer.by}.` })
+    }
+  }
+
   function answeredWithCode(given: CodedAnswer): Taken {
-    const one = open(given.plan)
+    const one = pending.open(given.plan)
     if ('type' in one) return one
     if (one.code === undefined || !codesWork() || !isSameCode(one.code, given.code)) return wrongCode(one)
     const by = `code of ${given.plan}`
@@ -183,7 +170,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
 
   /** What comes when the plan is settled, or too old, changes nothing any more. */
   function clientSaid(one: Waiting, who: string, said: ClientSaid): void {
-    if ('type' in open(one.plan.id)) return
+    if ('type' in pending.open(one.plan.id)) return
     if (said.type === 'nothing' && said.doubted !== undefined) {
       journal.later({ type: 'seat', what: 'doubted', seat: null, who, why: said.doubted })
       audience.notice(`${who}: ${said.doubted}`)
@@ -191,8 +178,18 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     if (said.type === 'answer' || audience.size === 0) settle(one, said.answer, said)
   }
 
+  /** How often a person was asked the same, and from when on which rule would end that. */
+  function repetition(plan: Plan, { byDefault }: Asking): Pick<Shown, 'times' | 'rule'> {
+    const times = repeated.count(plan)
+    const rule = byDefault === undefined ? null : ruleAgainst(plan, times)
+    if (byDefault !== undefined && rule !== null)
+      notes.set(plan, noteOf({ plan, times, rule, policyFile: byDefault.policyFile }))
+    return { times, rule }
+  }
+
   /** Puts it before whoever sits, and the client that it came from. */
-  function put(plan: Plan, { signal, client }: Asking): Promise<Answer> {
+  function put(plan: Plan, how: Asking, told: Pick<Waiting, 'preview' | 'patterns'>): Promise<Answer> {
+    const { signal, client } = how
     return new Promise<Answer>(resolve => {
       let takeBack: (() => void) | undefined
       const cancel = () => settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
@@ -201,14 +198,12 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
         takeBack?.()
         resolve(answer)
       }
-      const preview = { ...shownPlan(plan), turn: turns.joined(plan) }
-      const one: Waiting = { plan, preview, code: newCode(randomness), wrongCodes: 0, looking: false, end }
+      const one = { plan, ...told, code: newCode(randomness), wrongCodes: 0, looking: false, end }
       ages.begin(plan)
-      waiting.set(plan.id, one)
+      pending.add(one)
       signal.addEventListener('abort', cancel)
-      schedule()
       audience.tellAll(newsOf(one))
-      if (client !== undefined && waiting.has(plan.id))
+      if (client !== undefined && pending.get(plan.id) !== undefined)
         takeBack = askClient(client, shown(one), said => clientSaid(one, nameOf(client), said))
     })
   }
@@ -220,37 +215,47 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     ask(plan, how) {
       if (how.signal.aborted) return Promise.resolve({ type: 'cancelled' })
       if (audience.size === 0 && !counts(how.client)) return Promise.resolve({ type: 'unavailable' })
-      return put(plan, how)
+      const plain = shownPlan(plan)
+      const patterns = how.byDefault === undefined ? [] : patternsOf(plan, plain)
+      const granted = patterns.length > 0 ? granting.letThrough(plan, plain) : undefined
+      if (granted !== undefined) return Promise.resolve(granted)
+      const turn = turns.joined(plan)
+      const grants = patterns.map(({ text }) => text)
+      return put(plan, how, { preview: { ...plain, turn, grants, ...repetition(plan, how) }, patterns })
     },
     waiting: () =>
-      [...waiting.values()].map(one => {
+      pending.all().map(one => {
         const { code: _, body: __, hunks: ___, ...plan } = shown(one)
         return plan
       }),
-    previewOf: plan => waiting.get(plan)?.preview,
-    countOf: caller => [...waiting.values()].filter(({ plan }) => plan.caller === caller).length,
+    previewOf: plan => pending.get(plan)?.preview,
+    crowding: (of, most) => crowds.before(of, most),
     get full() {
-      return waiting.size >= MOST_WAITING
+      return pending.all().length >= MOST_WAITING
     },
     paused: origin => pauses.paused(origin),
     expired,
     sit(listener) {
       pauses.lift()
       const seat = audience.sit(listener)
-      for (const one of [...waiting.values()]) {
+      for (const one of pending.all()) {
         const news = newsOf(one)()
         if (news !== undefined) audience.tell(seat, news)
       }
       return { id: seat.id, answer: given => answered(seat, given), leave: () => audience.leave(seat, null) }
     },
     answerWithCode: answeredWithCode,
-    grants: () => [],
-    revoke: () => false,
+    noteOn: plan => notes.get(plan),
+    grants: () => granting.list(),
+    revoke: granting.revoke,
+    kept: () => sum([pending, turns, crowds, granting, repeated, audience]),
     close() {
-      for (const one of [...waiting.values()]) settle(one, DAEMON_ENDED, { why: 'The daemon ends.' })
+      for (const one of pending.all()) settle(one, DAEMON_ENDED, { why: 'The daemon ends.' })
     },
   }
 }
+
+const sum = (parts: readonly { readonly size: number }[]) => parts.reduce((all, { size }) => all + size, 0)
 
 /** Its caller may wait for the answer still, and is told why there is none. */
 const DAEMON_ENDED = { type: 'cancelled', reason: 'the daemon ended' } as const

@@ -21,8 +21,12 @@ export interface Approvals {
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
   previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks'> | undefined
-  /** How many plans of one caller wait. */
-  countOf(caller: string): number
+  /**
+   * How many plans have to be answered before anybody is asked about another one of that caller; undefined where it may
+   * be put. Once `most` of one caller wait, none is put of all that comes from there, until each that waits was answered;
+   * those who sit are told so once.
+   */
+  crowding(of: Pick<Plan, 'caller' | 'origin' | 'who'>, most: number): number | undefined
   /** Whether so many of all callers wait that nobody should be asked about yet another one. */
   readonly full: boolean
   /**
@@ -39,6 +43,8 @@ export interface Approvals {
   sit(listener: SeatListener): Seat
   /** An answer from a script: `code` was shown on a seat, for this one plan. */
   answerWithCode(answer: CodedAnswer): Taken
+  /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
+  noteOn(plan: Plan): string | undefined
   /** What is let through without asking now. */
   grants(): readonly Grant[]
   /** Ends a grant; false where there is none of that name. Anybody may: it makes nothing possible. */
@@ -136,6 +142,11 @@ export interface Asking {
   /** Aborts when the caller gives up. */
   readonly signal: Signal
   readonly client?: ClientAsker | undefined
+  /**
+   * No rule wants a person to be asked: only the default does. A grant may then stand for an answer, and a person may say
+   * in that file that they need not be asked. Left out: a person is asked each time.
+   */
+  readonly byDefault?: { readonly policyFile: string } | undefined
 }
 
 /** How the person at the caller's own client can be asked, beside those who sit. */

@@ -77,6 +77,13 @@ export function decide(asked: Asked): Verdict {
     .reduce(stricter)
 }
 
+/** Whether no rule of anybody's wants a person to be asked, so that only the default does. */
+export function asksByDefault(asked: Asked): boolean {
+  return (
+    decide(asked).decision === 'ask' && explain(asked).matching.every(({ decision }) => decision !== 'ask')
+  )
+}
+
 /** How a call is decided, for a person: the verdict, that of each part by itself, and all rules that match. */
 export interface Explained {
   readonly verdict: Verdict

@@ -63,6 +63,7 @@ const DID = {
 export function saidBy(answer: Answer): 'yes' | 'no' | undefined {
   switch (answer.type) {
     case 'approved':
+      return answer.granted === true ? undefined : 'yes'
     case 'edited':
       return 'yes'
     case 'chosen':

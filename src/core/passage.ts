@@ -9,7 +9,7 @@ import { Context, ContextOnKernel, type Place } from './context.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { Files } from './files.ts'
 import type { Flight } from './flight.ts'
-import { type Decision, decide, type Effect, type Verdict } from './gate.ts'
+import { asksByDefault, type Decision, decide, type Effect, type Verdict } from './gate.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import { judgedPaths } from './judged-paths.ts'
 import type { Wanted } from './kernels.ts'
@@ -53,7 +53,13 @@ export type Refusal = Outcome<never>
 
 /** What the gate says of a call. */
 export type Judgement =
-  | { readonly decision: 'allow' | 'ask'; readonly verdict: Verdict; readonly policy: Rules }
+  | {
+      readonly decision: 'allow' | 'ask'
+      readonly verdict: Verdict
+      readonly policy: Rules
+      /** A person is to be asked, and no rule says so: a grant of theirs may stand for their answer. */
+      readonly byDefault: boolean
+    }
   | { readonly decision: 'deny'; readonly refusal: Refusal }
 
 /** How the handler of a call is run. */
@@ -104,10 +110,12 @@ export class Passage {
     const { tool, kernelName: kernel } = this
     if (policy.problem !== undefined && level !== 'safe')
       return { decision: 'deny', refusal: refusals.policyBroken(policy.problem) }
-    const asked = { tool: tool.name, level, kernel, rules: policy.rules }
-    const verdict = decide({ ...asked, ...(paths && { paths }), ...(effects && { effects }) })
+    const about = { ...(paths && { paths }), ...(effects && { effects }) }
+    const asked = { tool: tool.name, level, kernel, rules: policy.rules, ...about }
+    const verdict = decide(asked)
     const { decision } = verdict
-    if (decision !== 'deny') return { decision, verdict, policy }
+    if (decision !== 'deny')
+      return { decision, verdict, policy, byDefault: decision === 'ask' && asksByDefault(asked) }
     return { decision, refusal: refusals.denied({ tool, level, kernel, verdict, policy }) }
   }
 

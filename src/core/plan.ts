@@ -51,7 +51,8 @@ export async function causesOf({ evidence }: Pick<Plan, 'evidence'>): Promise<st
 
 /** How asking ended (design section 4, "Outcomes"). All but the first three mean that nothing ran. */
 export type Answer =
-  | { readonly type: 'approved'; readonly by: string }
+  /** `granted`: by what a person let through before, and nobody was asked. */
+  | { readonly type: 'approved'; readonly by: string; readonly granted?: true }
   /** Approved, but with these arguments: another plan is made of them, and put to the same seat. */
   | { readonly type: 'edited'; readonly by: string; readonly args: Readonly<Record<string, unknown>> }
   /** Approved in part: the choices make another plan of it, which is carried out as they say without asking again. */

@@ -301,14 +301,23 @@ test('when the daemon ends, all that waits is cancelled, and the seats are told'
   assert.is(clock.waiting, 0)
 })
 
-test('what waits is counted for each caller (threat 36)', () => {
+test('what waits is counted for each caller, and one that has the most waits for all of its answers (threat 36)', async () => {
   const { approvals } = book()
-  takeSeat(approvals)
-  const signal = new LightSignal()
-  for (const caller of ['a', 'a', 'b']) void approvals.ask(somePlan({ caller }), { signal })
-  assert.equal([approvals.countOf('a'), approvals.countOf('b'), approvals.countOf('c')], [2, 1, 0])
-  signal.abort()
-  assert.is(approvals.countOf('a'), 0)
+  const person = takeSeat(approvals)
+  const of = (caller: string, origin = caller) => ({ caller, origin, who: 'a model' })
+  const plans = ['a', 'a', 'b'].map(caller => somePlan({ caller, origin: caller }))
+  for (const plan of plans) void approvals.ask(plan, { signal: still })
+  const crowds = () => ['a', 'b', 'c'].map(caller => approvals.crowding(of(caller), 2))
+  assert.equal(crowds(), [2, undefined, undefined])
+  const notices = () => person.told.flatMap(news => (news.type === 'notice' ? [news.text] : []))
+  assert.equal(notices(), [
+    '2 plans of a model, or of where it comes from, wait for you, and it wanted more: no other is put before you until each of these is answered.',
+  ])
+  assert.is(approvals.crowding(of('another connection', 'a'), 2), 2)
+  person.answer('approve', plans[0]?.id)
+  assert.equal(crowds(), [1, undefined, undefined])
+  person.answer('deny', plans[1]?.id)
+  assert.equal([crowds(), notices().length], [[undefined, undefined, undefined], 1])
 })
 
 test('it says when so many wait that nobody should be asked about another, whoever they are of (threat 36)', () => {

@@ -135,15 +135,15 @@ test('interrupting a job that waits for a person withdraws its plan', async () =
   assert.is(files.text('a.txt'), 'old')
 })
 
-test('a caller may have eight plans waiting, and is told so at the ninth (threat 36)', async () => {
+test('a caller may have eight plans waiting, is told so at the ninth, and holds up nobody else (threat 36)', async () => {
   const { run, seat, files, journal } = rig({ options: { pending: 200 } })
   const person = seat()
   const answers = Array.from({ length: 100 }, (_, n) => run('put', { path: `f${n}.txt`, text: 'x' }))
   const busy = await Promise.all(answers.slice(8))
   for (const envelope of busy) assert.is(errorOf(envelope).code, 'busy')
   assert.is(person.plans.length, 8)
-  assert.match(errorOf(busy[0] ?? { ok: true, result: null }).message, /nobody was asked/)
-  const other = run('put', PUT, { caller: { id: 'somebody else' } })
+  assert.match(errorOf(busy[0] ?? { ok: true, result: null }).message, /Nobody is asked about another one until each/)
+  const other = run('put', PUT, { caller: { id: 'somebody else', origin: 'elsewhere' } })
   await settled()
   assert.is(person.plans.length, 9)
   for (const { id } of person.plans) person.answer('approve', id)

@@ -42,6 +42,10 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
     [planRefusals.deniedByPerson({ plan, reason: null }), true],
     [planRefusals.deniedByPerson({ plan, reason: 'not on a Friday' }), true],
   ],
+  unanswered: [
+    [planRefusals.unanswered({ plan, reason: null }), true],
+    [planRefusals.unanswered({ plan, reason: 'nobody answered there' }), true],
+  ],
   timedOut: [[planRefusals.timedOut({ plan, afterMs: 60_000 }), true]],
   expired: [[planRefusals.expired(plan), true]],
   planWithdrawn: [
