@@ -49,6 +49,12 @@ const CONFIG = z.strictObject({
       env: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),
+  watch: z
+    .strictObject({
+      /** Whether a notification is shown on the desktop when something waits for a person. It rings in any case. */
+      notify: z.boolean().default(false),
+    })
+    .prefault({}),
 })
 
 export type Config = z.output<typeof CONFIG>

@@ -1,0 +1,168 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { type NotifierOptions, openNotifier } from '../../src/front/notify.ts'
+import { assert, suite } from '../support/harness.ts'
+import { until } from '../support/rig.ts'
+
+const test = suite('notifications')
+
+interface Stubbed {
+  /** A notifier that finds the stub, and nothing else that shows anything. */
+  open(options?: Partial<NotifierOptions>): ReturnType<typeof openNotifier>
+  /** Where it stands. */
+  readonly folder: string
+  /** What the stub was run with, one list of arguments for each time. */
+  shown(): string[][]
+  readonly rung: number
+  readonly failures: readonly string[]
+}
+
+/** A program of that name on a PATH of its own, which writes down its arguments and then does the rest. */
+async function withStub(name: string, rest: string, use: (stub: Stubbed) => Promise<void>) {
+  const folder = mkdtempSync(join(tmpdir(), 'imago-test-'))
+  const said = join(folder, 'said')
+  writeFileSync(
+    join(folder, name),
+    `#!/bin/sh\nline=$(printf '%s\\037' "$@")\nprintf '%s\\n' "$line" >> '${said}'\n${rest}\n`,
+  )
+  chmodSync(join(folder, name), 0o700)
+  const failures: string[] = []
+  let rung = 0
+  try {
+    await use({
+      folder,
+      open: options =>
+        openNotifier({
+          desktop: true,
+          bell: () => rung++,
+          failed: why => failures.push(why),
+          env: { PATH: `${folder}:/usr/bin:/bin` },
+          platform: 'linux',
+          ...options,
+        }),
+      shown: () =>
+        existsSync(said)
+          ? readFileSync(said, 'utf8')
+              .split('\n')
+              .filter(line => line !== '')
+              .map(line => line.split('\x1f').slice(0, -1))
+          : [],
+      get rung() {
+        return rung
+      },
+      failures,
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+test('a person is rung for and notified, with the text as one argument', () =>
+  withStub('notify-send', '', async stub => {
+    stub.open().notify('1 plan waits: edit src/shop.py, for claude-code')
+    await until(() => stub.shown().length === 1, 'a notification')
+    const text = 'Imago: 1 plan waits: edit src/shop.py, for claude-code'
+    assert.equal(stub.shown(), [['--app-name=Imago', '--', text]])
+    assert.is(stub.rung, 1)
+  }))
+
+test('no text is a command, an option, markup or a second line of a notification (threat 14)', () =>
+  withStub('notify-send', '', async stub => {
+    const hostile = '$(touch /tmp/x)`id`; --icon=/etc/passwd\n"\x1b]0;y\x07 <b>y</b> \u202e'
+    stub.open().notify(hostile)
+    await until(() => stub.shown().length === 1, 'a notification')
+    const [args = []] = stub.shown()
+    // One argument behind the end of the options: the summary, which is plain text by its specification.
+    assert.equal(args.slice(0, 2), ['--app-name=Imago', '--'])
+    assert.is(args.length, 3)
+    assert.match(args[2] ?? '', /^Imago: \$\(touch \/tmp\/x\)`id`; --icon=/)
+    assert.not.match(args[2] ?? '', /\p{Cc}/u)
+  }))
+
+test('a long text is cut to a line', () =>
+  withStub('notify-send', '', async stub => {
+    stub.open().notify('x'.repeat(100_000))
+    await until(() => stub.shown().length === 1, 'a notification')
+    assert.is(stub.shown()[0]?.[2], `Imago: ${'x'.repeat(159)}…`)
+  }))
+
+test('on macOS the text is an argument of the script, and no part of it', () =>
+  withStub('osascript', '', async stub => {
+    stub.open({ platform: 'darwin' }).notify('1 plan waits: "x" & y')
+    await until(() => stub.shown().length === 1, 'a notification')
+    const [args = []] = stub.shown()
+    assert.is(args.at(-1), '1 plan waits: "x" & y')
+    assert.is(args.slice(0, -1).join(' ').includes('plan'), false)
+  }))
+
+test('who wants no notifications is only rung for', () =>
+  withStub('notify-send', '', async stub => {
+    const quiet = stub.open({ desktop: false })
+    const other = stub.open()
+    quiet.notify('quiet')
+    other.notify('loud')
+    await until(() => stub.shown().length === 1, 'a notification')
+    assert.is(stub.shown()[0]?.[2], 'Imago: loud')
+    assert.is(stub.rung, 2)
+  }))
+
+for (const [what, rest, why] of [
+  ['fails', 'exit 3', /notify-send ended with code 3\. What waits rings as before\.$/],
+  ['is killed', 'kill -9 $$', /notify-send ended by SIGKILL\./],
+] as const)
+  test(`that a program ${what} which shows notifications is said once, and ringing goes on`, () =>
+    withStub('notify-send', rest, async stub => {
+      const notifier = stub.open()
+      notifier.notify('one')
+      await until(() => stub.failures.length === 1, 'a failure')
+      assert.match(stub.failures[0] ?? '', why)
+      notifier.notify('two')
+      await until(() => stub.shown().length === 2, 'another try')
+      const other = stub.open()
+      other.notify('three')
+      await until(() => stub.failures.length === 2, 'the failure of another one')
+      assert.is(stub.rung, 3)
+    }))
+
+for (const [what, options] of [
+  ['there is none', { env: { PATH: '/nowhere' } }],
+  ['none is known', { platform: 'aix' }],
+] as const)
+  test(`that no program shows notifications because ${what} is said once, and ringing goes on`, () =>
+    withStub('unused', '', async stub => {
+      const notifier = stub.open(options)
+      notifier.notify('one')
+      await until(() => stub.failures.length === 1, 'a failure')
+      notifier.notify('two')
+      await until(() => stub.rung === 2, 'another ring')
+      assert.is(stub.failures.length, 1)
+    }))
+
+test('while one is being shown, what comes only rings', () =>
+  withStub('notify-send', 'while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.02; done', async stub => {
+    const notifier = stub.open()
+    for (let count = 0; count < 50; count++) notifier.notify(`plan ${count}`)
+    await until(() => stub.shown().length === 1, 'a notification')
+    assert.is(stub.rung, 50)
+    assert.is(stub.shown().length, 1)
+    writeFileSync(join(stub.folder, 'go'), '')
+    await until(() => {
+      notifier.notify('after it')
+      return stub.shown().length === 2
+    }, 'the next one')
+  }))
+
+test('the configuration of the user says whether notifications are shown, and they are not unless it does', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'imago-test-'))
+  try {
+    assert.is(readConfig(folder).watch.notify, false)
+    writeFileSync(join(folder, 'config.toml'), '[watch]\nnotify = true\n')
+    assert.is(readConfig(folder).watch.notify, true)
+    writeFileSync(join(folder, 'config.toml'), '[watch]\nnotify = "yes"\n')
+    assert.throws(() => readConfig(folder), /watch\.notify/)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
