@@ -11,6 +11,8 @@ const NO_FILE: Readonly<Record<string, string>> = {
   'eval_expr.line': 'a number',
   'load_file.names': 'names in the file',
   'edit_file.old_str': 'text of the file',
+  'insert_at_line.line': 'a number',
+  'insert_at_line.expected': 'text of the file',
 }
 
 test('every parameter that is a text and speaks of a file or a path says how the gate judges it', () => {
@@ -39,6 +41,12 @@ test('what the daemon itself opens is confined to the project; what the image op
     ['load_file', 'path', false],
     ['read_file', 'path', true],
     ['edit_file', 'path', true],
+    ['propose_file_edit', 'edits', true],
+    ['insert_at_line', 'path', true],
+    ['create_file', 'path', true],
     ['write_file', 'path', true],
+    ['move_file', 'source', true],
+    ['move_file', 'destination', true],
+    ['delete_file', 'path', true],
   ])
 })

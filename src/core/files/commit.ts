@@ -24,8 +24,8 @@ export interface Order {
 }
 
 /**
- * Carries out the changes, all of them or none: compared, what was there kept, the new files written beside the old
- * ones, and then, in one step of this process, each compared once more and replaced. Where one of them cannot be, those
+ * Carries out the changes, all of them or none: compared, what was there kept, folders made, the new files written
+ * beside the old ones, and then, in one step of this process, each compared once more and replaced. Where one of them cannot be, those
  * before it are put back.
  */
 export async function commit(parts: Committing, order: Order): Promise<Committed | Failed> {
@@ -39,7 +39,8 @@ export async function commit(parts: Committing, order: Order): Promise<Committed
     for (const replacement of [...replacements].reverse()) replacement.putBack()
     return answerTo(error, going)
   } finally {
-    for (const replacement of replacements) replacement.dispose()
+    // The last one first: it may be in a folder that was made for one before it.
+    for (const replacement of [...replacements].reverse()) replacement.dispose()
     conclude(going)
   }
 }
@@ -76,6 +77,8 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
   }
   for (const replacement of each()) replacement.compare()
   await keep(going)
+  const made = new Set<string>()
+  for (const replacement of each()) replacement.makeFolders(made)
   for (const replacement of each()) await replacement.stage()
 
   // No `await` from here to `finish`: what was compared is what is replaced.
@@ -91,18 +94,24 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
 
 async function keep(going: Going): Promise<void> {
   const { parts, order, replacements } = going
-  const files = replacements.map(({ change: { path, before, after }, mode }) => ({
+  const files = replacements.map(({ change: { path, before, after, identity }, mode, owner }) => ({
     path,
     before,
     afterSha256: after === null ? null : sha256(after),
     mode,
+    owner,
+    folders: after === null ? 0 : (identity?.folders ?? 0),
   }))
   try {
     await parts.kept.keep(order.change, files)
     going.reached = 'kept'
     parts.unfinished.begin(
       order.change,
-      replacements.map(({ change: { path }, stem }) => ({ path, stem })),
+      replacements.map(({ change: { path, identity }, stem }) => ({
+        path,
+        stem,
+        folders: identity?.folders ?? 0,
+      })),
     )
   } catch (error) {
     throw errnoOf(error) === undefined ? error : new NotKept(error)

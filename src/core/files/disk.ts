@@ -2,6 +2,7 @@ import {
   type BigIntStats,
   closeSync,
   constants,
+  type Dirent,
   fchmodSync,
   fchownSync,
   fstatSync,
@@ -9,11 +10,13 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  opendirSync,
   openSync,
   readdirSync,
   readlinkSync,
   readSync,
   renameSync,
+  rmdirSync,
   statSync,
   unlinkSync,
   writeSync,
@@ -32,7 +35,11 @@ export interface Disk {
   fstat(fd: number): Stat
   readlink(path: string): string
   readdir(path: string): string[]
+  /** The names in a folder, a few at a time and in no order, so that one with any number of them costs no memory. */
+  names(path: string): Names
   mkdir(path: string, mode: number): void
+  /** Throws ENOTEMPTY where anything is in it. */
+  rmdir(path: string): void
   /** Opens without following a last link, without waiting for the other end of a pipe, and closed in children. */
   open(path: string, how: Opening): number
   close(fd: number): void
@@ -49,6 +56,17 @@ export interface Disk {
   /** A further name; throws EEXIST where it is taken. */
   link(from: string, to: string): void
   unlink(path: string): void
+}
+
+export interface Names {
+  /** The next name, each byte of it as one character (Latin-1), for not every name is UTF-8; undefined at the end. */
+  next(): RawName | undefined
+  close(): void
+}
+
+export interface RawName {
+  readonly bytes: string
+  readonly kind: Stat['kind']
 }
 
 export type Opening =
@@ -82,7 +100,9 @@ export const NODE_DISK: Disk = {
   fstat: fd => statOf(fstatSync(fd, { bigint: true })),
   readlink: path => readlinkSync(path),
   readdir: path => readdirSync(path),
+  names: path => namesOf(path),
   mkdir: (path, mode) => mkdirSync(path, { mode }),
+  rmdir: path => rmdirSync(path),
   open(path, how) {
     switch (how.for) {
       case 'reading':
@@ -106,6 +126,23 @@ export const NODE_DISK: Disk = {
   unlink: path => unlinkSync(path),
 }
 
+/** How many names the system is asked for at once. */
+const NAMES_AT_ONCE = 256
+
+function namesOf(path: string): Names {
+  // Node knows this encoding here, its types do not.
+  const folder = opendirSync(path, { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_AT_ONCE })
+  return {
+    next() {
+      const entry = folder.readSync()
+      if (entry === null) return undefined
+      const name: unknown = entry.name
+      return { bytes: Buffer.from(name as Uint8Array).toString('latin1'), kind: kindOf(entry) }
+    },
+    close: () => folder.closeSync(),
+  }
+}
+
 function statOf(stat: BigIntStats): Stat
 function statOf(stat: BigIntStats | undefined): Stat | undefined
 function statOf(stat: BigIntStats | undefined): Stat | undefined {
@@ -122,7 +159,7 @@ function statOf(stat: BigIntStats | undefined): Stat | undefined {
   }
 }
 
-function kindOf(stat: BigIntStats): Stat['kind'] {
+function kindOf(stat: BigIntStats | Dirent): Stat['kind'] {
   if (stat.isFile()) return 'file'
   if (stat.isDirectory()) return 'folder'
   if (stat.isSymbolicLink()) return 'link'

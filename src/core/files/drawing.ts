@@ -1,6 +1,5 @@
 import { type Failed, failed } from '../../../tools/outcome.ts'
 import type { FileChange, FileIdentity, SeenFile } from '../../../tools/proposal.ts'
-import type { Stat } from './disk.ts'
 import { encode } from './encoding.ts'
 import { type Sight, tooLarge } from './look.ts'
 import { identityOf } from './mark.ts'
@@ -43,25 +42,36 @@ export function moved(from: Drawn, to: Drawn): readonly [appears: FileChange, go
   const { found } = from.sight
   if (found === undefined || to.sight.found !== undefined)
     throw new Error(`${from.file.shown} cannot be moved to ${to.file.shown}`)
-  return [changeOf(to.sight, { after: found.bytes, like: found.stat }), removed(from)]
+  const { mode, uid, gid } = found.stat
+  return [changeOf(to.sight, { after: found.bytes, like: { mode, owner: `${uid}:${gid}` } }), removed(from)]
 }
 
-/** From what was seen to those bytes; `like` has the mode and the owner of a file that is made. */
-export function changeOf(
-  { located, found, folder }: Sight,
-  {
-    after,
-    like,
-    folders = 0,
-  }: { after: Uint8Array | null; like?: Pick<Stat, 'mode'> & Partial<Stat>; folders?: number },
-): FileChange {
+/** What a file has besides its bytes. */
+interface Like {
+  readonly mode: number
+  /** As `uid:gid`; null where it is not known. */
+  readonly owner: string | null
+}
+
+export interface Drawing {
+  /** Null where the file is to go. */
+  readonly after: Uint8Array | null
+  /** Of a file that is made: another one's. */
+  readonly like?: Like
+  /** Of a file that goes: how many folders were made for it. */
+  readonly folders?: number
+}
+
+/** From what was seen to those bytes. */
+export function changeOf(sight: Sight, { after, like, folders = 0 }: Drawing): FileChange {
+  const { located, found, folder } = sight
   const { path, shown, newFolders } = located
   const many = after === null ? folders : newFolders.length
   const identity: FileIdentity = {
     folder,
     file: found === undefined ? null : identityOf(found.stat),
     ...(like !== undefined && { mode: like.mode }),
-    ...(like?.uid !== undefined && { owner: `${like.uid}:${like.gid}` }),
+    ...(typeof like?.owner === 'string' && { owner: like.owner }),
     ...(many > 0 && { folders: many }),
   }
   return { path, shown, before: found?.bytes ?? null, after, identity }

@@ -9,8 +9,11 @@ export interface KeptFile {
   readonly before: Uint8Array | null
   /** What the change leaves; null for a file that it takes away. */
   readonly afterSha256: string | null
-  /** Permissions before; null where there was no file. */
+  /** Permissions before, and whose it was, as `uid:gid`; null where there was no file. */
   readonly mode: number | null
+  readonly owner: string | null
+  /** How many folders the change makes for the file, counted from the innermost. */
+  readonly folders: number
 }
 
 /** One change that can be taken back. */
@@ -48,6 +51,12 @@ const RECORD = z.object({
       before_sha256: z.string().nullable(),
       after_sha256: z.string().nullable(),
       mode: z.number().nullable(),
+      owner: z
+        .string()
+        .regex(/^\d+:\d+$/)
+        .nullable()
+        .default(null),
+      folders: z.int().min(0).default(0),
     }),
   ),
 })
@@ -144,11 +153,10 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
       if (disk.lstat(recordPath(change)) === undefined) return undefined
       const record = parsed(read(recordPath(change), RECORD_BYTES))
       if (record?.change !== change) return undefined
-      const files = record.files.map(({ path, before_sha256, after_sha256, mode }) => ({
-        path,
+      const files = record.files.map(({ before_sha256, after_sha256, ...file }) => ({
+        ...file,
         beforeSha256: before_sha256,
         afterSha256: after_sha256,
-        mode,
       }))
       return {
         change,
@@ -170,11 +178,13 @@ function recordOf({ change, files, now }: { change: string; files: readonly Kept
     v: 1,
     change,
     time: new Date(now).toISOString(),
-    files: files.map(({ path, before, afterSha256, mode }) => ({
+    files: files.map(({ path, before, afterSha256, mode, owner, folders }) => ({
       path,
       before_sha256: before === null ? null : sha256(before),
       after_sha256: afterSha256,
       mode,
+      owner,
+      folders,
     })),
   } satisfies z.input<typeof RECORD>
 }

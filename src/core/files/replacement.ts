@@ -1,20 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import type { FileChange } from '../../../tools/proposal.ts'
-import { type Comparing, closeQuietly, compareOpen, Moved, type OldFile, openCompared } from './comparing.ts'
-import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
-import { type Folder, type Pinning, pinFolder } from './folder.ts'
-import { sameBytes } from './mark.ts'
-import { NEW, OLD, TEMPORARY } from './names.ts'
+import { closeQuietly, compareOpen, Moved, type OldFile } from './comparing.ts'
+import { type Disk, errnoOf, type Stat } from './disk.ts'
+import { TEMPORARY } from './names.ts'
+import { removeEmptied } from './new-folders.ts'
+import { Place, type Placing } from './place.ts'
+import { removeMade, restore, type Touched, whatItHolds } from './putting-back.ts'
 import type { Holds } from './refused.ts'
+import { checkStaged, compareStaged, stage } from './staging.ts'
 
 /** What a file system answers that has no further names for files, or not for this one. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 
 /**
- * One change of one file, step by step: `compare`, `stage`, then without a pause between them `replace`, which compares
- * once more, and `confirm`; then `finish` or `putBack`; `dispose` in any case. The first four throw `Moved`, or what
- * the disk throws.
+ * One change of one file, step by step: `compare`, `makeFolders`, `stage`, then without a pause between them `replace`,
+ * which compares once more, and `confirm`; then `finish` or `putBack`; `dispose` in any case. All up to `confirm` throw
+ * `Moved`, or what the disk throws.
  *
  * While it is replaced the old file keeps a second, temporary name. What somebody wrote into it at the last moment is
  * so never lost: `confirm` sees it, and `putBack` gives it its own name again. What remains is a file that somebody
@@ -27,13 +29,10 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 export class Replacement {
   /** How its temporary names begin. */
   readonly stem = `${TEMPORARY}${randomBytes(8).toString('hex')}`
+  readonly #o: Placing
   readonly #disk: Disk
   readonly #change: FileChange
-  readonly #folder: Folder
-  readonly #comparing: Comparing
-  readonly #target: string
-  readonly #temporary: string
-  readonly #aside: string
+  readonly #place: Place
   #staged: Stat | undefined
   #old: OldFile | undefined
   /** Whether the two temporary names may be there. */
@@ -45,18 +44,12 @@ export class Replacement {
   #holds: Holds = 'old'
   #doing = 'looked at'
 
-  /** Holds the folder of the file open. */
-  constructor(change: FileChange, o: Pinning & { readonly most: number }) {
-    const { disk, most } = o
-    const folder = pinFolder(o, dirname(change.path))
-    if (folder === undefined) throw new Moved(`the folder of ${change.shown} is not there any more`)
-    this.#disk = disk
+  /** Holds the folder of the file open, or the innermost that is there. */
+  constructor(change: FileChange, o: Placing) {
+    this.#o = o
+    this.#disk = o.disk
     this.#change = change
-    this.#folder = folder
-    this.#comparing = { disk, change, folder, most }
-    this.#target = folder.at(basename(change.path))
-    this.#temporary = folder.at(`${this.stem}${NEW}`)
-    this.#aside = folder.at(`${this.stem}${OLD}`)
+    this.#place = new Place(change, { ...o, stem: this.stem })
   }
 
   get change(): FileChange {
@@ -67,7 +60,7 @@ export class Replacement {
     return this.#holds
   }
 
-  /** Whether none of its temporary names is left that should have gone. */
+  /** Whether none of its temporary names is left that should have gone, nor a folder. */
   get isTidy(): boolean {
     return this.#isTidy
   }
@@ -79,7 +72,7 @@ export class Replacement {
 
   /** The name under which the old file is left, where it could not be given its own back. */
   get leftAside(): string | undefined {
-    return this.#hasAside && this.#holds !== 'old' ? basename(this.#aside) : undefined
+    return this.#hasAside && this.#holds !== 'old' ? basename(this.#place.aside) : undefined
   }
 
   /** Permissions of what is there now; null where nothing is. */
@@ -87,36 +80,44 @@ export class Replacement {
     return this.#old?.stat.mode ?? null
   }
 
+  /** Whose that is, as `uid:gid`. */
+  get owner(): string | null {
+    return this.#old === undefined ? null : `${this.#old.stat.uid}:${this.#old.stat.gid}`
+  }
+
   /** Whether folder and file are those of the plan, and the file holds what it held. */
   compare(): void {
     this.#doing = 'looked at'
     this.#closeOld()
-    this.#old = openCompared(this.#comparing)
+    this.#old = this.#place.compare()
+  }
+
+  /** Makes the folders that it needs, but for those that are in `made`: all that one commit makes. */
+  makeFolders(made: Set<string>): void {
+    this.#doing = 'given a folder'
+    this.#place.make(made)
   }
 
   /** Writes the new file beside the old one, to the disk. */
   async stage(): Promise<void> {
-    const { after } = this.#change
-    if (after === null) return
-    this.#doing = 'written'
+    const { after: bytes, identity } = this.#change
+    if (bytes === null) return
     this.#hasTemporary = true
-    const mode = this.#old === undefined ? 0o666 : 0o600
-    const fd = this.#disk.open(this.#temporary, { for: 'making', mode })
-    try {
-      writeAll(this.#disk, { fd, bytes: after })
-      this.#keepOwnerAndMode(fd)
-      this.#doing = 'written to the disk'
-      await this.#disk.sync(fd)
-      this.#staged = this.#disk.fstat(fd)
-    } finally {
-      this.#disk.close(fd)
-    }
-    if (this.#staged.size !== after.length)
-      throw Object.assign(new Error('EIO: not all of it was written'), { code: 'EIO' })
+    this.#staged = await stage({
+      disk: this.#disk,
+      path: this.#place.temporary,
+      bytes,
+      old: this.#old?.stat,
+      identity,
+      doing: what => {
+        this.#doing = what
+      },
+    })
   }
 
   /** From here on the name leads to the new file, or to none. */
   replace(): void {
+    this.#compareStaged()
     this.compare()
     this.#doing = 'replaced'
     const { after, before } = this.#change
@@ -126,96 +127,109 @@ export class Replacement {
       else this.#exchange()
       this.#holds = 'new'
     } catch (error) {
-      if (this.#isTouched) this.#holds = this.#whatItHolds()
+      if (this.#isTouched) this.#holds = whatItHolds(this.#touched)
       throw error
     }
   }
 
   /** Whether the old file was still what it had been when the new one took its place. */
   confirm(): void {
-    if (this.#hasAside && this.#old !== undefined) compareOpen(this.#comparing, this.#old.fd)
+    if (this.#hasAside && this.#old !== undefined) compareOpen(this.#place.comparing, this.#old.fd)
   }
 
   /** Gives the name back to the old file, unless somebody else has put a third one there. Does not throw for the disk. */
   putBack(): void {
     if (this.#holds === 'old') return
     try {
-      const done = this.#change.before === null ? this.#removeMade() : this.#hasAside && this.#restore()
-      this.#holds = done ? 'old' : this.#whatItHolds()
+      const done =
+        this.#change.before === null ? this.#removeMade() : this.#hasAside && restore(this.#touched)
+      this.#holds = done ? 'old' : whatItHolds(this.#touched)
     } catch (error) {
       if (errnoOf(error) === undefined) throw error
-      this.#holds = this.#whatItHolds()
+      this.#holds = whatItHolds(this.#touched)
     }
   }
 
-  /** Lets go of the old file, and of the second name of a new one. */
+  /** Lets go of the old file, of the second name of a new one, and of the folders that are empty without it. */
   finish(): void {
-    if (this.#hasAside) this.#remove(this.#aside)
+    const { path, before, after, identity } = this.#change
+    if (this.#hasAside) this.#remove(this.#place.aside)
     this.#hasAside = false
-    if (this.#change.before === null) this.#remove(this.#temporary)
+    if (before === null) this.#remove(this.#place.temporary)
     this.#hasTemporary = false
+    if (after === null && !removeEmptied(this.#o, { path, folders: identity?.folders ?? 0 }))
+      this.#isTidy = false
   }
 
   /** Until the disk has the new name. */
   async sync(): Promise<void> {
     this.#doing = 'kept on the disk for certain'
-    try {
-      await this.#disk.sync(this.#folder.fd)
-    } catch (error) {
-      // Some file systems have no such thing for folders.
-      if (!['EINVAL', 'ENOTSUP'].includes(errnoOf(error) ?? '')) throw error
-    }
+    await this.#place.sync()
   }
 
   /** Leaves nothing behind, as far as the disk allows. Never throws. */
   dispose(): void {
     this.#closeOld()
-    if (this.#hasTemporary) this.#remove(this.#temporary)
+    if (this.#hasTemporary) this.#remove(this.#place.temporary)
     // An old file that did not get its name back is somebody's work: it keeps the one it has.
-    if (this.#hasAside && this.#holds === 'old') this.#remove(this.#aside)
-    this.#folder.close()
+    if (this.#hasAside && this.#holds === 'old') this.#remove(this.#place.aside)
+    if (this.#holds === 'old' && !this.#place.takeBack()) this.#isTidy = false
+    this.#place.close()
   }
 
-  /** The mark that lets a file run as its owner goes, as it does with any write. */
-  #keepOwnerAndMode(fd: number): void {
-    this.#doing = 'given its owner and mode'
-    const disk = this.#disk
-    const old = this.#old?.stat
-    const made = disk.fstat(fd)
-    if (old !== undefined && (old.uid !== made.uid || old.gid !== made.gid)) disk.chown(fd, old.uid, old.gid)
-    const mode = old?.mode ?? this.#change.identity?.mode
-    if (mode !== undefined) disk.chmod(fd, mode & 0o1777)
+  get #touched(): Touched {
+    const [staged, old] = [this.#staged, this.#old?.stat]
+    return { disk: this.#disk, change: this.#change, most: this.#o.most, place: this.#place, staged, old }
+  }
+
+  #compareStaged(): void {
+    if (this.#staged === undefined || this.#change.after === null) return
+    this.#doing = 'read again'
+    const { shown, after: bytes } = this.#change
+    compareStaged({ disk: this.#disk, path: this.#place.temporary, bytes, staged: this.#staged, shown })
+  }
+
+  /** Once more, at the last moment. */
+  #checkStaged(): void {
+    const { shown } = this.#change
+    if (this.#staged !== undefined)
+      checkStaged({ disk: this.#disk, path: this.#place.temporary, staged: this.#staged, shown })
   }
 
   #exchange(): void {
     const disk = this.#disk
+    const { target, temporary, aside, folder } = this.#place
     const old = this.#old?.stat
     this.#linkAside()
-    if (this.#hasAside && disk.lstat(this.#aside)?.id !== old?.id) throw this.#moved()
-    const last = this.#folder.isHere() ? disk.lstat(this.#target) : undefined
+    if (this.#hasAside && disk.lstat(aside)?.id !== old?.id) throw this.#moved()
+    this.#checkStaged()
+    const last = folder.isHere() ? disk.lstat(target) : undefined
     if (last?.id !== old?.id || last?.changedMs !== old?.changedMs) throw this.#moved()
     this.#isTouched = true
-    disk.rename(this.#temporary, this.#target)
+    disk.rename(temporary, target)
   }
 
   #linkAside(): void {
+    const { target, aside } = this.#place
     this.#hasAside = true
     try {
-      this.#disk.link(this.#target, this.#aside)
+      this.#disk.link(target, aside)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') throw this.#moved()
       if (!NO_LINKS.includes(errnoOf(error) ?? '')) throw error
-      this.#hasAside = this.#disk.lstat(this.#aside) !== undefined
+      this.#hasAside = this.#disk.lstat(aside) !== undefined
     }
   }
 
   /** By a link and no rename, so that nothing that appeared meanwhile is replaced. */
   #put(): void {
+    const { target, temporary } = this.#place
+    this.#checkStaged()
     this.#isTouched = true
     try {
-      this.#disk.link(this.#temporary, this.#target)
+      this.#disk.link(temporary, target)
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST' || this.#whatItHolds() !== 'unknown') throw error
+      if (errnoOf(error) !== 'EEXIST' || whatItHolds(this.#touched) !== 'unknown') throw error
       this.#isTouched = false
       throw new Moved(`${this.#change.shown} now exists`)
     }
@@ -224,69 +238,33 @@ export class Replacement {
   /** Whatever has the name is first moved aside, in one step, and then looked at: nothing is lost. */
   #takeAway(): void {
     const disk = this.#disk
+    const { target, aside } = this.#place
     this.#hasAside = true
     this.#isTouched = true
     try {
-      disk.rename(this.#target, this.#aside)
+      disk.rename(target, aside)
     } catch (error) {
       // Reported is not always what happened.
-      if (disk.lstat(this.#aside) !== undefined) throw error
+      if (disk.lstat(aside) !== undefined) throw error
       this.#hasAside = false
       this.#isTouched = false
       throw errnoOf(error) === 'ENOENT' ? this.#moved() : error
     }
-    if (disk.lstat(this.#aside)?.id !== this.#old?.stat.id) throw this.#moved()
-  }
-
-  /** Whether the old file has its name again. */
-  #restore(): boolean {
-    const disk = this.#disk
-    const there = disk.lstat(this.#target)
-    if (there === undefined) disk.link(this.#aside, this.#target)
-    else if (there.id === this.#staged?.id) disk.rename(this.#aside, this.#target)
-    else return false
-    return true
+    if (disk.lstat(aside)?.id !== this.#old?.stat.id) throw this.#moved()
   }
 
   /** What was made goes again, unless somebody has written into it or replaced it since. */
   #removeMade(): boolean {
-    const disk = this.#disk
-    if (disk.lstat(this.#target)?.id !== this.#staged?.id) return false
     this.#hasAside = true
-    disk.rename(this.#target, this.#aside)
-    if (this.#isMade(this.#aside)) return true
-    disk.link(this.#aside, this.#target)
-    this.#remove(this.#aside)
+    const came = removeMade(this.#touched)
+    if (came === 'aside') return true
+    if (came === 'returned') this.#remove(this.#place.aside)
     this.#hasAside = false
     return false
   }
 
-  #isMade(path: string): boolean {
-    const disk = this.#disk
-    const { after } = this.#change
-    const fd = disk.open(path, { for: 'reading' })
-    try {
-      const bytes = readAll(disk, { fd, most: this.#comparing.most })
-      if (bytes === undefined || after === null) return false
-      return disk.fstat(fd).id === this.#staged?.id && sameBytes(bytes, after)
-    } finally {
-      closeQuietly(disk, fd)
-    }
-  }
-
   #moved(): Moved {
     return new Moved(`${this.#change.shown} was changed or replaced at the last moment`)
-  }
-
-  #whatItHolds(): Holds {
-    try {
-      const there = this.#disk.lstat(this.#target)
-      if (there !== undefined && there.id === this.#staged?.id) return 'new'
-      if (there?.id === this.#old?.stat.id) return 'old'
-      return there === undefined && this.#change.after === null ? 'new' : 'unknown'
-    } catch {
-      return 'unknown'
-    }
   }
 
   #remove(path: string): void {

@@ -1,8 +1,9 @@
 import { type Failed, failed } from '../../../tools/outcome.ts'
 import type { FileChange, Undone } from '../../../tools/proposal.ts'
+import { changeOf } from './drawing.ts'
 import type { Kept, KeptChange } from './kept.ts'
 import { type Looking, type Sight, see, seenOf } from './look.ts'
-import { identityOf, short } from './mark.ts'
+import { short } from './mark.ts'
 import { fileFailed, stale } from './refused.ts'
 
 export interface Undoing extends Looking {
@@ -25,7 +26,7 @@ export function undone(
     if (kept === undefined) return unknown(change, 'is not known, or was too long ago to be undone')
     const sights: Sight[] = []
     for (const { path } of kept.files) {
-      const sight = see(undoing, { root, path })
+      const sight = see(undoing, { root, path, newFolders: true })
       if (sight.type === 'failed') return sight
       sights.push(sight)
     }
@@ -77,18 +78,15 @@ function movedSince(o: { file: KeptFile; sight: Sight; change: string }): string
 
 function changeBack(o: { file: KeptFile; sight: Sight; after: Uint8Array | null }): FileChange {
   const { file, sight, after } = o
-  const { located, found, folder } = sight
-  return {
-    path: located.path,
-    shown: located.shown,
-    before: found?.bytes ?? null,
-    after,
-    identity: {
-      folder,
-      file: found === undefined ? null : identityOf(found.stat),
-      ...(file.mode !== null && { mode: file.mode }),
-    },
-  }
+  const { mode, folders } = file
+  const owner = canGive(file.owner) ? file.owner : null
+  return changeOf(sight, { after, folders, ...(mode !== null && { like: { mode, owner } }) })
+}
+
+/** To another user's file only the root user can give its owner again; better that it comes back without. */
+function canGive(owner: string | null): boolean {
+  const me = process.getuid?.()
+  return me === 0 || owner?.startsWith(`${me}:`) === true
 }
 
 function unknown(change: string, why: string): Failed {

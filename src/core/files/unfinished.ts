@@ -7,11 +7,13 @@ import { type Folder, type Pinning, pinFolder } from './folder.ts'
 import { type Kept, type KeptChange, stemOf } from './kept.ts'
 import { sameBytes } from './mark.ts'
 import { NEW, OLD, STEM } from './names.ts'
+import { removeEmptied } from './new-folders.ts'
 
-/** One file of a change, and how its temporary names beside it begin. */
+/** One file of a change, how its temporary names beside it begin, and how many of its folders come or go with it. */
 export interface Begun {
   readonly path: string
   readonly stem: string
+  readonly folders: number
 }
 
 /** The changes that were begun and have not come to their end: a file for each, in `unfinished/` in the state directory. */
@@ -39,7 +41,15 @@ export interface UnfinishedOptions extends Pinning {
 const NOTE = z.object({
   v: z.literal(1),
   change: z.string(),
-  files: z.array(z.object({ path: z.string().startsWith('/'), stem: z.string().regex(STEM) })).readonly(),
+  files: z
+    .array(
+      z.object({
+        path: z.string().startsWith('/'),
+        stem: z.string().regex(STEM),
+        folders: z.int().min(0).default(0),
+      }),
+    )
+    .readonly(),
 })
 type Note = z.output<typeof NOTE>
 
@@ -99,25 +109,31 @@ function attempt<Result>(work: () => Result, log: UnfinishedOptions['log']): Res
 }
 
 function sweep(options: UnfinishedOptions, note: Note): void {
-  const { disk, kept, log } = options
-  const change = kept.find(note.change)
-  for (const { path, stem } of note.files) {
-    const folder = pinFolder(options, dirname(path))
-    // A folder that went, or is behind a link now, is not followed.
-    if (folder === undefined) continue
-    try {
-      if (disk.lstat(folder.at(`${stem}${NEW}`))?.kind === 'file') disk.unlink(folder.at(`${stem}${NEW}`))
-      const old = disk.lstat(folder.at(`${stem}${OLD}`))
-      if (old?.kind !== 'file') continue
-      if (isSpare(options, { path, old, at: folder.at(`${stem}${OLD}`), folder, change }))
-        disk.unlink(folder.at(`${stem}${OLD}`))
-      else
-        log(
-          `What ${path} held when an earlier daemon died is left beside it, in ${stem}${OLD}: it is kept nowhere else.`,
-        )
-    } finally {
-      folder.close()
-    }
+  const change = options.kept.find(note.change)
+  for (const begun of note.files) sweepNames(options, { ...begun, change })
+  // Whatever was to come in them, or has gone out of them, may be the last.
+  for (const begun of note.files)
+    if (!removeEmptied(options, begun)) throw new Error(`an empty folder above ${begun.path} is left`)
+}
+
+function sweepNames(options: UnfinishedOptions, begun: Begun & { change: KeptChange | undefined }): void {
+  const { disk, log } = options
+  const { path, stem, change } = begun
+  const folder = pinFolder(options, dirname(path))
+  // A folder that went, or is behind a link now, is not followed.
+  if (folder === undefined) return
+  try {
+    if (disk.lstat(folder.at(`${stem}${NEW}`))?.kind === 'file') disk.unlink(folder.at(`${stem}${NEW}`))
+    const at = folder.at(`${stem}${OLD}`)
+    const old = disk.lstat(at)
+    if (old?.kind !== 'file') return
+    if (isSpare(options, { path, old, at, folder, change })) disk.unlink(at)
+    else
+      log(
+        `What ${path} held when an earlier daemon died is left beside it, in ${stem}${OLD}: it is kept nowhere else.`,
+      )
+  } finally {
+    folder.close()
   }
 }
 
