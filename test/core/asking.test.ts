@@ -142,7 +142,10 @@ test('a caller may have eight plans waiting, is told so at the ninth, and holds 
   const busy = await Promise.all(answers.slice(8))
   for (const envelope of busy) assert.is(errorOf(envelope).code, 'busy')
   assert.is(person.plans.length, 8)
-  assert.match(errorOf(busy[0] ?? { ok: true, result: null }).message, /Nobody is asked about another one until each/)
+  assert.match(
+    errorOf(busy[0] ?? { ok: true, result: null }).message,
+    /Nobody is asked about another one until each/,
+  )
   const other = run('put', PUT, { caller: { id: 'somebody else', origin: 'elsewhere' } })
   await settled()
   assert.is(person.plans.length, 9)

@@ -1,16 +1,25 @@
 import { freeze } from '../../src/core/freezing.ts'
 import type { Plan } from '../../src/core/plan.ts'
-import type { Evidence, FileChange } from '../../tools/proposal.ts'
+import type { Level } from '../../tools/define.ts'
+import type { Evidence, FileChange, Hunks } from '../../tools/proposal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 
 export interface SomePlan {
   readonly title?: string
   readonly body?: string
   readonly args?: unknown
+  readonly tool?: string
+  readonly toolHash?: string
+  readonly level?: Level
+  readonly kernel?: string | null
+  readonly epoch?: string | null
+  readonly root?: string
+  readonly who?: string
   readonly caller?: string
   readonly origin?: string
   readonly evidence?: readonly Evidence[]
   readonly changes?: readonly FileChange[]
+  readonly hunks?: Hunks
 }
 
 /** A plan of nothing in particular. */
@@ -19,6 +28,7 @@ export function somePlan({
   body = 'do it',
   evidence = [],
   changes = [],
+  hunks,
   ...more
 }: SomePlan = {}): Plan {
   return freeze({
@@ -34,11 +44,23 @@ export function somePlan({
     caller: 'tester',
     origin: 'cli /project',
     ...more,
-    proposal: { type: 'proposal', preview: { title, body }, evidence, changes },
+    proposal: { type: 'proposal', preview: { title, body }, evidence, changes, ...(hunks && { hunks }) },
   })
 }
 
 /** Evidence that moves when it is told to. */
 export function evidenceThat(moves: () => string | undefined, what = 'a.txt'): Evidence {
   return { what, hash: '0'.repeat(64), moved: async () => moves() }
+}
+
+/** A plan that makes these files of a project anew, as its paths from the root, and does nothing else. */
+export function somePlanOn(shown: string | readonly string[], more: SomePlan = {}): Plan {
+  const { root = '/project' } = more
+  const changes = [shown].flat().map(each => ({
+    path: `${root}/${each}`,
+    shown: each,
+    before: null,
+    after: Buffer.from('new\n'),
+  }))
+  return somePlan({ tool: 'write_file', kernel: null, epoch: null, changes, ...more, root })
 }

@@ -1,4 +1,5 @@
-import type { Approvals, SeatNews, ShownPlan, Taken } from '../../src/core/approvals.ts'
+import type { Approvals, SeatAnswer, SeatNews, ShownPlan, Taken } from '../../src/core/approvals.ts'
+import type { Choice, Choice } from '../../tools/proposal.ts'
 
 /** What a scripted person does about a plan. */
 export type Reply =
@@ -6,6 +7,11 @@ export type Reply =
   | 'deny'
   | { readonly deny: string }
   | { readonly edit: Readonly<Record<string, unknown>> }
+  /** Decides on each hunk. */
+  | { readonly choose: readonly Choice[] }
+  | { readonly choose: readonly Choice[] }
+  /** Approves, and lets through from now on. */
+  | { readonly grant: string }
   /** Approves with the hash of another plan. */
   | { readonly crossed: string }
   /** Approves, and then again, and then denies. */
@@ -81,9 +87,11 @@ export function takeSeat(
 }
 
 interface Given {
-  readonly decision: 'approve' | 'deny' | 'edit'
+  readonly decision: SeatAnswer['decision']
   readonly reason?: string
   readonly args?: Readonly<Record<string, unknown>>
+  readonly choices?: readonly Choice[]
+  readonly grant?: string
   readonly hash?: string
 }
 
@@ -91,6 +99,9 @@ function answersOf(reply: Exclude<Reply, undefined>): Given[] {
   if (reply === 'twice') return [{ decision: 'approve' }, { decision: 'approve' }, { decision: 'deny' }]
   if (typeof reply === 'string') return [{ decision: reply }]
   if ('deny' in reply) return [{ decision: 'deny', reason: reply.deny }]
+  if ('choose' in reply) return [{ decision: 'choose', choices: reply.choose }]
+  if ('grant' in reply) return [{ decision: 'approve', grant: reply.grant }]
+  if ('choose' in reply) return [{ decision: 'choose', choices: reply.choose }]
   if ('edit' in reply) return [{ decision: 'edit', args: reply.edit }]
   return [{ decision: 'approve', hash: reply.crossed }]
 }
