@@ -225,7 +225,7 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
     },
     waiting: () =>
       pending.all().map(one => {
-        const { code: _, body: __, hunks: ___, ...plan } = shown(one)
+        const { code: _, body: __, hunks: ___, args: ____, ...plan } = shown(one)
         return plan
       }),
     previewOf: plan => pending.get(plan)?.preview,

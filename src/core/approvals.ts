@@ -20,7 +20,7 @@ export interface Approvals {
   /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
-  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks'> | undefined
+  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined
   /**
    * How many plans have to be answered before anybody is asked about another one of that caller; undefined where it may
    * be put. Once `most` of one caller wait, none is put of all that comes from there, until each that waits was answered;
@@ -83,6 +83,8 @@ export interface ShownPlan extends WaitingPlan {
   readonly body: string
   /** The parts that can be taken or left one by one, in order; empty where it is taken or left as a whole. */
   readonly hunks: readonly ShownHunk[]
+  /** What is called, as it is: for an editor, and not for a screen. Null where there is nothing to edit. */
+  readonly args: Readonly<Record<string, unknown>> | null
   /** Answers a script's `imago approve`; told to seats alone. Empty once three wrong ones were tried. */
   readonly code: string
 }

@@ -1,6 +1,6 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
 import type { Hunk } from '../../tools/proposal.ts'
-import type { ShownHunk, WaitingPlan } from './approvals.ts'
+import type { ShownHunk, ShownPlan, WaitingPlan } from './approvals.ts'
 import { fitsMarked, marked, markedLine, warningsOf } from './marks.ts'
 import type { Plan } from './plan.ts'
 import { unboundIn } from './unbound.ts'
@@ -10,6 +10,7 @@ export type Shown = Omit<WaitingPlan, 'waited_ms'> & {
   /** The whole of it, with marks. */
   readonly body: string
   readonly hunks: readonly ShownHunk[]
+  readonly args: ShownPlan['args']
 }
 
 /** A longer one is not put before a person, in characters once it is marked: nobody would read it. */
@@ -35,6 +36,7 @@ export function shownPlan(plan: Plan): Shown {
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
     hunks: (plan.hunks?.all ?? []).map(shownHunk),
+    args: editable(plan.args),
     turn: plan.id,
     times: 1,
     rule: null,
@@ -57,4 +59,9 @@ export function unshowable({ id, tool, preview: { body } }: Plan): Failed | unde
 function shownHunk({ number, shown, line, before, after, diff, why }: Hunk): ShownHunk {
   const told = why === null ? null : marked(why).text
   return { number, shown: markedLine(shown), line, before, after, diff: marked(diff).text, why: told }
+}
+
+function editable(args: unknown): ShownPlan['args'] {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return null
+  return Object.keys(args).length === 0 ? null : { ...args }
 }

@@ -3,7 +3,7 @@
 import type { Level, Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
-import type { Grant, SeatAnswer, ShownHunk, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
+import type { Grant, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { PolicyReport } from '../core/policy/report.ts'
@@ -78,10 +78,10 @@ export interface Methods {
   }
   /** From a seat. */
   answer: { params: SeatAnswer; result: Taken }
-  /** From a seat: the whole preview, and its parts; null where the plan waits no more. */
+  /** From a seat: the whole preview, its parts, and what is called; null where the plan waits no more. */
   plan: {
     params: { readonly plan: string }
-    result: { readonly body: string | null; readonly hunks: readonly ShownHunk[] }
+    result: { readonly body: string | null } & Pick<ShownPlan, 'hunks' | 'args'>
   }
   /** What waits for an answer, who could give one, and what is let through without asking. */
   approvals: {
@@ -172,7 +172,7 @@ export type SeatEvent =
       readonly trouble: string | null
     }
   /** A plan waits for an answer. `plan` has its body. */
-  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body' | 'hunks'> }
+  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body' | 'hunks' | 'args'> }
   | SeatWanted
   /** A plan, or a question for a seat, needs no answer any more. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }

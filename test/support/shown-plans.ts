@@ -14,6 +14,7 @@ export function shownPlanOf(given: Partial<ShownPlan> = {}): ShownPlan {
     title: 'Write a.py',
     body,
     hunks: [],
+    args: null,
     bytes: Buffer.byteLength(body),
     lines: body.replace(/\n$/, '').split('\n').length,
     warnings: [],

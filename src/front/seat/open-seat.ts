@@ -75,12 +75,12 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
       inOrder(async () => {
         if (event.type !== 'plan') return options.tell(event)
         const { id } = event.plan
-        const { body, hunks, failed } = await client
+        const { body, hunks, args, failed } = await client
           .request('plan', { plan: id })
           .then(bodyThere, bodyMissing)
         if (failed !== undefined)
           options.tell({ type: 'notice', text: `${id} waits, and cannot be shown here: ${failed}` })
-        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body, hunks } })
+        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body, hunks, args } })
       })
     }
 
@@ -110,7 +110,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
 }
 
 const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
-const bodyMissing = (error: unknown) => ({ body: null, hunks: [], failed: messageOf(error) })
+const bodyMissing = (error: unknown) => ({ body: null, hunks: [], args: null, failed: messageOf(error) })
 
 /** One after the other. What fails is passed over: its seat is over too. */
 function queue(): (work: () => void | Promise<void>) => void {

@@ -162,8 +162,8 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     answer: (answer, context) => seatOf(`answer ${answer.plan}`, context).seat.answer(answer),
     plan({ plan }, context) {
       seatOf(`read ${plan}`, context)
-      const { body = null, hunks = [] } = approvals.previewOf(plan) ?? {}
-      return { body, hunks }
+      const { body = null, hunks = [], args = null } = approvals.previewOf(plan) ?? {}
+      return { body, hunks, args }
     },
     approvals: () => ({
       seats: rows(),
@@ -197,7 +197,7 @@ async function challenged(link: Link, challenge: TerminalChallenge): Promise<num
 /** The body of a plan may be large, and is asked for. */
 function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): SeatEvent {
   if (news.type !== 'plan') return news
-  const { body: _, hunks: __, ...plan } = news.plan
+  const { body: _, hunks: __, args: ___, ...plan } = news.plan
   return { type: 'plan', plan }
 }
 
