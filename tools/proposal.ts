@@ -1,3 +1,4 @@
+import type { FolderLooks } from './entries.ts'
 import type { Failed, Ok } from './outcome.ts'
 
 /**
@@ -142,7 +143,7 @@ export interface SeenFile {
 export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'binary'
 
 /** The files of the caller's project, confined to its roots by real path and by component. */
-export interface ProjectFiles {
+export interface ProjectFiles extends FolderLooks {
   /** Looks at one file, in one piece. `path_refused`, `not_found` or `file_failed` where it cannot be looked at. */
   look(path: string): Promise<SeenFile | Failed>
   /** The same, but the folder of a file that is not there may be missing too. Then it is made with the file. */

@@ -143,7 +143,6 @@ export function openCalls(given: CallsOptions): Calls {
     jobs,
     texts,
     consumed: new Set(),
-    filesOf: root => options.files.of(root),
   }
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 

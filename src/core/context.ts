@@ -30,8 +30,9 @@ export interface Given {
     readonly jobs: Jobs
     readonly texts: Texts
     readonly lookMs: number
-    filesOf(root: string): ProjectFiles
   }
+  /** The files of the caller's project, as far as the policy lets the call see them. */
+  files(): ProjectFiles
   readonly choices?: readonly Choice[]
   /** Carries out the changes that were approved for the call. */
   commit?(): Promise<Committed | Failed>
@@ -49,9 +50,10 @@ export class Context implements ToolContext {
   readonly choices: readonly Choice[]
   readonly commit: () => Promise<Committed | Failed>
   readonly #flight: Flight
-  readonly #options: Given['options']
+  readonly #filesOf: () => ProjectFiles
+  #files: ProjectFiles | undefined
 
-  constructor({ flight, level, options, choices = [], commit }: Given) {
+  constructor({ flight, level, options, files, choices = [], commit }: Given) {
     this.call = flight.call
     this.who = flight.caller.who
     this.level = level
@@ -62,11 +64,12 @@ export class Context implements ToolContext {
     this.choices = choices
     this.commit = commit ?? (async () => Promise.reject(new Error('no plan was approved for this call')))
     this.#flight = flight
-    this.#options = options
+    this.#filesOf = files
   }
 
   get files(): ProjectFiles {
-    return this.#options.filesOf(this.#flight.caller.root)
+    this.#files ??= this.#filesOf()
+    return this.#files
   }
 
   get signal(): Signal {

@@ -7,6 +7,8 @@ import { type Disk, NODE_DISK } from './files/disk.ts'
 import { changed, type Drawn, moved, removed } from './files/drawing.ts'
 import { decode } from './files/encoding.ts'
 import { hasOpenFiles } from './files/folder.ts'
+import { folderLooks, SHOWS_ALL } from './files/folders.ts'
+import type { Shows } from './files/ground.ts'
 import { type Kept, keptDir, openKept } from './files/kept.ts'
 import { openLocks } from './files/lock.ts'
 import { type Looking, type Seeing, type Sight, see, seenOf } from './files/look.ts'
@@ -17,8 +19,8 @@ import { sha256 } from './sha256.ts'
 
 /** The files that tools may look at and change, of every project (design section 5). */
 export interface Files {
-  /** Those of one project; the same object for the same root. */
-  of(root: string): ProjectFiles
+  /** Those of one project; the same object for the same root. With `shows` only what a call may show of them. */
+  of(root: string, shows?: Shows): ProjectFiles
   /**
    * The real path that a path means, for the gate's rules, whether it is there or not. `path_refused` outside the
    * roots, for Imago's own files, and for names that only look like others.
@@ -112,10 +114,10 @@ export function openFiles(options: FilesOptions): OpenFiles {
 
   return {
     tidied: unfinished.tidy(),
-    of(root) {
+    of(root, shows) {
       const known = projects.get(root) ?? filesOf({ looking, kept, root })
       projects.set(root, known)
-      return known
+      return shows === undefined ? known : { ...known, ...folderLooks({ ...looking, root, shows }) }
     },
     realPath(asked) {
       const located = looking.confinement.locate(asked)
@@ -152,6 +154,7 @@ function filesOf({ looking, kept, root }: { looking: Looking; kept: Kept; root: 
       return { text, encoding, sha256: sha256(bytes) }
     },
     undone: async change => undone({ ...looking, kept }, { root, change }),
+    ...folderLooks({ ...looking, root, shows: SHOWS_ALL }),
   }
 }
 
@@ -164,6 +167,10 @@ export const NO_FILES: Files = {
     removed: unseen,
     moved: unseen,
     undone: refuse,
+    roots: refuse,
+    list: refuse,
+    walk: refuse,
+    info: refuse,
     decoded: bytes => ({ text: null, encoding: 'binary', sha256: sha256(bytes) }),
   }),
   realPath: refused,

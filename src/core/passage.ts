@@ -7,6 +7,7 @@ import type { CallsOptions } from './call.ts'
 import type { Clock } from './clock.ts'
 import { Context, ContextOnKernel, type Place } from './context.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import type { Shows } from './files/ground.ts'
 import type { Files } from './files.ts'
 import type { Flight } from './flight.ts'
 import { asksByDefault, type Decision, decide, type Effect, type Verdict } from './gate.ts'
@@ -17,6 +18,7 @@ import { type Output, openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
 import { recalling } from './recalling.ts'
 import * as refusals from './refusals.ts'
+import { shownPaths } from './shown-paths.ts'
 import type { TextStore } from './texts.ts'
 import type { Checked } from './validate.ts'
 
@@ -30,7 +32,6 @@ export interface PathOptions extends CallsOptions {
   readonly pendingPlans: number
   /** Plans that were carried out, or begun to be: none of them can be again. */
   readonly consumed: Set<string>
-  filesOf: Files['of']
 }
 
 /** How far a call came: `decision` is null where the gate was not asked. */
@@ -204,11 +205,23 @@ export class Passage {
 
   context(level: Level, { choices, commit, again }: Omit<Run, 'level' | 'args'> = {}): Context {
     const { flight, options } = this
-    const given = { flight, options, level, ...(choices && { choices }), ...(commit && { commit }) }
+    const files = () => options.files.of(flight.caller.root, this.#shows())
+    const given = { flight, options, level, files, ...(choices && { choices }), ...(commit && { commit }) }
     const place = this.#place
     if (place === undefined) return new Context(given)
     const asked = again === true ? { ...place, kernel: recalling(place.kernel) } : place
     return new ContextOnKernel({ ...given, place: asked, output: () => this.#printed() })
+  }
+
+  /** What an answer may show of files that the call does not name. */
+  #shows(): Shows {
+    const { tool, kernelName: kernel, checked } = this
+    const rulesOn = (paths: readonly string[]) => this.policyOn(paths).rules
+    const rules = () => {
+      const named = this.realPaths(checked.args)
+      return rulesOn('type' in named ? [] : named)
+    }
+    return shownPaths({ tool: tool.name, kernel, rules, rulesOn: folder => rulesOn([folder]) })
   }
 
   #printed(): Output {

@@ -5,6 +5,7 @@ import type { Files } from '../../src/core/files.ts'
 import { openRegistry, type Registry } from '../../src/core/registry.ts'
 import { defineTool, type Evidence, type FileChange, type SeenFile, type Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
+import { NO_FOLDERS } from './no-folders.ts'
 
 /** What was done to one file, for one plan. */
 export interface FileEffect {
@@ -51,6 +52,7 @@ export class MemoryFiles implements Files {
       after: null,
     })
     return {
+      ...NO_FOLDERS,
       look,
       lookForNew: look,
       removed,

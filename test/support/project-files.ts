@@ -12,6 +12,7 @@ import { newlineOf } from '../../tools/newlines.ts'
 import { type Failed, failed, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import type { TextEncoding, Undone } from '../../tools/proposal.ts'
 import { context } from '../tools/context.ts'
+import { NO_FOLDERS } from './no-folders.ts'
 
 /** Files that tools work on, and what became of them. */
 export interface FilesRig {
@@ -73,6 +74,7 @@ export function openMemoryFiles(): FilesRig {
 
   return {
     files: {
+      ...NO_FOLDERS,
       look: async path => look(path),
       lookForNew: async path => look(path),
       changed,

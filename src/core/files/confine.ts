@@ -4,7 +4,7 @@ import { holdsHome } from '../roots.ts'
 import { isWithin } from '../within.ts'
 import type { Disk, Stat } from './disk.ts'
 import { ALL_HIDDEN, faultOfNewName, faultOfPath, folded, holdsHidden } from './names.ts'
-import { openProtected } from './protected.ts'
+import { type Glance, openProtected } from './protected.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 import { realOf, resolvePath } from './resolve.ts'
 
@@ -38,6 +38,10 @@ export interface Confinement {
    * it does not. Throws what the disk throws.
    */
   strayed(path: string): string | undefined
+  /** What is Imago's own at this moment, for a look at many names. Throws what the disk throws. */
+  glance(): Glance
+  /** Where the caller's project and the further folders lie, without links; those that are not there are left out. */
+  tops(root: string): { readonly root: string; readonly further: readonly string[] } | Failed
 }
 
 export interface Confining {
@@ -124,6 +128,12 @@ export function openConfinement(confining: Confining): Confinement {
       } catch (error) {
         return fileFailed(error, { what: 'looked for', shown: shortened(asked.path) })
       }
+    },
+    glance: () => guard.glance(),
+    tops(root) {
+      const found = locate({ root, path: root })
+      if (found.type === 'failed') return found
+      return { root: found.path, further: roots.flatMap(each => pin(each) ?? []) }
     },
     strayed(path) {
       const found = resolvePath(disk, path)
