@@ -32,6 +32,7 @@ export class LineTransport implements Transport {
   readonly #stream: Duplex
   readonly #lines: LineSplitter
   readonly #unanswered = new Set<string | number>()
+  readonly #asked = new OwnRequests()
   #settle: () => void = () => {}
   #closed = false
   #inputEnded = false
@@ -72,7 +73,7 @@ export class LineTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return
     if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id)
-    this.#stream.write(`${JSON.stringify(message)}\n`)
+    this.#stream.write(`${JSON.stringify(this.#asked.sent(message))}\n`)
     if (this.#stream.writableLength > BEHIND_BYTES) this.#stream.pause()
     if (this.#inputEnded && this.#unanswered.size === 0) await this.close()
   }
@@ -101,7 +102,7 @@ export class LineTransport implements Transport {
       this.#refuse(INVALID_REQUEST, notAMessage(value), idOf(value))
       return
     }
-    if (this.#admits(message)) this.onmessage?.(message)
+    if (this.#admits(message)) this.onmessage?.(this.#asked.received(message))
   }
 
   /** Keeps account of what has to be answered yet. A request whose id is in use is refused. */
@@ -142,6 +143,32 @@ export class LineTransport implements Transport {
     if (this.#closed) return
     this.onerror?.(error)
     void this.close()
+  }
+}
+
+/**
+ * The requests that this end makes, counted from 1 where the SDK counts them from 0: clients that are built on
+ * `@modelcontextprotocol/sdk` 1 do not hear that a request 0 was cancelled, and leave its dialog standing.
+ */
+class OwnRequests {
+  /** As they were sent, and not answered yet. */
+  readonly #open = new Set<number>()
+
+  sent(message: JSONRPCMessage): JSONRPCMessage {
+    if (!('method' in message)) return message
+    if ('id' in message && typeof message.id === 'number') {
+      this.#open.add(message.id + 1)
+      return { ...message, id: message.id + 1 }
+    }
+    const given = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
+    if (typeof given !== 'number' || !this.#open.delete(given + 1)) return message
+    return { ...message, params: { ...message.params, requestId: given + 1 } }
+  }
+
+  received(message: JSONRPCMessage): JSONRPCMessage {
+    if ('method' in message || typeof message.id !== 'number') return message
+    this.#open.delete(message.id)
+    return { ...message, id: message.id - 1 }
   }
 }
 
