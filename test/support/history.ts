@@ -11,14 +11,17 @@ export interface Happened {
 /** What one call has come to, as the journal tells it. */
 interface Story {
   readonly requested: Map<string, { decided: string | undefined }>
+  /** What the choices of a person have made of a plan: approved by them, and never put before anybody. */
+  readonly derived: Set<string>
   readonly dispatched: string[]
   terminals: number
 }
 
 /**
  * What of the recorded history is not as it has to be; empty when all is well. Whatever happened in whatever order:
- * no effect without a consumed approval (or a rule that allowed it), at most one effect of each plan, a decision for
- * each plan that was asked about, and exactly one terminal entry for each call, after which nothing comes.
+ * no effect without a consumed approval, of a plan or of what a person chose of it (or a rule that allowed it), at most
+ * one effect of each plan, a decision for each plan that was asked about, and exactly one terminal entry for each call,
+ * after which nothing comes.
  */
 export function invariantsOf(lines: readonly Line[], effects: readonly Happened[]): string[] {
   const wrong: string[] = []
@@ -28,7 +31,12 @@ export function invariantsOf(lines: readonly Line[], effects: readonly Happened[
   for (const line of lines) {
     if (typeof line.call !== 'string') continue
     const { call } = line
-    const story = stories.get(call) ?? { requested: new Map(), dispatched: [], terminals: 0 }
+    const story = stories.get(call) ?? {
+      requested: new Map(),
+      derived: new Set(),
+      dispatched: [],
+      terminals: 0,
+    }
     stories.set(call, story)
     const rises = line.type === 'ended' && line.outcome === 'rises'
     if (story.terminals > 0) wrong.push(`${call}: ${line.type} comes after its end`)
@@ -59,16 +67,24 @@ export function invariantsOf(lines: readonly Line[], effects: readonly Happened[
 
   function requested(story: Story, { call, plan }: Line) {
     const { id } = plan as { id: string }
-    const told = [...stories.values()].some(other => other.requested.has(id))
+    const told = [...stories.values()].some(other => other.requested.has(id) || other.derived.has(id))
     if (told) wrong.push(`${call}: ${id} was put before a person twice`)
     story.requested.set(id, { decided: undefined })
   }
 
-  function decided(story: Story, { call, plan, answer }: Line) {
+  function decided(story: Story, { call, plan, answer, becomes }: Line) {
     const asked = story.requested.get(String(plan))
     if (asked === undefined) return wrong.push(`${call}: ${plan} was decided, and never requested`)
     if (asked.decided !== undefined) wrong.push(`${call}: ${plan} was decided twice`)
     asked.decided = String(answer)
+    if (becomes === undefined) return
+    const { plan: derived } = becomes as { plan: string }
+    if (answer !== 'chosen') wrong.push(`${call}: ${plan} was ${answer}, and became ${derived}`)
+    const told = [...stories.values()].some(
+      other => other.requested.has(derived) || other.derived.has(derived),
+    )
+    if (told) wrong.push(`${call}: ${derived} was made of a plan, and is another one already`)
+    story.derived.add(derived)
   }
 
   function dispatched(story: Story, { call, plan, decision }: Line) {
@@ -81,6 +97,7 @@ export function invariantsOf(lines: readonly Line[], effects: readonly Happened[
     consumed.add(plan)
     story.dispatched.push(plan)
     const asked = story.requested.get(plan)
+    if (decision === 'ask' && story.derived.has(plan)) return
     if (decision === 'ask' && asked?.decided !== 'approved')
       wrong.push(`${call}: ${plan} was dispatched, and is ${asked?.decided ?? 'not decided'}`)
     if (decision !== 'ask' && asked !== undefined && asked.decided !== 'approved')

@@ -1,5 +1,5 @@
 import type { Approvals, SeatAnswer, SeatNews, ShownPlan, Taken } from '../../src/core/approvals.ts'
-import type { Choice, Choice } from '../../tools/proposal.ts'
+import type { Choice } from '../../tools/proposal.ts'
 
 /** What a scripted person does about a plan. */
 export type Reply =
@@ -8,7 +8,6 @@ export type Reply =
   | { readonly deny: string }
   | { readonly edit: Readonly<Record<string, unknown>> }
   /** Decides on each hunk. */
-  | { readonly choose: readonly Choice[] }
   | { readonly choose: readonly Choice[] }
   /** Approves, and lets through from now on. */
   | { readonly grant: string }
@@ -99,7 +98,6 @@ function answersOf(reply: Exclude<Reply, undefined>): Given[] {
   if (reply === 'twice') return [{ decision: 'approve' }, { decision: 'approve' }, { decision: 'deny' }]
   if (typeof reply === 'string') return [{ decision: reply }]
   if ('deny' in reply) return [{ decision: 'deny', reason: reply.deny }]
-  if ('choose' in reply) return [{ decision: 'choose', choices: reply.choose }]
   if ('grant' in reply) return [{ decision: 'approve', grant: reply.grant }]
   if ('choose' in reply) return [{ decision: 'choose', choices: reply.choose }]
   if ('edit' in reply) return [{ decision: 'edit', args: reply.edit }]
