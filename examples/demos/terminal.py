@@ -1,18 +1,24 @@
 """Runs a program on a terminal of its own: ``terminal.py COMMAND...``.
 
 What is read on standard input is typed there, and what the program writes goes to standard output. When standard input
-ends the terminal is hung up.
+ends the terminal is hung up. It is as large as ``COLUMNS`` and ``LINES`` say, where they do.
 """
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import sys
+import termios
 
 
 def main():
     child, terminal = pty.fork()
     if child == 0:
+        if 'COLUMNS' in os.environ and 'LINES' in os.environ:
+            size = int(os.environ['LINES']), int(os.environ['COLUMNS'])
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', *size, 0, 0))
         os.execvp(sys.argv[1], sys.argv[1:])
     while True:
         for source in select.select([0, terminal], [], [])[0]:

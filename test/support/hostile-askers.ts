@@ -2,6 +2,7 @@ import type { ShownPlan } from '../../src/core/approvals.ts'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { shownPlan } from '../../src/core/shown-plan.ts'
+import { approvalsText } from '../../src/front/commands/approvals.ts'
 import { questionOf } from '../../src/front/elicitation/question.ts'
 import { storyPieces } from '../../src/front/log/lines.ts'
 import { painted } from '../../src/front/log/paint.ts'
@@ -144,4 +145,31 @@ const DIALOG: HostileAsker = {
   },
 }
 
-export const HOSTILE_ASKERS: readonly HostileAsker[] = [LINES, DIALOG, LOG]
+/** `imago approvals`, at a terminal. */
+const LIST: HostileAsker = {
+  what: 'imago approvals',
+  by: ['src/front/commands/approvals.ts'],
+  own: NOTHING_OF_OURS,
+  margin: null,
+  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}for |grant-1 {2}|seat-1 {2})/,
+  lines: true,
+  async writes({ body: _, hunks: __, code: ___, ...waiting }) {
+    const { printer, written } = fakeTerminal()
+    const { who, title, root } = waiting
+    const grant = {
+      id: 'grant-1',
+      tool: 'write_file',
+      kernel: null,
+      pattern: title,
+      root,
+      who,
+      seat: 'seat-1',
+      used: 1,
+    }
+    const seats = [{ seat: 'seat-1', who }]
+    printer.out(`${approvalsText({ seats, approvals: [waiting], grants: [grant] })}\n`)
+    return { text: written(), approvable: false }
+  },
+}
+
+export const HOSTILE_ASKERS: readonly HostileAsker[] = [LINES, DIALOG, LIST, LOG]

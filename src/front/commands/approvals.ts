@@ -60,7 +60,8 @@ function errorOf(plan: string, taken: Exclude<Taken, { type: 'taken' }>): ToolEr
   return toolError('not_found', { message, details, next: 'What waits: imago approvals' })
 }
 
-function approvalsText({ seats, approvals: waiting }: Methods['approvals']['result']): string {
+/** A line for each plan that waits, and one for each seat. */
+export function approvalsText({ seats, approvals: waiting }: Methods['approvals']['result']): string {
   const plans = waiting.map(
     ({ id, tool, who, waited_ms, title }) =>
       `${id}  ${tool}  for ${oneLine(who)}, ${duration(waited_ms)}  ${oneLine(title)}`,

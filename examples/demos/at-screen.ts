@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import xterm from '@xterm/headless'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { Differs, out } from './steps.ts'
+
+/** A person who sits at a terminal with a screen of their own, with `imago watch`, played by a script. */
+export interface PersonAtScreen {
+  /** Waits until the screen shows that, and prints the screen. Throws `Differs` where it does not come. */
+  sees(expected: RegExp): Promise<void>
+  /** Presses those keys, and goes on once the screen shows that. A key that came too early to count is pressed again. */
+  presses(keys: string, expected: RegExp): Promise<void>
+  leaves(): Promise<void>
+}
+
+/** How long a person waits for something to appear before the demo is given up, in milliseconds. */
+const PATIENCE_MS = 30_000
+/** How long until they press a key again that did nothing. */
+const AGAIN_MS = 1_500
+
+const SIZE = { columns: 100, rows: 30 }
+
+/** Takes a seat in that project; `editor` is what they edit with. */
+export function seatAtScreen(project: string, { editor }: { readonly editor: string }): PersonAtScreen {
+  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
+  const relay = join(PACKAGE_ROOT, 'examples/demos/terminal.py')
+  const size = { COLUMNS: String(SIZE.columns), LINES: String(SIZE.rows) }
+  const child = spawn('python3', [relay, ...imago, 'watch'], {
+    cwd: project,
+    env: { ...process.env, ...size, TERM: 'xterm-256color', VISUAL: editor, EDITOR: editor },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
+  const terminal = new xterm.Terminal({ cols: SIZE.columns, rows: SIZE.rows, allowProposedApi: true })
+  let heard = () => {}
+  child.stdout.setEncoding('utf8').on('data', (text: string) => terminal.write(text, () => heard()))
+  // What a program asks a terminal, the terminal answers by typing.
+  terminal.onData(answer => child.stdin.write(answer))
+
+  const rows = () => {
+    const { active } = terminal.buffer
+    const all = Array.from({ length: SIZE.rows }, (_, row) =>
+      (active.getLine(active.baseY + row)?.translateToString(true) ?? '').trimEnd(),
+    )
+    while (all.at(-1) === '') all.pop()
+    return all
+  }
+
+  /** Whether the screen comes to show it in that time. */
+  function shows(expected: RegExp, ms: number): Promise<boolean> {
+    return new Promise(resolve => {
+      const end = (seen: boolean) => {
+        clearTimeout(late)
+        heard = () => {}
+        resolve(seen)
+      }
+      const late = setTimeout(end, ms, false)
+      heard = () => {
+        if (expected.test(rows().join('\n'))) end(true)
+      }
+      heard()
+    })
+  }
+
+  const differs = (expected: RegExp) =>
+    new Differs(`the person never saw ${expected}, but:\n${rows().join('\n')}`)
+
+  return {
+    async sees(expected) {
+      if (!(await shows(expected, PATIENCE_MS))) throw differs(expected)
+      out(
+        `${rows()
+          .map(row => `    | ${row}`.trimEnd())
+          .join('\n')}\n`,
+      )
+    },
+    async presses(keys, expected) {
+      for (let waited = 0; waited < PATIENCE_MS; waited += AGAIN_MS) {
+        child.stdin.write(keys)
+        if (await shows(expected, AGAIN_MS)) return
+      }
+      throw differs(expected)
+    },
+    async leaves() {
+      child.stdin.end()
+      await ended
+      terminal.dispose()
+    },
+  }
+}
