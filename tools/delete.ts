@@ -76,7 +76,7 @@ function proposed({ file, change, diff }: Deletion): Planned {
   const shown = oneLine(file.shown)
   const lines = diff === null ? '' : `${counted(diff.removed, 'line')}, `
   const lead = [
-    `Takes ${shown} away: ${lines}${contentWord(file, file.bytes)}.`,
+    `Takes ${shown} away: ${lines}${contentWord(file)}.`,
     'What it holds is kept, to be brought back.',
     ...file.remarks,
   ]

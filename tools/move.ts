@@ -3,7 +3,7 @@ import { PATH } from './file-arguments.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import type { FileChange, Planned, SeenFile } from './proposal.ts'
 import { nothingThere } from './rewrite.ts'
-import { contentWord, madeFolders, onlyLink, somethingThere } from './whole-file.ts'
+import { contentWord, madeFolders, onlyLink, renameText, somethingThere } from './whole-file.ts'
 import { oneLine } from './wording.ts'
 
 /** What `move_file` answers with. */
@@ -121,22 +121,16 @@ function looksLike(refusal: Failed): Failed {
 function proposed({ file, to, changes, notes }: Move): Planned {
   const [from, name] = [oneLine(file.shown), oneLine(to.shown)]
   const lead = [
-    `Moves ${from} to ${name}, where nothing is: ${contentWord(file, file.bytes)}.`,
+    `Moves ${from} to ${name}, where nothing is: ${contentWord(file)}.`,
     'Its content, mode and owner stay.',
     ...file.remarks,
     ...to.remarks,
     ...notes,
   ]
-  const renamed = [
-    `diff --git a/${from} b/${name}`,
-    'similarity index 100%',
-    `rename from ${from}`,
-    `rename to ${name}`,
-    '',
-  ]
+  const renamed = renameText({ from: file.shown, to: to.shown })
   return {
     type: 'proposal',
-    preview: { title: `Move ${from} to ${name}`, body: [...lead, '', ...renamed].join('\n') },
+    preview: { title: `Move ${from} to ${name}`, body: `${lead.join('\n')}\n\n${renamed}` },
     evidence: [file.evidence, to.evidence],
     changes,
   }

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
-import { type Failed, failed, ok } from './outcome.ts'
+import { counted } from './naming.ts'
+import { type Failed, ok } from './outcome.ts'
 import type { CommittedFile, FileChange, Planned, SeenFile } from './proposal.ts'
-import { countLines, remarksOn } from './rewrite.ts'
+import { countLines, remarksOn } from './remarks.ts'
+import { contentWord, goneFolders, madeFolders, renameText } from './whole-file.ts'
 import { oneLine } from './wording.ts'
 
 /** What `undo_change` answers with. */
@@ -21,8 +23,9 @@ interface UndoneFile {
   /** Gone where the change had made the file. */
   readonly state: 'changed' | 'made again' | 'gone'
   readonly bytes: number
-  readonly lines_added: number
-  readonly lines_removed: number
+  /** Null for what is no text, before or after. */
+  readonly lines_added: number | null
+  readonly lines_removed: number | null
   /** Null for a file that is gone. */
   readonly sha256: string | null
 }
@@ -30,9 +33,10 @@ interface UndoneFile {
 export const undoChange = defineTool({
   name: 'undo_change',
   description:
-    'Take back a change that write_file, edit_file or undo_change made: its files get the content they had before ' +
-    'it, and a file that it made goes away. Refused with stale_plan where a file has changed since. A person is ' +
-    'shown the exact difference and asked first; a refusal means stop, and not to try another way.',
+    'Take back a change of files that a tool made, or one that undo_change made: its files get the content they had ' +
+    'before it, a file that it made goes away, one that it deleted comes back, and one that it moved is moved back. ' +
+    'Refused with stale_plan where a file has changed since. A person is shown the exact difference and asked ' +
+    'first; a refusal means stop, and not to try another way.',
   parameters: {
     change: z.string().min(1).max(128).describe('The name of the change: `undo` in the answer that made it.'),
   },
@@ -67,12 +71,15 @@ interface Reverse {
   readonly type: 'reverse'
   readonly file: SeenFile
   readonly change: FileChange
-  /** Null where the file goes. */
-  readonly text: string | null
-  readonly diff: FileDiff
+  /** What it will hold; null where it goes. */
+  readonly then: Content | null
+  /** Null where it is no text, before or after. */
+  readonly diff: FileDiff | null
   /** What changes and no diff shows. */
   readonly unseen: readonly string[]
 }
+
+type Content = Pick<SeenFile, 'text' | 'encoding' | 'sha256' | 'bytes'>
 
 async function worked(
   name: string,
@@ -85,52 +92,88 @@ async function worked(
   for (const change of undone.changes) {
     const file = seen.get(change.path)
     if (file === undefined) throw new Error('a change to take back has a file that was not looked at')
-    const reverse = reverseOf({ file, change }, files)
-    if (reverse.type === 'failed') return reverse
-    all.push(reverse)
+    all.push(reverseOf({ file, change }, files))
   }
   return { type: 'reverses', all }
 }
 
-type Reversing = Pick<Reverse, 'file' | 'change'>
+function reverseOf({ file, change }: Pick<Reverse, 'file' | 'change'>, files: PlanContext['files']): Reverse {
+  const { after } = change
+  const then = after === null ? null : { ...files.decoded(after), bytes: after.length }
+  const spelt = then !== null && file.exists && then.encoding !== file.encoding
+  const unseen = spelt ? [`it is ${file.encoding} now, and will be ${then.encoding}`] : []
+  return { type: 'reverse', file, change, then, diff: diffOf({ file, change, then }), unseen }
+}
 
-/** What a diff cannot show to the last byte is not taken back: only files that are text are ever changed. */
-function reverseOf({ file, change }: Reversing, files: PlanContext['files']): Reverse | Failed {
-  const after = change.after === null ? undefined : files.decoded(change.after)
-  if (after?.text === null)
-    return failed('not_text', {
-      message: `What is kept of ${file.shown} is not text, so that nobody could be shown what would change. Nothing was changed.`,
-      details: { path: file.path },
-      next: 'A person can look at what is kept in the state directory.',
-    })
-  const text = after?.text ?? null
+function diffOf({ file, change, then }: Pick<Reverse, 'file' | 'change' | 'then'>): FileDiff | null {
+  if (file.text === null || then?.text === null) return null
   const before = file.exists ? file.text : null
   const executable = ((change.identity?.mode ?? 0) & 0o111) !== 0
-  const diff = unifiedDiff({ path: file.shown, before, after: text, executable })
-  const spelt = after !== undefined && file.exists && after.encoding !== file.encoding
-  const unseen = spelt ? [`it is ${file.encoding} now, and will be ${after.encoding}`] : []
-  return { type: 'reverse', file, change, text, diff, unseen }
+  return unifiedDiff({ path: file.shown, before, after: then?.text ?? null, executable })
 }
 
 function proposed(name: string, all: readonly Reverse[]): Planned {
-  const lead = [`Takes back the change ${oneLine(name)}.`, ...all.flatMap(lines)]
-  const diffs = all.map(({ diff }) => diff.text)
+  const back = movesBack(all)
+  const [appears, goes] = back ?? []
+  const others = all.filter(each => each !== appears && each !== goes)
+  const lead = [
+    `Takes back the change ${oneLine(name)}.`,
+    ...(back === undefined ? [] : moveLines(back)),
+    ...others.flatMap(lines),
+  ]
+  const diffs = [
+    ...(back === undefined ? [] : [renameText({ from: back[1].file.shown, to: back[0].file.shown })]),
+    ...others.flatMap(({ diff }) => diff?.text ?? []),
+  ]
   return {
     type: 'proposal',
     preview: {
       title: `Take back the change ${oneLine(name)}`,
-      body: `${lead.join('\n')}\n\n${diffs.join('')}`,
+      body: [lead.join('\n'), diffs.join('')].filter(part => part !== '').join('\n\n'),
     },
     evidence: all.map(({ file }) => file.evidence),
     changes: all.map(({ change }) => change),
   }
 }
 
-function lines({ file, change, text, diff, unseen }: Reverse): string[] {
+/** Where a file was only moved, it is shown as a move; undefined where it was not. */
+function movesBack(all: readonly Reverse[]): readonly [appears: Reverse, goes: Reverse] | undefined {
+  const [one, other] = all
+  if (one === undefined || other === undefined || all.length !== 2) return undefined
+  const [appears, goes] = one.then === null ? [other, one] : [one, other]
+  const isMove = !appears.file.exists && goes.then === null && appears.then?.sha256 === goes.file.sha256
+  return isMove ? [appears, goes] : undefined
+}
+
+function moveLines([appears, goes]: readonly [Reverse, Reverse]): string[] {
+  const [from, to] = [oneLine(goes.file.shown), oneLine(appears.file.shown)]
+  return [
+    `${from} moves back to ${to}, where nothing is: ${contentWord(goes.file)}.`,
+    ...goes.file.remarks,
+    ...appears.file.remarks,
+    ...folderLines(appears),
+    ...folderLines(goes),
+  ]
+}
+
+function lines(reverse: Reverse): string[] {
+  const { file, change, then, diff, unseen } = reverse
   const { shown } = file
   const what = { changed: 'gets back its content', 'made again': 'is made again', gone: 'goes away' }
-  const sentence = `${oneLine(shown)} ${what[stateOf(change)]}: ${countLines(diff)}.`
-  return [sentence, ...unseen, ...(text === null ? file.remarks : remarksOn(file, text))]
+  const sentence = `${oneLine(shown)} ${what[stateOf(change)]}: ${diff === null ? sizes(reverse) : countLines(diff)}.`
+  const remarks = then?.text == null || diff === null ? file.remarks : remarksOn(file, then.text)
+  return [sentence, ...unseen, ...remarks, ...folderLines(reverse)]
+}
+
+/** What can be said of a content that nobody can read. */
+function sizes({ file, then }: Reverse): string {
+  const now = file.exists ? `it holds ${contentWord(file)}` : null
+  const after = then === null ? null : `${now === null ? 'it' : 'and'} will hold ${contentWord(then)}`
+  return [now, after].filter(part => part !== null).join(', ')
+}
+
+function folderLines({ file, change, then }: Reverse): string[] {
+  return then === null ? goneFolders(file.shown, change.identity?.folders) : madeFolders(file.newFolders)
 }
 
 function stateOf({ before, after }: FileChange): UndoneFile['state'] {
@@ -143,16 +186,17 @@ function reversed({ file, change, diff }: Reverse, committed: CommittedFile | un
     path: file.shown,
     state: stateOf(change),
     bytes: change.after?.length ?? 0,
-    lines_added: diff.added,
-    lines_removed: diff.removed,
+    lines_added: diff?.added ?? null,
+    lines_removed: diff?.removed ?? null,
     sha256: committed?.sha256 ?? null,
   }
 }
 
 function showUndoing({ undone, files, undo }: Undoing): string {
-  const each = files.map(({ path, state, lines_added: added, lines_removed: removed }) => {
-    const counts = state === 'gone' ? '' : `: ${countLines({ added, removed })}`
-    return `${oneLine(path)} ${state}${counts}`
+  const each = files.map(({ path, state, bytes, lines_added: added, lines_removed: removed }) => {
+    const isText = added !== null && removed !== null
+    const what = isText ? countLines({ added, removed }) : `it has ${counted(bytes, 'byte')}`
+    return `${oneLine(path)} ${state}${state === 'gone' ? '' : `: ${what}`}`
   })
   return [`took back ${oneLine(undone)}`, ...each, `to have it again: undo_change ${undo}`].join('\n')
 }

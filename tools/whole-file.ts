@@ -33,13 +33,17 @@ export function onlyLink(path: string, { isLink, shown }: SeenFile): Failed | un
 }
 
 /** `120 bytes of text, sha256 …`, `6 bytes that are no text, sha256 …`. */
-export function contentWord(
-  { text, encoding, sha256 }: Pick<SeenFile, 'text' | 'encoding' | 'sha256'>,
-  bytes: number,
-): string {
+export function contentWord(file: Pick<SeenFile, 'text' | 'encoding' | 'sha256' | 'bytes'>): string {
+  const { text, encoding, sha256, bytes } = file
   const word = text === null ? null : encodingWord(encoding)
   const kind = text === null ? 'that are no text' : `of text${word === null ? '' : ` in ${word}`}`
   return `${counted(bytes, 'byte')} ${kind}, sha256 ${sha256}`
+}
+
+/** A file that only gets another path, as git shows it. */
+export function renameText({ from, to }: { readonly from: string; readonly to: string }): string {
+  const [old, now] = [oneLine(from), oneLine(to)]
+  return `diff --git a/${old} b/${now}\nsimilarity index 100%\nrename from ${old}\nrename to ${now}\n`
 }
 
 /** `The folders lib and lib/rates are made for it.`; nothing where they are there. */
@@ -49,4 +53,14 @@ export function madeFolders(folders: readonly string[]): string[] {
   if (last === undefined) return []
   if (names.length === 0) return [`The folder ${last} is made for it.`]
   return [`The folders ${names.join(', ')} and ${last} are made for it.`]
+}
+
+/** `Its folder lib/rates goes too, if nothing else is in it.`, of the innermost so many folders of a file that goes. */
+export function goneFolders(path: string, count = 0): string[] {
+  const names = path.split('/')
+  const folders = Array.from({ length: count }, (_, up) => oneLine(names.slice(0, -1 - up).join('/')))
+  const last = folders.pop()
+  if (last === undefined) return []
+  if (folders.length === 0) return [`Its folder ${last} goes too, if nothing else is in it.`]
+  return [`Its folders ${folders.join(', ')} and ${last} go too, as far as nothing else is in them.`]
 }

@@ -8,7 +8,7 @@ import { undoChange } from '../../tools/undo.ts'
 import { writeFile } from '../../tools/write.ts'
 import { openFolderFiles } from '../support/folder-files.ts'
 import { assert, suite } from '../support/harness.ts'
-import { approved, proposalOf, refusalOf } from '../support/project-files.ts'
+import { approved, hash, proposalOf, refusalOf } from '../support/project-files.ts'
 import { context, errorOf, resultOf } from './context.ts'
 
 const test = suite('file tools on a real folder')
@@ -182,21 +182,28 @@ inFolder(
   },
 )
 
-inFolder('taking back shows what no diff can, and refuses what is not text (threat 15)', async rig => {
-  rig.write('src/f', 'a\n')
-  const file = await rig.files.look('src/f')
-  if (file.type === 'failed') throw new Error(file.error.message)
-  const to = (after: Buffer) => {
-    const change = { path: file.path, shown: file.shown, before: Buffer.from('a\n'), after }
-    const undone = async () => ({ type: 'undone' as const, files: [file], changes: [change] })
-    const files = { ...rig.files, undone }
-    return undoChange.plan({ change: 'plan-a' }, { files, pathOf: path => path })
-  }
-  const marked = await to(Buffer.from('\ufeffa\n'))
-  assert.match(
-    marked.type === 'proposal' ? marked.preview.body : '',
-    'it is utf-8 now, and will be utf-8-bom',
-  )
-  const binary = await to(Buffer.from([0, 255, 0]))
-  assert.is(binary.type === 'failed' ? binary.error.code : '', 'not_text')
-})
+inFolder(
+  'taking back shows what no diff can, and what is no text by its size and hash (threat 15)',
+  async rig => {
+    rig.write('src/f', 'a\n')
+    const file = await rig.files.look('src/f')
+    if (file.type === 'failed') throw new Error(file.error.message)
+    const to = (after: Buffer) => {
+      const change = { path: file.path, shown: file.shown, before: Buffer.from('a\n'), after }
+      const undone = async () => ({ type: 'undone' as const, files: [file], changes: [change] })
+      const files = { ...rig.files, undone }
+      return undoChange.plan({ change: 'plan-a' }, { files, pathOf: path => path })
+    }
+    const marked = await to(Buffer.from('\ufeffa\n'))
+    assert.match(
+      marked.type === 'proposal' ? marked.preview.body : '',
+      'it is utf-8 now, and will be utf-8-bom',
+    )
+    const binary = await to(Buffer.from([0, 255, 0]))
+    const said = `it holds 2 bytes of text, sha256 ${hash('a\n')}, and will hold 3 bytes that are no text, sha256 `
+    assert.match(
+      binary.type === 'proposal' ? binary.preview.body : '',
+      `src/f gets back its content: ${said}`,
+    )
+  },
+)
