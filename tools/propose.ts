@@ -20,8 +20,6 @@ export interface Proposed {
   readonly undo: string
   /** What was done besides, as sentences: line ends that were kept, and the like. */
   readonly notes: readonly string[]
-  /** Where a person chose: how they decided, as sentences. */
-  readonly approval?: string
 }
 
 export const proposeFileEdit = defineTool({
@@ -120,13 +118,12 @@ function titleOf({ rewrites }: Drafted): string {
   return others.length === 0 ? `Edit ${first}: ${hunks}` : `Edit ${others.length + 1} files: ${hunks}`
 }
 
-function showProposed({ files, hunks, undo, notes, approval }: Proposed): string {
+function showProposed({ files, hunks, undo, notes }: Proposed): string {
   const each = files.map(({ path, created, lines_added: added, lines_removed: removed, bytes }) => {
     const lines = countLines({ added, removed })
     return `${created ? 'created' : 'edited'} ${oneLine(path)}: ${lines}; it has ${counted(bytes, 'byte')} now`
   })
-  const said = approval === undefined ? [] : [approval]
   const untouched = hunks.every(({ outcome }) => outcome === 'applied')
   const fates = untouched ? [`${counted(hunks.length, 'hunk')} applied as proposed`] : showFates(hunks)
-  return [...said, ...each, ...fates, ...notes, `to take it back: undo_change ${undo}`].join('\n')
+  return [...each, ...fates, ...notes, `to take it back: undo_change ${undo}`].join('\n')
 }

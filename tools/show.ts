@@ -25,27 +25,33 @@ function noticeOf(told: unknown): string[] {
 
 function showResult(result: unknown, tool: Tool | undefined): string {
   if (isRunning(result)) return showRunning(result)
-  const own =
-    wasEdited(result) && 'result' in result && Object.keys(result).length === 3 ? result.result : result
+  const own = wasSettled(result) && 'result' in result && isOnlyResult(result) ? result.result : result
   return tool?.show(own) ?? asData(own)
 }
 
-/** Something else was done than was asked for. */
-interface Edited {
+/** Something else was done than was asked for, by what a person said. */
+interface Settled {
   readonly approval: string
   /** What a person put in place of the arguments that they changed. */
-  readonly edited: object
+  readonly edited?: object
 }
 
-function wasEdited(told: unknown): told is Edited {
-  if (typeof told !== 'object' || told === null || !('approval' in told) || !('edited' in told)) return false
-  return typeof told.approval === 'string' && typeof told.edited === 'object' && told.edited !== null
+function wasSettled(told: unknown): told is Settled {
+  if (typeof told !== 'object' || told === null || !('approval' in told)) return false
+  const { approval, edited } = told as Record<string, unknown>
+  return typeof approval === 'string' && ['object', 'undefined'].includes(typeof edited) && edited !== null
 }
 
-const withoutEdits = ({ approval: _, edited: __, ...facts }: Edited): object => facts
+/** A result that is no object stands beside what was said. */
+const isOnlyResult = (told: Settled): boolean =>
+  Object.keys(told).every(name => ['result', 'approval', 'edited'].includes(name))
+
+const withoutEdits = ({ approval: _, edited: __, ...facts }: Settled): object => facts
 
 function showEdits(told: unknown): string[] {
-  return wasEdited(told) ? [`approval: ${told.approval}`, `edited: ${JSON.stringify(told.edited)}`] : []
+  if (!wasSettled(told)) return []
+  const { approval, edited } = told
+  return [`approval: ${approval}`, ...(edited === undefined ? [] : [`edited: ${JSON.stringify(edited)}`])]
 }
 
 function asData(result: unknown): string {
@@ -65,7 +71,7 @@ export function showError({ code, message, next, details }: ToolError): string {
     ...rest
   } = details
   const { elapsed_ms: _, notice: __, ...known } = rest
-  const facts = wasEdited(known) ? withoutEdits(known) : known
+  const facts = wasSettled(known) ? withoutEdits(known) : known
   const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
   if (isRaised(exception)) lines.push(...showRaised(exception))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)

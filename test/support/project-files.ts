@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type {
+  Choice,
   Committed,
   FileChange,
   Planned,
@@ -188,6 +189,21 @@ export async function approved(
   meanwhile?.()
   const { files, commit } = rig
   return tool.handler(checked(tool, args), { ...context(), files, commit: () => commit(plan.changes) })
+}
+
+/** The same with what a person chose of its hunks. A failure where that makes no plan. */
+export async function chosen(
+  tool: Tool,
+  args: Readonly<Record<string, unknown>>,
+  rig: FilesRig,
+  choices: readonly Choice[],
+): Promise<Outcome> {
+  const { hunks } = await proposalOf(tool, args, rig)
+  const plan = hunks?.choose(choices) ?? failed('internal', { message: 'It has no hunks.' })
+  if (plan.type === 'failed') return plan
+  const { files, commit } = rig
+  const commitOnce = () => commit(plan.changes)
+  return tool.handler(checked(tool, args), { ...context(), files, choices, commit: commitOnce })
 }
 
 function checked(tool: Tool, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
