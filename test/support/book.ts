@@ -1,11 +1,10 @@
-import type { Approvals } from '../../src/core/approvals.ts'
-import { type ApprovalsOptions, openApprovals } from '../../src/core/approvals-book.ts'
+import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/core/approvals-book.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { HandClock } from './calls-rig.ts'
 
 /** Approvals by themselves, with time that is moved by hand. */
 export interface Book {
-  readonly approvals: Approvals
+  readonly approvals: OpenApprovals
   readonly clock: HandClock
   /** How far the wall clock is ahead of the other, in milliseconds. */
   readonly wall: { ahead: number }
