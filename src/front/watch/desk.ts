@@ -1,10 +1,18 @@
-import type { Taken } from '../../core/approvals.ts'
+import { oneLine } from '../../../tools/wording.ts'
+import type { ShownPlan, Taken } from '../../core/approvals.ts'
 import type { Key } from '../console/keys.ts'
 import type { Place, Row } from '../console/layout.ts'
 import type { Size } from '../console/screen.ts'
-import type { Palette } from '../console/style.ts'
+import type { Look, Palette } from '../console/style.ts'
+import type { Redrafted } from '../person-editor.ts'
 import type { SeatWanted } from '../protocol.ts'
+import { whyNot } from '../seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../seat/open-seat.ts'
+import { Answering } from './answering.ts'
+import { type Painted, paintDesk } from './desk-rows.ts'
+import { Items, planItem } from './items.ts'
+import { type Signs, signsFor } from './signs.ts'
+import { View } from './view.ts'
 import type { Edited, Wish } from './wishes.ts'
 
 export interface DeskOptions {
@@ -12,63 +20,245 @@ export interface DeskOptions {
   readonly size: Size
   /** Milliseconds of a clock that does not go back; the same clock as that of `tick`. */
   readonly now: number
+  /** Whether more than ASCII is shown; it is, unless this says no. */
+  readonly unicode?: boolean
 }
 
-/** Where all that waits for a person is looked at and answered, on a whole screen. Pure: news and keys in, rows out. */
+/** What is said of a plan after it was settled. */
+export interface Past {
+  readonly id: string
+  readonly title: string
+  readonly what: string
+  readonly at: number
+}
+
+/** A sentence that stays a while. */
+export interface Note {
+  readonly text: string
+  readonly look: Look | undefined
+  readonly until: number
+  /** What a key came to: the next key takes it away. */
+  readonly brief: boolean
+}
+
+/** How long a note stays, in milliseconds. */
+const NOTE_MS = 8_000
+/** What was withdrawn while it was looked at goes by itself once no key was pressed for so long. */
+const LEFT_ALONE_MS = 10_000
+const MOST_PAST = 50
+/** Turns that are known to have rung. */
+const MOST_TURNS = 256
+
+/**
+ * Where all that waits for a person is looked at and answered, on a whole screen. Pure: news, keys and time in, rows and
+ * wishes out.
+ *
+ * A key answers what stands on the screen or nothing: it counts once that was painted and `rested` was called for it.
+ * What is withdrawn while it is looked at leaves a notice in its place, and only Enter goes on to what comes next.
+ */
 export class Desk {
-  constructor(_options: DeskOptions) {}
+  readonly #items = new Items()
+  readonly #view: View
+  readonly #answering: Answering
+  readonly #palette: Palette
+  readonly #signs: Signs
+  readonly #past: Past[] = []
+  readonly #rung = new Set<string>()
+  #size: Size
+  #now: number
+  #pressed = 0
+  #heading = ''
+  #note: Note | undefined
+  #painted: Painted | undefined
+
+  constructor({ palette, size, now, unicode = true }: DeskOptions) {
+    this.#palette = palette
+    this.#signs = signsFor(unicode)
+    this.#size = size
+    this.#now = now
+    this.#view = new View({ items: this.#items, palette, signs: this.#signs, past: this.#past })
+    this.#answering = new Answering({
+      items: this.#items,
+      view: this.#view,
+      say: (text, look) => this.#say(text, { look, brief: true }),
+    })
+  }
 
   /** The seat is there. */
-  sits(_seat: Pick<OpenSeat, 'id' | 'who' | 'others' | 'trouble'>): void {}
+  sits({ id, who, others, trouble }: Pick<OpenSeat, 'id' | 'who' | 'others' | 'trouble'>): void {
+    this.#heading = id
+    this.#view.waitingFor = undefined
+    this.#view.who = who
+    if (trouble !== null) this.#items.add({ type: 'trouble', id: 'trouble', since: this.#now, trouble })
+    for (const other of others) this.say(`There is also ${oneLine(other.seat)}, ${oneLine(other.who)}.`)
+  }
 
   /** True where it is worth a bell: the first plan of a turn. */
-  tell(_told: SeatTold): boolean {
-    return false
+  tell(told: SeatTold): boolean {
+    switch (told.type) {
+      case 'plan':
+        return this.#put(told.plan)
+      case 'settled':
+        this.#settled(told.id, told.why)
+        return false
+      case 'notice':
+        this.say(oneLine(told.text))
+        return false
+      case 'asked':
+        this.#view.waitingFor = told.seats.map(({ seat, who }) => `${oneLine(seat)}, ${oneLine(who)}`)
+        return false
+      default:
+        return told satisfies never
+    }
   }
 
   /** Somebody else wants a seat; answered by the wish `admit`. Always worth a bell. */
-  admit(_wanted: SeatWanted): void {}
+  admit(wanted: SeatWanted): void {
+    this.#items.add({ type: 'seat', id: wanted.id, since: this.#now, wanted })
+  }
 
   /** What became of an answer. */
-  answered(_plan: string, _taken: Taken): void {}
+  answered(plan: string, taken: Taken): void {
+    const item = this.#items.find(plan)
+    const did = item?.type === 'plan' ? item.sent : undefined
+    if (taken.type === 'taken') {
+      this.#keep(plan, did?.past ?? 'answered')
+      this.say(`${plan} ${did?.past ?? 'answered'}`, did?.look ?? 'good')
+      this.#items.remove(plan)
+      return
+    }
+    const why = `Your answer to ${plan} did not count: ${oneLine(whyNot(taken))}`
+    const isOver = taken.type === 'late' || taken.type === 'unknown'
+    if (isOver && item !== undefined) {
+      this.#keep(plan, why)
+      this.#withdraw(plan, why)
+    } else if (item?.type === 'plan') delete item.sent
+    this.say(why, 'error')
+  }
 
-  /** What came of an `edit`; undefined where the editor failed. */
-  edited(_about: Edited, _text: string | undefined): Wish | undefined {
-    return undefined
+  /** What came of an `edit`. */
+  edited(about: Edited, came: Redrafted): Wish | undefined {
+    return this.#answering.edited(about, came)
   }
 
   /** A sentence of ours for the person, which stays a while. */
-  say(_text: string): void {}
+  say(text: string, look?: Look): void {
+    this.#say(text, { look, brief: false })
+  }
 
-  press(_key: Key): Wish | undefined {
-    return undefined
+  press(key: Key): Wish | undefined {
+    this.#pressed = this.#now
+    if (this.#note?.brief) this.#note = undefined
+    return this.#answering.press(key, { counts: this.#counts })
   }
 
   /** Exactly as many rows as the screen has. */
   paint(): readonly Row[] {
-    return []
+    this.#painted = paintDesk({
+      items: this.#items,
+      view: this.#view,
+      input: this.#answering.input,
+      note: this.#note,
+      heading: this.#heading,
+      counts: this.#counts,
+      now: this.#now,
+      size: this.#size,
+      palette: this.#palette,
+      signs: this.#signs,
+    })
+    return this.#painted.rows
   }
 
   /** Where the cursor stands in what was painted; undefined while nothing is being written. */
   get cursor(): Place | undefined {
-    return undefined
+    return this.#painted?.cursor
   }
 
-  /** Whether the question that was painted does not count keys yet: see `rested`. */
+  /** Whether keys do not answer yet what was painted: see `rested`. */
   get settling(): boolean {
-    return false
+    return !this.#counts && this.#view.asks
   }
 
-  /** What was painted stood for 150 ms in which no key was pressed: from now on, keys answer it. */
-  rested(): void {}
+  /** What was painted stood for 150 ms in which no key was pressed, and all keys were read: from now on they answer it. */
+  rested(): void {
+    this.#view.rested(this.#painted?.question)
+  }
 
-  resize(_size: Size): void {}
+  /** Something else was on the screen meanwhile: what is asked has to be seen anew before keys answer it. */
+  shownAgain(): void {
+    this.#view.rested(undefined)
+  }
+
+  resize(size: Size): void {
+    this.#size = size
+  }
 
   /** Time goes on: what is said of it, and what has been said long enough, changes. */
-  tick(_now: number): void {}
+  tick(now: number): void {
+    this.#now = now
+    if (this.#note !== undefined && now >= this.#note.until) this.#note = undefined
+    const { withdrawn } = this.#view
+    if (withdrawn !== undefined && now - Math.max(withdrawn.at, this.#pressed) >= LEFT_ALONE_MS)
+      this.#view.withdrawn = undefined
+  }
 
   /** How many plans and questions wait. */
   get waits(): number {
-    return 0
+    return this.#items.all.length
+  }
+
+  /** What became of plans here, oldest first. */
+  get past(): readonly Past[] {
+    return this.#past
+  }
+
+  get #counts(): boolean {
+    return this.#painted !== undefined && this.#view.counts(this.#painted.question)
+  }
+
+  #say(text: string, { look, brief }: { look: Look | undefined; brief: boolean }): void {
+    this.#note = { text, look, until: this.#now + NOTE_MS, brief }
+  }
+
+  #put(plan: ShownPlan): boolean {
+    const known = this.#items.find(plan.id)
+    if (known?.type === 'plan' && known.plan.hash === plan.hash) {
+      const fresh = plan.warnings.filter(warning => !known.plan.warnings.includes(warning))
+      known.plan = plan
+      for (const warning of fresh) this.say(`${plan.id}: ${oneLine(warning)}`, 'alarm')
+      return false
+    }
+    this.#items.add(planItem(plan, this.#now))
+    const rings = !this.#rung.has(plan.turn)
+    this.#rung.add(plan.turn)
+    const [oldest] = this.#rung
+    if (this.#rung.size > MOST_TURNS && oldest !== undefined) this.#rung.delete(oldest)
+    return rings
+  }
+
+  #settled(id: string, why: string): void {
+    const item = this.#items.find(id)
+    if (item === undefined) return
+    if (item.type === 'plan') this.#keep(id, why)
+    this.#withdraw(id, why)
+  }
+
+  /** What is being looked at is not replaced by something else under the fingers of the person. */
+  #withdraw(id: string, why: string): void {
+    const item = this.#items.find(id)
+    const isLookedAt = this.#view.concerns(id)
+    this.#items.remove(id)
+    this.say(`${id} needs no answer any more: ${oneLine(why)}`)
+    if (!isLookedAt) return
+    this.#answering.drop()
+    const title = item?.type === 'plan' ? item.plan.title : 'Somebody else wanted to approve, too.'
+    this.#view.withdrawn = { id, title, why, at: this.#now }
+  }
+
+  #keep(id: string, what: string): void {
+    const item = this.#items.find(id)
+    const title = item?.type === 'plan' ? item.plan.title : ''
+    this.#past.push({ id, title, what, at: this.#now })
+    if (this.#past.length > MOST_PAST) this.#past.shift()
   }
 }

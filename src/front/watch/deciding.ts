@@ -1,0 +1,175 @@
+import type { Choice } from '../../../tools/proposal.ts'
+import type { ShownHunk } from '../../core/approvals.ts'
+import { fromPatch, patchOf } from '../hunks/patch.ts'
+import { choiceOf, type Part, type PartDecision, split } from '../hunks/split.ts'
+
+export type Decision =
+  | { readonly type: 'accept' }
+  | { readonly type: 'refuse'; readonly reason: string | null }
+  | { readonly type: 'edit'; readonly text: string }
+
+/** What is decided at once: a hunk, or a part of one that was split. */
+export interface Piece {
+  /** As it would be done: with the person's own lines once it was edited. */
+  readonly hunk: ShownHunk
+  /** Of the hunk that it belongs to, among those of the plan. */
+  readonly of: number
+  readonly part: Part | undefined
+  readonly decision: Decision | undefined
+  /** Whether the end of its text, as it stands here, was on the screen. */
+  readonly seen: boolean
+}
+
+/** What a person decides of the hunks of one plan, one after the other. */
+export class Deciding {
+  readonly #hunks: readonly ShownHunk[]
+  #pieces: Piece[]
+  #at = 0
+  #version = 0
+
+  constructor(hunks: readonly ShownHunk[]) {
+    this.#hunks = hunks
+    this.#pieces = hunks.map((hunk, of) => ({ hunk, of, part: undefined, decision: undefined, seen: false }))
+  }
+
+  get pieces(): readonly Piece[] {
+    return this.#pieces
+  }
+
+  /** The one that is looked at; as many as there are, where that is all of them together. */
+  get at(): number {
+    return this.#at
+  }
+
+  get piece(): Piece | undefined {
+    return this.#pieces[this.#at]
+  }
+
+  /** Another one whenever something was decided, or decided otherwise. */
+  get version(): number {
+    return this.#version
+  }
+
+  get undecided(): number {
+    return this.#pieces.filter(({ decision }) => decision === undefined).length
+  }
+
+  see(): void {
+    const piece = this.#pieces[this.#at]
+    if (piece !== undefined) this.#pieces[this.#at] = { ...piece, seen: true }
+  }
+
+  /** Decides it, and goes on to the next one that is undecided; to all of them together behind the last. */
+  decide(decision: Decision): void {
+    this.#change(this.#at, { decision })
+    this.#goOn()
+  }
+
+  /** The same for this one and all undecided ones behind it in its file. */
+  decideFile(decision: Decision): void {
+    const file = this.piece?.hunk.shown
+    this.#change(this.#at, { decision })
+    for (let at = this.#at + 1; this.#pieces[at]?.hunk.shown === file; at++)
+      if (this.#pieces[at]?.decision === undefined) this.#change(at, { decision })
+    this.#goOn()
+  }
+
+  /** To the next one, or the one before; with `undecided`, to the next such one. False where there is none. */
+  go(by: -1 | 1, { undecided }: { undecided: boolean }): boolean {
+    for (let at = this.#at + by; at >= 0 && at < this.#pieces.length; at += by)
+      if (!undecided || this.#pieces[at]?.decision === undefined) {
+        this.#at = at
+        return true
+      }
+    return false
+  }
+
+  /** All of them together, which is asked about last. */
+  toAll(): void {
+    this.#at = this.#pieces.length
+  }
+
+  /** How many parts it has now; 1 where it cannot be split. */
+  split(): number {
+    const piece = this.piece
+    if (piece === undefined || piece.part !== undefined || piece.decision?.type === 'edit') return 1
+    const parts = split(piece.hunk)
+    if (parts.length < 2) return 1
+    const pieces = parts.map(part => ({ ...piece, hunk: part, part, decision: undefined, seen: false }))
+    this.#pieces.splice(this.#at, 1, ...pieces)
+    this.#version++
+    return parts.length
+  }
+
+  /** As a patch, for an editor. */
+  get patch(): string {
+    return this.piece === undefined ? '' : patchOf(this.piece.hunk)
+  }
+
+  /** What an editor made of the patch of that piece; a sentence where it cannot be done. */
+  edited(at: number, text: string): string | undefined {
+    const piece = this.#pieces[at]
+    if (piece === undefined) return 'There is no such hunk any more.'
+    const patched = fromPatch(piece.hunk, text)
+    if (patched.type === 'bad') return patched.why
+    if (patched.type === 'none') return 'Nothing was left of it, so that it is undecided as before.'
+    const hunk = { ...piece.hunk, after: patched.text }
+    const diff = split(hunk)
+      .map(part => part.diff)
+      .join('')
+    this.#change(at, { hunk: { ...hunk, diff }, decision: { type: 'edit', text: patched.text }, seen: false })
+    if (at === this.#at) this.#goOn()
+    return undefined
+  }
+
+  /** One for every hunk of the plan, once all is decided. */
+  choices(): Choice[] {
+    return this.#hunks.map((hunk, of) => {
+      const pieces = this.#pieces.filter(piece => piece.of === of)
+      const decisions = pieces.flatMap(({ part, decision }): PartDecision[] =>
+        part === undefined || decision === undefined ? [] : [partDecision(part, decision)],
+      )
+      return decisions.length > 0 ? choiceOf(hunk, decisions) : choice(hunk.number, pieces[0]?.decision)
+    })
+  }
+
+  #goOn(): void {
+    if (this.undecided === 0) this.toAll()
+    else if (!this.go(1, { undecided: true })) this.go(-1, { undecided: true })
+  }
+
+  #change(at: number, change: Partial<Piece>): void {
+    const piece = this.#pieces[at]
+    if (piece !== undefined) this.#pieces[at] = { ...piece, ...change }
+    this.#version++
+  }
+}
+
+function choice(hunk: number, decision: Decision | undefined): Choice {
+  switch (decision?.type) {
+    case 'accept':
+      return { hunk, decision: 'accept' }
+    case 'edit':
+      return { hunk, decision: 'edit', text: decision.text, reason: null }
+    // What nobody decided is not done.
+    case undefined:
+      return { hunk, decision: 'refuse', reason: null }
+    case 'refuse':
+      return { hunk, decision: 'refuse', reason: decision.reason }
+    default:
+      return decision satisfies never
+  }
+}
+
+function partDecision(part: Part, decision: Decision): PartDecision {
+  switch (decision.type) {
+    case 'accept':
+      return { part, decision: 'accept' }
+    case 'refuse':
+      return { part, decision: 'refuse', reason: decision.reason }
+    case 'edit':
+      return { part, decision: 'edit', text: decision.text }
+    default:
+      return decision satisfies never
+  }
+}

@@ -1,0 +1,139 @@
+import { oneLine } from '../../../tools/wording.ts'
+import { CURSOR, layOut, type Place, type Row } from '../console/layout.ts'
+import type { Size } from '../console/screen.ts'
+import { looking, type Palette, plain, type Span, textOf } from '../console/style.ts'
+import { fitted, widthOf } from '../console/width.ts'
+import type { Note } from './desk.ts'
+import { footerSpans } from './footer.ts'
+import type { Items } from './items.ts'
+import type { LineInput } from './line-input.ts'
+import { listRows, statesOf } from './list-rows.ts'
+import type { Position } from './sheet.ts'
+import type { Signs } from './signs.ts'
+import type { View } from './view.ts'
+
+export interface Painting {
+  readonly items: Items
+  readonly view: View
+  readonly input: LineInput | undefined
+  readonly note: Note | undefined
+  /** Which seat this is. */
+  readonly heading: string
+  /** Whether keys answer what stands there. */
+  readonly counts: boolean
+  readonly now: number
+  readonly size: Size
+  readonly palette: Palette
+  readonly signs: Signs
+}
+
+export interface Painted {
+  readonly rows: readonly Row[]
+  readonly cursor: Place | undefined
+  /** The name of what was painted. */
+  readonly question: string
+}
+
+/** A screen with fewer rows has no row of its own for notes. */
+const NOTE_ROWS = 16
+
+/** From the top: a bar, the list, a rule that says how far the text was read, the text, a note, and the keys. */
+export function paintDesk(o: Painting): Painted {
+  const { items, view, size, palette, signs, now } = o
+  const { columns, rows } = size
+  const question = view.name
+  const foot = footRows(o)
+  const bar = rows < 8 ? [] : [barRow(o)]
+  const inList = items.all.length === 0 ? 0 : Math.min(items.all.length, Math.max(1, Math.floor(rows / 4)))
+  const list =
+    rows < 6
+      ? []
+      : listRows(items.all, view.shown.type === 'withdrawn' ? undefined : items.here, {
+          columns,
+          rows: inList,
+          now,
+          palette,
+          signs,
+        })
+  const room = Math.max(1, rows - bar.length - list.length - foot.rows.length - 1)
+  const sheet = view.sheet({ columns, rows: room })
+  const text = sheet.rows()
+  if (sheet.seen) view.see()
+  const blank = Array.from({ length: room - text.length }, () => EMPTY)
+  const painted = [...bar, ...list, ruleRow(o, sheet.position), ...text, ...blank, ...foot.rows].slice(
+    0,
+    rows,
+  )
+  const cursor = foot.cursor && {
+    row: painted.length - foot.rows.length + foot.cursor.row,
+    column: foot.cursor.column,
+  }
+  return { rows: painted, cursor, question }
+}
+
+const EMPTY: Row = { text: '', columns: 0 }
+
+function barRow({ items, heading, note, size: { columns, rows }, palette, signs }: Painting): Row {
+  const count = items.all.length
+  const waits = count === 0 ? 'nothing waits' : `${count} ${count === 1 ? 'waits' : 'wait'}`
+  const left = [' Imago', heading, waits].filter(part => part !== '').join(` ${signs.dot} `)
+  const text = note !== undefined && rows < NOTE_ROWS ? ` ${note.text}` : left
+  const right = ' ? help '
+  const shown = fitted(text, Math.max(0, columns - right.length))
+  const filled = `${shown}${' '.repeat(Math.max(0, columns - widthOf(shown) - right.length))}${right}`
+  return one([looking('bar', fitted(filled, columns))], columns, palette)
+}
+
+/** What stands below, what of it is to be looked at twice, and how far it was read. */
+function ruleRow({ view, palette, signs, size: { columns } }: Painting, position: Position): Row {
+  const { shown } = view
+  const item = 'item' in shown ? shown.item : undefined
+  const hunks = item?.deciding === undefined ? [] : [plain(` ${statesOf(item.deciding, signs)} `)]
+  const warnings = item?.plan.warnings.length ?? 0
+  const look = warnings === 0 ? [] : [plain(' '), looking('alarm', ` LOOK ${warnings} `), plain(' ')]
+  const name = item === undefined ? [] : [looking('title', ` ${oneLine(item.id)} `)]
+  const where = position.lines === 0 ? '' : ` ${placeOf(position, signs)} `
+  const rule = (count: number) => looking('hint', signs.rule.repeat(Math.max(0, count)))
+  const left = [rule(2), ...name, ...hunks, ...look]
+  const between = columns - widthOf(textOf(left)) - widthOf(where) - 2
+  if (between < 1) return one([...left, plain(where)], columns, palette)
+  return one([...left, rule(between), plain(where), rule(2)], columns, palette)
+}
+
+function placeOf({ line, lines, percent, whole }: Position, { dot }: Signs): string {
+  const all = lines.toLocaleString('en-US')
+  if (whole) return lines === 1 ? 'the whole line' : `all ${all} lines`
+  return `${percent}% ${dot} line ${line.toLocaleString('en-US')} of ${all}`
+}
+
+function footRows(o: Painting): { rows: readonly Row[]; cursor: Place | undefined } {
+  const { input, note, size, palette } = o
+  const { columns } = size
+  const notes =
+    size.rows < NOTE_ROWS
+      ? []
+      : [note === undefined ? EMPTY : one([looking(note.look ?? 'hint', ` ${note.text}`)], columns, palette)]
+  if (input === undefined)
+    return { rows: [...notes, one(footerSpans(o), columns, palette)], cursor: undefined }
+  const { text, cursor } = input.edit
+  const prompt = looking('prompt', ` ${input.prompt}`)
+  const pieces = [prompt, plain(text.slice(0, cursor)), CURSOR, plain(text.slice(cursor))]
+  const laid = layOut(pieces as Parameters<typeof layOut>[0], { columns, palette })
+  const at = laid.cursor ?? { row: 0, column: 0 }
+  const from = Math.max(0, Math.min(at.row - 1, laid.rows.length - WRITTEN_ROWS))
+  const shown = laid.rows.slice(from, from + WRITTEN_ROWS)
+  const keys =
+    size.rows < NOTE_ROWS ? [] : [one([looking('hint', ' Enter sends it · Esc goes back')], columns, palette)]
+  return {
+    rows: [...notes, ...shown, ...keys],
+    cursor: { row: notes.length + at.row - from, column: at.column },
+  }
+}
+
+/** Of a long line that is being written, so many rows. */
+const WRITTEN_ROWS = 3
+
+/** One row of the screen, whatever it holds. */
+function one(spans: readonly Span[], columns: number, palette: Palette): Row {
+  return layOut(spans, { columns, palette }).rows[0] ?? EMPTY
+}

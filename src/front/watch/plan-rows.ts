@@ -1,0 +1,234 @@
+import { layOut, type Row } from '../console/layout.ts'
+import { type Look, looking, type Palette, plain, restyled, type Span, textOf } from '../console/style.ts'
+import { type Breaks, breaksOf, lastNotAbove } from './breaking.ts'
+import { DiffLines, type Role } from './diff-lines.ts'
+import type { Line, Part } from './sheet.ts'
+import { type ChangedWords, changedWords, type Range } from './words.ts'
+
+export interface TextOptions {
+  readonly palette: Palette
+  /** `diff`: its unified diffs are shown as such. `code`: its lines have colours. Neither says anything about the text. */
+  readonly as: 'diff' | 'code' | 'text'
+  /** Colours code, all of it at once. */
+  colours?(text: string): readonly Span[]
+}
+
+/**
+ * The text of a plan, line by line, each row of it with our margin in front: `| `, and `+ ` where a long line goes on.
+ * A line is broken and coloured when it is looked at, and never all of them, so that a text may be as long as it likes.
+ */
+export class PlanText implements Part {
+  readonly text: string
+  readonly #palette: Palette
+  readonly #starts: number[] = [0]
+  readonly #diff: DiffLines | undefined
+  readonly #code: readonly (readonly Span[])[] | undefined
+  readonly #made = new Map<number, Made>()
+  #madeFor = 0
+  #sought = ''
+  #words: { readonly from: number; readonly words: ChangedWords; readonly added: number } | undefined
+
+  constructor(text: string, { palette, as, colours }: TextOptions) {
+    this.text = text.endsWith('\n') ? text.slice(0, -1) : text
+    this.#palette = palette
+    for (let at = this.text.indexOf('\n'); at >= 0; at = this.text.indexOf('\n', at + 1))
+      this.#starts.push(at + 1)
+    const beginning = (line: number) => {
+      const start = this.#starts[line] ?? this.text.length
+      return this.text.slice(start, Math.min(start + 80, this.#endOf(line)))
+    }
+    this.#diff = as === 'diff' ? new DiffLines({ count: this.count, beginning }) : undefined
+    this.#code = as === 'code' && colours !== undefined ? linesOf(colours(this.text)) : undefined
+  }
+
+  get count(): number {
+    return this.#starts.length
+  }
+
+  /** All that stands outside its diffs. */
+  get outside(): string {
+    const pieces = [...(this.#diff?.outside() ?? [{ from: 0, to: this.count }])]
+    return pieces
+      .map(({ from, to }) => this.text.slice(this.#starts[from] ?? 0, this.#starts[to] ?? this.text.length))
+      .join('')
+      .trim()
+  }
+
+  line(index: number, columns: number): Line {
+    const { breaks, spans, long } = this.#madeOf(index, columns)
+    const text = long ?? textOf(spans)
+    return {
+      rows: breaks.rows,
+      row: row => this.#row({ text, spans: long === undefined ? spans : undefined, breaks, row, columns }),
+      place: row =>
+        (this.#starts[index] ?? 0) +
+        Math.min(breaks.startOf(row), this.#endOf(index) - (this.#starts[index] ?? 0)),
+      rowOf: place => breaks.rowAt(Math.max(0, place - (this.#starts[index] ?? 0))),
+    }
+  }
+
+  seek(sought: string): void {
+    this.#sought = sought
+  }
+
+  lineAt(place: number): number {
+    return lastNotAbove(this.#starts, place)
+  }
+
+  #endOf(line: number): number {
+    const next = this.#starts[line + 1]
+    return next === undefined ? this.text.length : next - 1
+  }
+
+  #lineText(line: number): string {
+    return this.text.slice(this.#starts[line] ?? this.text.length, this.#endOf(line))
+  }
+
+  #madeOf(index: number, columns: number): Made {
+    if (this.#madeFor !== columns || this.#made.size > KEPT) this.#made.clear()
+    this.#madeFor = columns
+    const known = this.#made.get(index)
+    if (known !== undefined) return known
+    const text = this.#lineText(index)
+    const width = Math.max(1, columns - MARGIN)
+    const spans = text.length > LONG ? [] : this.#spansOf(index, text)
+    const shown = text.length > LONG ? text : textOf(spans)
+    const made = { breaks: breaksOf(shown, width), spans, long: text.length > LONG ? text : undefined }
+    this.#made.set(index, made)
+    return made
+  }
+
+  #spansOf(index: number, text: string): readonly Span[] {
+    const code = this.#code?.[index]
+    if (code !== undefined) return code
+    const role = this.#diff?.role(index) ?? 'text'
+    const look = LOOKS[role]
+    const changed = role === 'added' || role === 'removed' ? this.#changedIn(index) : []
+    if (changed.length === 0) return [{ text, look }]
+    // Those of the line itself, behind the sign of the diff.
+    const ranges = changed.map(({ from, to }) => ({ from: from + 1, to: to + 1 }))
+    const word = role === 'added' ? 'addedWord' : 'removedWord'
+    if (!this.#palette.coloured)
+      return bracketed(text, ranges, role === 'added' ? ['{+', '+}'] : ['[-', '-]'])
+    return ranges.reduce<Span[]>(
+      (spans, range) => restyled(spans, { ...range, look: word }),
+      [{ text, look }],
+    )
+  }
+
+  #changedIn(line: number): readonly Range[] {
+    const block = this.#diff?.block(line)
+    if (block === undefined) return []
+    const { removed, added } = block
+    if (this.#words?.from !== removed.from || this.#words.added !== added.from) {
+      const texts = ({ from, to }: { from: number; to: number }) =>
+        Array.from({ length: to - from }, (_, index) => this.#lineText(from + index).slice(1))
+      const words = changedWords(texts(removed), texts(added))
+      this.#words = { from: removed.from, added: added.from, words }
+    }
+    const { words } = this.#words
+    return (line < removed.to ? words.removed[line - removed.from] : words.added[line - added.from]) ?? []
+  }
+
+  #row(o: {
+    text: string
+    spans: readonly Span[] | undefined
+    breaks: Breaks
+    row: number
+    columns: number
+  }): Row {
+    const { text, breaks, row, columns } = o
+    const [from, to] = [breaks.startOf(row), breaks.startOf(row + 1)]
+    const spans = o.spans === undefined ? [plain(text.slice(from, to))] : piece(o.spans, from, to)
+    const margin = looking('hint', row === 0 ? '| ' : '+ ')
+    const marked = withMarks(spans, { text, from, to })
+    const found = withFound(marked, this.#sought)
+    return layOut([margin, ...found], { columns, palette: this.#palette }).rows[0] ?? { text: '', columns: 0 }
+  }
+}
+
+interface Made {
+  readonly breaks: Breaks
+  readonly spans: readonly Span[]
+  /** Of a line that is too long to be coloured, itself. */
+  readonly long: string | undefined
+}
+
+const MARGIN = 2
+/** A longer line has no colours. */
+const LONG = 4_000
+/** Lines that stay as they were made. */
+const KEPT = 500
+
+const LOOKS: Readonly<Record<Role, Look | undefined>> = {
+  text: undefined,
+  file: 'title',
+  section: 'section',
+  added: 'added',
+  removed: 'removed',
+  context: undefined,
+  note: 'hint',
+}
+
+/** Where there are no colours, what changed stands between signs, which have a look that no text has. */
+function bracketed(text: string, ranges: readonly Range[], [open, close]: readonly [string, string]): Span[] {
+  const spans: Span[] = []
+  let at = 0
+  for (const { from, to } of ranges) {
+    spans.push(plain(text.slice(at, from)), looking('bar', open))
+    spans.push(looking('title', text.slice(from, to)), looking('bar', close))
+    at = to
+  }
+  return [...spans, plain(text.slice(at))].filter(span => span.text !== '')
+}
+
+function piece(spans: readonly Span[], from: number, to: number): Span[] {
+  const found: Span[] = []
+  let at = 0
+  for (const span of spans) {
+    const end = at + span.text.length
+    if (end > from && at < to)
+      found.push({ ...span, text: span.text.slice(Math.max(0, from - at), Math.max(0, to - at)) })
+    at = end
+    if (at >= to) break
+  }
+  return found
+}
+
+const MARK = /⟦U\+[0-9A-F]{4,6}⟧|␍/g
+/** As long as a mark is. */
+const MARK_CHARS = 10
+
+/** The marks in a piece of a line stand out, also one that began in the row before or goes on in the next. */
+function withMarks(spans: readonly Span[], o: { text: string; from: number; to: number }): readonly Span[] {
+  const begin = Math.max(0, o.from - MARK_CHARS)
+  const around = o.text.slice(begin, o.to + MARK_CHARS)
+  let found = spans
+  for (const { index, 0: mark } of around.matchAll(MARK)) {
+    const from = begin + index - o.from
+    if (from + mark.length <= 0 || from >= o.to - o.from) continue
+    const look = mark === '␍' ? 'hint' : 'alarm'
+    found = restyled(found, { from: Math.max(0, from), to: from + mark.length, look })
+  }
+  return found
+}
+
+/** What is sought stands out. */
+function withFound(spans: readonly Span[], sought: string): readonly Span[] {
+  if (sought === '') return spans
+  const text = textOf(spans).toLowerCase()
+  let found = spans
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length))
+    found = restyled(found, { from: at, to: at + sought.length, look: 'match' })
+  return found
+}
+
+function linesOf(spans: readonly Span[]): Span[][] {
+  const lines: Span[][] = [[]]
+  for (const { text, look } of spans)
+    for (const [index, line] of text.split('\n').entries()) {
+      if (index > 0) lines.push([])
+      if (line !== '') lines.at(-1)?.push({ text: line, look })
+    }
+  return lines
+}
