@@ -41,8 +41,9 @@ export interface ListOrder extends LookOrder {
   readonly ignored: boolean
   /** Also names that begin with a dot. */
   readonly hidden: boolean
-  /** As in `WalkOrder`. */
+  /** As in `WalkOrder`, but that they count from `from`: as `shown` has it, the folder itself unless given. */
   readonly exclude?: readonly string[]
+  readonly from?: string | undefined
 }
 
 export interface WalkOrder extends LookOrder {

@@ -7,7 +7,9 @@ import { symbolDefinition } from './definition.ts'
 import { deleteFile } from './delete.ts'
 import { editFile } from './edit.ts'
 import { evalExpr } from './evaluate.ts'
+import { getFileInfo, getProjectRoot } from './file-info.ts'
 import { readFile } from './files.ts'
+import { listDirectory } from './folders.ts'
 import { listGlobals } from './globals.ts'
 import { insertAtLine } from './insert.ts'
 import { inspect } from './inspect.ts'
@@ -19,7 +21,9 @@ import { describeSymbol, functionArglist } from './names.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoReferences } from './references.ts'
 import { aproposSearch, listPackageSymbols } from './search.ts'
+import { searchFiles } from './search-files.ts'
 import { threads } from './threads.ts'
+import { directoryTree } from './tree.ts'
 import { undoChange } from './undo.ts'
 import { writeFile } from './write.ts'
 
@@ -44,6 +48,11 @@ export const TOOLS: readonly Tool[] = [
   reload,
   readMore,
   job,
+  getProjectRoot,
+  listDirectory,
+  directoryTree,
+  searchFiles,
+  getFileInfo,
   readFile,
   editFile,
   proposeFileEdit,

@@ -40,6 +40,8 @@ export interface Level {
 export interface Start {
   readonly type: 'start'
   readonly located: Located
+  /** The project, without links. */
+  readonly root: string
   readonly level: Level
   /** The name in the folder that is looked at alone; null for the folder itself. */
   readonly only: string | null
@@ -75,6 +77,7 @@ export function startAt(ground: Ground, path: string): Start | Failed {
   return {
     type: 'start',
     located,
+    root: tops.root,
     level,
     only: isFolder ? null : basename(located.path),
     remarks,
@@ -137,7 +140,7 @@ export interface Sieve {
   /** Also what is ignored, and what is hidden. */
   readonly ignored: boolean
   readonly hidden: boolean
-  /** From where globs count: as `Level.rel`. */
+  /** The folder from which globs count: absolute, as `Level.path`. */
   readonly from: string
 }
 
@@ -148,7 +151,7 @@ export function sieve(
 ): (seen: SeenEntry) => Entry | undefined {
   const isOwn = glance.in(level.path)
   const under = (above: string, name: string) => (above === '' ? name : `${above}/${name}`)
-  const within = relative(how.from, level.rel)
+  const within = relative(how.from, level.path)
   return ({ entry, stat }) => {
     const { name, kind } = entry
     const isFolder = kind === 'folder'

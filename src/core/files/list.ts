@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Cut, Entry, Listed, ListOrder } from '../../../tools/entries.ts'
 import { type Failed, failed } from '../../../tools/outcome.ts'
 import type { RawName } from './disk.ts'
@@ -79,7 +80,7 @@ class Listing {
       left: this.#left,
       ignored,
       hidden,
-      from: start.level.rel,
+      from: order.from === undefined ? start.level.path : resolve(start.root, order.from),
     }
     return sieve(how, start)
   }

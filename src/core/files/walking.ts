@@ -160,8 +160,8 @@ class Walker implements Walk {
   }
 
   /** The folder as globs count it. */
-  #within({ rel }: Level): string {
-    return relative(this.#o.start.level.rel, rel)
+  #within({ path }: Level): string {
+    return relative(this.#o.start.level.path, path)
   }
 
   #matches(path: string, kind: Entry['kind']): boolean {
@@ -200,7 +200,7 @@ class Walker implements Walk {
       this.#glance = ground.confinement.glance()
       this.#glancedAt = this.looked
     }
-    const how = { exclude, left: this.left, ignored: order.ignored, hidden: true, from: start.level.rel }
+    const how = { exclude, left: this.left, ignored: order.ignored, hidden: true, from: start.level.path }
     return sieve({ ...how, shows: ground.shows, glance: this.#glance }, { level, rules })
   }
 
