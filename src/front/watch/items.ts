@@ -1,7 +1,7 @@
 import type { ShownPlan } from '../../core/approvals.ts'
 import type { Look } from '../console/style.ts'
+import { Deciding } from '../hunks/deciding.ts'
 import type { SeatWanted } from '../protocol.ts'
-import { Deciding } from './deciding.ts'
 
 /** What waits for a person: a plan, or a question of the seats. */
 export type Item = PlanItem | SeatItem | TroubleItem

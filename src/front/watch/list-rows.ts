@@ -2,7 +2,7 @@ import { duration, oneLine } from '../../../tools/wording.ts'
 import { layOut, type Row } from '../console/layout.ts'
 import { type Look, looking, type Palette, plain, type Span } from '../console/style.ts'
 import { fitted, widthOf } from '../console/width.ts'
-import type { Deciding } from './deciding.ts'
+import type { Deciding } from '../hunks/deciding.ts'
 import { type Item, isOfTurn } from './items.ts'
 import type { Signs } from './signs.ts'
 

@@ -1,7 +1,7 @@
 import { layOut, type Row } from '../console/layout.ts'
 import { type Look, looking, type Palette, plain, restyled, type Span, textOf } from '../console/style.ts'
+import { DiffLines, type Role } from '../hunks/diff-lines.ts'
 import { type Breaks, breaksOf, lastNotAbove } from './breaking.ts'
-import { DiffLines, type Role } from './diff-lines.ts'
 import type { Line, Part } from './sheet.ts'
 import { type ChangedWords, changedWords, type Range } from './words.ts'
 

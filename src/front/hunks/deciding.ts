@@ -1,7 +1,7 @@
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
-import { fromPatch, patchOf } from '../hunks/patch.ts'
-import { choiceOf, type Part, type PartDecision, split } from '../hunks/split.ts'
+import { fromPatch, patchOf } from './patch.ts'
+import { choiceOf, type Part, type PartDecision, split } from './split.ts'
 
 export type Decision =
   | { readonly type: 'accept' }
@@ -61,16 +61,17 @@ export class Deciding {
 
   /** Decides it, and goes on to the next one that is undecided; to all of them together behind the last. */
   decide(decision: Decision): void {
-    this.#change(this.#at, { decision })
+    this.#change(this.#at, { decision: this.#asItStands(this.#at, decision) })
     this.#goOn()
   }
 
   /** The same for this one and all undecided ones behind it in its file. */
   decideFile(decision: Decision): void {
     const file = this.piece?.hunk.shown
-    this.#change(this.#at, { decision })
+    this.#change(this.#at, { decision: this.#asItStands(this.#at, decision) })
     for (let at = this.#at + 1; this.#pieces[at]?.hunk.shown === file; at++)
-      if (this.#pieces[at]?.decision === undefined) this.#change(at, { decision })
+      if (this.#pieces[at]?.decision === undefined)
+        this.#change(at, { decision: this.#asItStands(at, decision) })
     this.#goOn()
   }
 
@@ -131,6 +132,15 @@ export class Deciding {
       )
       return decisions.length > 0 ? choiceOf(hunk, decisions) : choice(hunk.number, pieces[0]?.decision)
     })
+  }
+
+  /** Accepting a piece that was edited before accepts what is seen of it: the edit. */
+  #asItStands(at: number, decision: Decision): Decision {
+    const piece = this.#pieces[at]
+    if (piece === undefined || decision.type !== 'accept') return decision
+    const { after } = piece.hunk
+    const proposed = piece.part ?? this.#hunks[piece.of]
+    return after === proposed?.after ? decision : { type: 'edit', text: after }
   }
 
   #goOn(): void {
