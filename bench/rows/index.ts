@@ -10,6 +10,7 @@ import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { completion, threadsMany } from './vocabulary.ts'
+import { firstFrame, scrollStep } from './watching.ts'
 
 /** Every row of the table, in the order of the design's section 8. Rows that share a set-up stand together. */
 export const ROWS: readonly Row[] = [
@@ -34,6 +35,8 @@ export const ROWS: readonly Row[] = [
   askingCost,
   manyPlans,
   unifiedLines,
+  firstFrame,
+  scrollStep,
   attachedLatency,
   attachedMemory,
 ]
