@@ -53,7 +53,16 @@ const plan = { id: 'p', hash: 'h', title: 't', preview_sha256: 's', preview_byte
 /** One of each type, with all members that it can have, by the types of the code. */
 const ENTRIES: { readonly [Type in JournalEntry['type']]: JournalEntry & { readonly type: Type } } = {
   requested: { type: 'requested', call, ...on, plan },
-  decided: { type: 'decided', call, plan: 'p', answer: 'denied', by: null, reason: null },
+  decided: {
+    type: 'decided',
+    call,
+    plan: 'p',
+    answer: 'chosen',
+    by: null,
+    reason: null,
+    choices: [{ hunk: 1, decision: 'accept' }],
+    becomes: { plan: 'q', hash: 'h' },
+  },
   dispatched: { type: 'dispatched', call, ...on, decision: 'ask', plan: 'p' },
   ended: { type: 'ended', call, outcome: 'ok', elapsed_ms: 1, undo: 'u' },
   looked: { type: 'looked', call, ...on, decision: 'allow', outcome: 'ok', elapsed_ms: 1 },

@@ -1,7 +1,8 @@
+import { counted } from '../../../tools/naming.ts'
 import { duration, indent, oneLine } from '../../../tools/wording.ts'
 import type { EntryRead } from '../../core/journal/reading.ts'
 import { lengthOf, type Piece, piece } from './paint.ts'
-import type { CallStory, Note, Story, Unreadable } from './stories.ts'
+import type { CallStory, ChoiceRead, DecisionRead, Note, Story, Unreadable } from './stories.ts'
 
 export interface Form {
   /** Width of the terminal; undefined where there is none. */
@@ -71,12 +72,37 @@ function cameOf({ outcome, dispatched, decided, plan, began }: CallStory) {
 function tailOf({ plan, decided, undo }: CallStory): Piece[] {
   const by = decided?.by ? ` by ${decided.by}` : ''
   const reason = decided?.reason ? `: ${cut(oneLine(decided.reason), MOST_CHARS)}` : ''
-  const answer = decided === undefined ? '' : `, ${decided.answer}${by}${reason}`
+  const answer = decided === undefined ? '' : `, ${decided.answer}${by}${reason}${partsIn(decided)}`
   return [
     ...(plan === undefined ? [] : [piece(`  [${plan.id}${answer}]`, 'strong')]),
     ...(undo === undefined ? [] : [piece(`  undo ${undo}`, 'strong')]),
   ]
 }
+
+/** How many of its hunks a person took: `: 2 of 3 hunks, 1 of them edited`. */
+function partsIn({ choices = [] }: DecisionRead): string {
+  if (choices.length === 0) return ''
+  const edited = choices.filter(({ decision }) => decision === 'edit').length
+  const taken = choices.filter(({ decision }) => decision === 'accept').length + edited
+  const also = edited === 0 ? '' : `, ${edited} of them edited`
+  return `: ${taken} of ${counted(choices.length, 'hunk')}${also}`
+}
+
+/** `1 accepted, 2 refused (not in this release), 3 edited (25 bytes)` */
+function choicesInWords(choices: readonly ChoiceRead[]): string {
+  const each = choices.map(({ hunk, decision, reason, bytes }) => {
+    const said = [bytes === undefined ? '' : counted(bytes, 'byte'), reason ?? ''].filter(word => word !== '')
+    const why = said.length === 0 ? '' : ` (${oneLine(said.join(': '))})`
+    return `${hunk} ${DECIDED.get(decision) ?? oneLine(decision)}${why}`
+  })
+  return each.join(', ')
+}
+
+const DECIDED: ReadonlyMap<string, string> = new Map([
+  ['accept', 'accepted'],
+  ['refuse', 'refused'],
+  ['edit', 'edited'],
+])
 
 /** The title of the plan, or the arguments. A single text stands for itself. */
 function whatOf({ plan, began }: CallStory): string {
@@ -90,7 +116,9 @@ function whatOf({ plan, began }: CallStory): string {
 
 function detailsOf({ began, call, plan, decided }: CallStory): string {
   const { epoch, decision } = began ?? {}
-  const facts = { call, epoch, gate: decision, plan, decided }
+  const { choices = [], ...answer } = decided ?? {}
+  const hunks = choices.length === 0 ? undefined : choicesInWords(choices)
+  const facts = { call, epoch, gate: decision, plan, decided: decided && answer, hunks }
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
   const lines = [...known, ...Object.entries(objectOf(began?.args))].map(([name, value]) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')

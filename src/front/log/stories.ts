@@ -35,10 +35,21 @@ export type Story = CallStory | Note | Unreadable
 const PLAN = z.looseObject({ id: z.string(), title: z.string().optional() })
 export type PlanRead = z.output<typeof PLAN>
 
+/** What a person chose of one hunk. Other versions may write other decisions. */
+const CHOICE = z.object({
+  hunk: z.number(),
+  decision: z.string(),
+  reason: z.string().nullish(),
+  bytes: z.number().optional(),
+})
+export type ChoiceRead = z.output<typeof CHOICE>
+
 const DECISION = z.object({
   answer: z.string(),
   by: z.string().nullish(),
   reason: z.string().nullish(),
+  choices: z.array(CHOICE).optional().catch(undefined),
+  becomes: z.object({ plan: z.string() }).optional().catch(undefined),
 })
 export type DecisionRead = z.output<typeof DECISION>
 
@@ -83,7 +94,9 @@ class Told implements CallStory {
     // A call that was approved with other arguments was carried out with those.
     if (entry.tool !== undefined) this.began = entry
     const plan = PLAN.safeParse(typeof entry.plan === 'string' ? { id: entry.plan } : entry.plan)
-    if (plan.success && plan.data.id !== this.plan?.id) this.plan = plan.data
+    // What a person chose of a plan has a name of its own, and was shown under that of the plan.
+    const isKnown = plan.data?.id === this.plan?.id || plan.data?.id === this.decided?.becomes?.plan
+    if (plan.success && !isKnown) this.plan = plan.data
     if (entry.type === 'decided') {
       const decision = DECISION.safeParse(entry)
       if (decision.success) this.decided = decision.data
