@@ -47,8 +47,8 @@ export interface Approvals {
   noteOn(plan: Plan): string | undefined
   /** What is let through without asking now. */
   grants(): readonly Grant[]
-  /** Ends a grant; false where there is none of that name. Anybody may: it makes nothing possible. */
-  revoke(grant: string): boolean
+  /** Ends a grant; false where there is none of that name. Anybody may, `by` name: it makes nothing possible. */
+  revoke(grant: string, by: string): boolean
   /** Settles all that waits as cancelled: the daemon ends. */
   close(): void
 }

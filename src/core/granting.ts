@@ -18,7 +18,8 @@ export interface Granting extends Pick<Grants, 'list' | 'hasEndedFor' | 'size'> 
   give(seat: Seated, plan: Plan, pattern: Pattern): void
   /** The approval that a grant stands for, if there is one. From now on the plan is so old. */
   letThrough(plan: Plan, shown: Shown): Extract<Answer, { type: 'approved' }> | undefined
-  revoke(id: string): boolean
+  /** Whoever it is that `by` names. */
+  revoke(id: string, by: string): boolean
   /** Ends what was given on that seat. */
   left(seat: Seated): void
 }
@@ -48,11 +49,11 @@ export function openGranting({ ages, journal, audience }: GrantingOptions): Gran
       )
       return { type: 'approved', by: `${grant.id} of ${grant.seat}`, granted: true }
     },
-    revoke(id) {
+    revoke(id, by) {
       const grant = grants.revoke(id)
       if (grant === undefined) return false
-      journal.later({ type: 'seat', what: 'revoked', seat: grant.seat, who: 'anybody', why: inWords(grant) })
-      audience.notice(`${inWords(grant)}: revoked. It is asked about again.`)
+      journal.later({ type: 'seat', what: 'revoked', seat: grant.seat, who: by, why: inWords(grant) })
+      audience.notice(`${inWords(grant)}: revoked by ${by}. It is asked about again.`)
       return true
     },
     left({ id: seat, listener: { who } }) {

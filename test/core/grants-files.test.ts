@@ -146,7 +146,7 @@ test('a rule that asks about one file of several is stronger than a grant for al
 
 test('no project file makes a grant, and a project that says so is told (threat 4)', async () => {
   const { write, root, approvals } = await granted()
-  approvals.revoke('grant-1')
+  approvals.revoke('grant-1', 'somebody')
   writeFileSync(join(root, 'imago.toml'), '[[grant]]\ntool = "write_file"\npattern = "**"\n')
   const error = errorOf(await write('src/a.py'))
   assert.is(error.code, 'denied')
@@ -165,7 +165,7 @@ for (const [what, meanwhile] of [
     assert.ok((await run('put', { path: 'src/a.txt', text: '1' })).ok)
     files.onStep = step => {
       if (step !== 'lock') return
-      if (meanwhile === 'approval_timed_out') approvals.revoke('grant-1')
+      if (meanwhile === 'approval_timed_out') approvals.revoke('grant-1', 'somebody')
       else writeFileSync(join(folder, 'policy.toml'), '[[rule]]\ndecision = "ask"\ntool = "put"\n')
     }
     const error = errorOf(await run('put', { path: 'src/a.txt', text: '2' }))

@@ -285,11 +285,11 @@ test('a grant ends with the seat that gave it, and no other', async () => {
 
 test('anybody ends a grant, once, and is asked about it again', async () => {
   const made = await granted('src/**')
-  assert.is(made.approvals.revoke('grant-2'), false)
-  assert.is(made.approvals.revoke('grant-1'), true)
-  assert.is(made.approvals.revoke('grant-1'), false)
+  assert.is(made.approvals.revoke('grant-2', 'somebody'), false)
+  assert.is(made.approvals.revoke('grant-1', 'somebody'), true)
+  assert.is(made.approvals.revoke('grant-1', 'somebody'), false)
   assert.is(await isLetThrough(made, somePlanOn('src/shop.py')), false)
-  assert.match(noticesOf(made.person).at(-1) ?? '', /^grant-1, .*: revoked/)
+  assert.match(noticesOf(made.person).at(-1) ?? '', /^grant-1, .*: revoked by somebody\./)
   assert.is(made.journal.filter(entry => entry.type === 'seat' && entry.what === 'revoked').length, 1)
 })
 
@@ -312,7 +312,7 @@ test('what was let through by a grant that has ended since is not carried out an
   const [one, other] = [somePlanOn('src/a.py'), somePlanOn('src/b.py')]
   await ask(made, one)
   assert.is(made.approvals.expired(one), false)
-  made.approvals.revoke('grant-1')
+  made.approvals.revoke('grant-1', 'somebody')
   assert.equal([made.approvals.expired(one), made.approvals.expired(other)], [true, false])
 })
 

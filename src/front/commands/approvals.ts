@@ -8,7 +8,7 @@ import type { Methods } from '../protocol.ts'
 import { whyNot } from '../seat/asker.ts'
 import { print, request } from './kernels.ts'
 
-/** `imago approvals`: what waits for an answer, and who could give one. Never a code. */
+/** `imago approvals`: what waits for an answer, who could give one, and what is let through without. Never a code. */
 export async function approvals(input: CommandInput): Promise<ExitCode> {
   const result = await request('approvals', {})
   return print(input, { result, text: approvalsText(result) })
@@ -26,6 +26,22 @@ export async function deny(input: CommandInput): Promise<ExitCode> {
   const { reason } = input.options
   const taken = await request('deny', { ...given, ...(reason === undefined ? {} : { reason }) })
   return said(input, { plan: given.plan, decision: 'deny', taken })
+}
+
+/** `imago revoke GRANT` */
+export async function revoke(input: CommandInput): Promise<ExitCode> {
+  const [grant = ''] = input.operands
+  const { revoked } = await request('revoke', { grant })
+  if (revoked)
+    return print(input, { result: { grant }, text: `${grant}: revoked, and its calls are asked about again` })
+  return refused(
+    input,
+    toolError('not_found', {
+      message: `There is no grant ${JSON.stringify(grant.slice(0, 100))}: it has ended, or never was.`,
+      details: { grant: grant.slice(0, 100) },
+      next: 'What is let through without asking: imago approvals',
+    }),
+  )
 }
 
 function givenIn({ operands: [plan = ''], options: { code } }: CommandInput): { plan: string; code: string } {
@@ -47,7 +63,10 @@ function said(input: CommandInput, { plan, decision, taken }: Said): ExitCode {
       result: { plan, decision },
       text: `${plan}: ${decision === 'approve' ? 'approved' : 'denied'}`,
     })
-  const error = errorOf(plan, taken)
+  return refused(input, errorOf(plan, taken))
+}
+
+function refused(input: CommandInput, error: ToolError): ExitCode {
   if (input.options.json) printEnvelope(input.printer, { ok: false, error })
   else printError(input.printer, error)
   return exitOf({ ok: false, error })
@@ -61,14 +80,21 @@ function errorOf(plan: string, taken: Exclude<Taken, { type: 'taken' }>): ToolEr
 }
 
 /** A line for each plan that waits, and one for each seat. */
-export function approvalsText({ seats, approvals: waiting }: Methods['approvals']['result']): string {
+export function approvalsText({ seats, approvals: waiting, grants }: Methods['approvals']['result']): string {
   const plans = waiting.map(
     ({ id, tool, who, waited_ms, title }) =>
       `${id}  ${tool}  for ${oneLine(who)}, ${duration(waited_ms)}  ${oneLine(title)}`,
   )
+  const granted = grants.map(
+    ({ id, tool, pattern, root, who, seat, used }) =>
+      `${id}  ${tool} on ${oneLine(pattern)} in ${oneLine(root)}  for ${oneLine(who)}, by ${seat}, used ${times(used)}`,
+  )
   const sitting = seats.map(({ seat, who }) => `${seat}  ${who}`)
   return [
     ...(plans.length === 0 ? ['No plan waits for an answer.'] : plans),
+    ...granted,
     ...(sitting.length === 0 ? ['Nobody has a seat. A person takes one with: imago watch'] : sitting),
   ].join('\n')
 }
+
+const times = (count: number) => (count === 1 ? 'once' : `${count} times`)

@@ -148,10 +148,7 @@ function noteText(entry: EntryRead): { bad: boolean; text: string } {
   const why = said('why') === '' ? '' : `: ${said('why')}`
   switch (entry.type) {
     case 'seat':
-      return {
-        bad: said('what') === 'refused',
-        text: `${said('seat') || 'seat'} ${said('what')}, ${said('who')}${why}`,
-      }
+      return { bad: said('what') === 'refused' || said('what') === 'doubted', text: seatText(said, why) }
     case 'policy':
       return { bad: false, text: `policy ${said('file')}: ${said('what')}` }
     case 'kernel':
@@ -176,6 +173,22 @@ function noteText(entry: EntryRead): { bad: boolean; text: string } {
       return { bad: false, text: `the oldest files were removed: ${JSON.stringify(entry.files) ?? ''}` }
     default:
       return { bad: false, text: JSON.stringify(entry) }
+  }
+}
+
+/** A seat, or what was let through from one; `why` says what. */
+function seatText(said: (name: string) => string, why: string): string {
+  switch (said('what')) {
+    case 'granted':
+      return `${said('seat')}, ${said('who')}, lets through without asking${why}`
+    case 'revoked':
+      return `${said('who')} ended what was let through${why}`
+    case 'ended':
+      return `what was let through ended with ${said('seat')}, ${said('who')}${why}`
+    case 'doubted':
+      return `${said('who')}${why}`
+    default:
+      return `${said('seat') || 'seat'} ${said('what')}, ${said('who')}${why}`
   }
 }
 

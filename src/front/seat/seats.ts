@@ -170,7 +170,9 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       approvals: approvals.waiting(),
       grants: approvals.grants(),
     }),
-    revoke: ({ grant }) => ({ revoked: approvals.revoke(grant) }),
+    revoke: ({ grant }, { session }) => ({
+      revoked: approvals.revoke(grant, `${session.name} (${session.id})`),
+    }),
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
       withCode({ plan, code, decision: 'deny', ...(reason === undefined ? {} : { reason }) }, context),
