@@ -165,6 +165,27 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
     'a path named in both ways',
     { ...parameter(text), paths: ['channel', { name: 'channel', confined: false }] },
   ],
+  [
+    'paths',
+    'a path in each of a list that is none',
+    { ...parameter(text), paths: [{ name: 'channel', confined: true, each: 'path' }] },
+  ],
+  [
+    'paths',
+    'a path in each of a list of texts',
+    {
+      ...parameter(z.array(z.string()).describe('Some.')),
+      paths: [{ name: 'channel', confined: true, each: 'path' }],
+    },
+  ],
+  [
+    'paths',
+    'a path in each of a list of objects that have none',
+    {
+      ...parameter(z.array(z.strictObject({ file: text })).describe('Some.')),
+      paths: [{ name: 'channel', confined: true, each: 'path' }],
+    },
+  ],
   ['paths', 'a path named twice', { ...parameter(text), paths: ['channel', 'channel'] }],
   ['paths', 'paths that are no list', { ...parameter(text), paths: 'channel' }],
   ['plan', 'a plan of a tool that nobody is asked about', { plan: async () => ok(1) }],

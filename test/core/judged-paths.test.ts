@@ -66,3 +66,15 @@ test('a confined path goes to the files of the project, which may refuse it', ()
   const refused = judgedPaths({ paths, args, root, files: NO_FILES })
   assert.is(Array.isArray(refused) ? '' : refused.error.code, 'path_refused')
 })
+
+test('the path of each object in a list is judged, whatever else stands in it', () => {
+  const paths = [{ name: 'edits', confined: false, each: 'path' }]
+  const judged = (edits: unknown) => judgedPaths({ paths, args: { edits }, root, files: NO_FILES })
+  symlinkSync('secrets', join(root, 'public'))
+  const edits = [{ path: 'a.py' }, { path: 'public/s.py' }, { path: 'a.py' }, { path: 7 }, null, 'b.py', {}]
+  assert.equal(judged(edits), [join(root, 'a.py'), join(root, 'secrets/s.py')])
+  assert.equal([judged('a.py'), judged(undefined), judged([])], [[], [], []])
+  const confined = [{ name: 'edits', confined: true, each: 'path' }]
+  const refused = judgedPaths({ paths: confined, args: { edits }, root, files: NO_FILES })
+  assert.is(Array.isArray(refused) ? '' : refused.error.code, 'path_refused')
+})
