@@ -1,34 +1,77 @@
+import { oneLine } from '../../../tools/wording.ts'
+import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
-import { connectDaemon } from '../client.ts'
+import { findPaths, findRoot } from '../../paths.ts'
+import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
+import { openSeat } from '../seat/open-seat.ts'
 import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { isCapable, type Printer } from '../terminal.ts'
 
-/** `imago watch`: a seat at this terminal. Plans are put before the person there until it is left, or is lost. */
-export async function watch({ printer }: CommandInput): Promise<ExitCode> {
-  if (!hasTerminal())
-    throw new Failure(
-      'imago watch asks a person, and needs a terminal that it reads from and writes to. Run it in one, without redirecting its input or output. A script answers with imago approve and a code that is shown on a seat.',
-      { exit: EXIT.usage },
-    )
+/**
+ * `imago watch`: a seat at this terminal. Plans are put before the person there until it is left, or is lost: on the
+ * whole screen, or line by line where the terminal can do no more. Without a terminal it lists them, and answers none.
+ */
+export async function watch({ printer, options }: CommandInput): Promise<ExitCode> {
+  const desktop = readConfig(findPaths().configDir).watch.notify
   await using client = await connectDaemon({
     name: 'imago watch',
     start: 'if-needed',
     root: findRoot(process.cwd()),
   })
+  if (!hasTerminal()) return await list({ client, printer })
+  if (options.plain === true || !isCapable(process.env)) return await lineByLine({ client, printer })
+  return await onScreen({ client, printer, desktop })
+}
+
+interface Parts {
+  readonly client: DaemonClient
+  readonly printer: Printer
+}
+
+async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
+  const { watchHere } = await import('../watch/here.ts')
+  const { lost, past } = await watchHere({ desktop, sit: options => openSeat(client, options) })
+  for (const { id, what, title } of past) printer.out(`${id}  ${oneLine(what)}  ${oneLine(title)}\n`)
+  return ended(printer, lost)
+}
+
+async function lineByLine({ client, printer }: Parts): Promise<ExitCode> {
   return await atTerminal({ client, printer }, async ({ seat, asker }) => {
     printer.out(`${seat.id}, ${seat.who}: plans that need approval are shown here. Ctrl-C leaves.\n`)
     for (const { seat: other, who } of seat.others) printer.out(`There is also ${other}, ${who}.\n`)
     const over = new AbortController()
-    const ended = seat.ended.then(why => {
+    const lost = seat.ended.then(why => {
       over.abort()
       return why
     })
     await asker.run(seat, over.signal)
     await seat.leave()
-    const why = await ended
-    printer.out(why === undefined ? 'The seat was left. What waits goes on waiting.\n' : '')
-    if (why !== undefined) throw new Failure(`The seat is lost: ${why} Take another one: imago watch`)
-    return EXIT.done
+    return ended(printer, await lost)
   })
+}
+
+function ended(printer: Printer, lost: string | undefined): ExitCode {
+  if (lost !== undefined) throw new Failure(`The seat is lost: ${lost} Take another one: imago watch`)
+  printer.out('The seat was left. What waits goes on waiting.\n')
+  return EXIT.done
+}
+
+async function list({ client, printer }: Parts): Promise<ExitCode> {
+  const { followPlans } = await import('../watch/follow.ts')
+  const [input, output] = [process.stdin.isTTY === true, process.stdout.isTTY === true]
+  const why = output
+    ? 'its input is no terminal'
+    : input
+      ? 'its output is no terminal'
+      : 'neither its input nor its output is a terminal'
+  printer.out(
+    `This is a list, and answers nothing: ${why}. A person answers in a terminal of their own, with imago watch; a script with imago approve, and a code that is shown there.\n`,
+  )
+  const over = new AbortController()
+  const stop = () => over.abort()
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  process.stdout.on('error', stop).on('close', stop)
+  await followPlans({ client, printer, signal: over.signal })
+  return EXIT.done
 }

@@ -209,7 +209,7 @@ export class Answering {
         const text = argumentsIn(plan)
         if (text !== undefined)
           return { type: 'edit', text, about: { type: 'arguments', plan: plan.id, suffix: '.json' } }
-        this.#say('The arguments of this one are not known here.')
+        this.#say('There are no arguments to edit.')
         return undefined
       }
       case 's':

@@ -34,11 +34,9 @@ export function send(items: readonly PlanItem[], answers: readonly SeatAnswer[],
   return { type: 'answer', answers }
 }
 
-/** The arguments as a person edits them; undefined where this seat was not told of them. */
-export function argumentsIn(plan: ShownPlan): string | undefined {
-  const { args } = plan as { readonly args?: unknown }
-  return args === undefined ? undefined : `${JSON.stringify(args, null, 2)}\n`
-}
+/** The arguments as a person edits them; undefined where there are none. */
+export const argumentsIn = ({ args }: ShownPlan): string | undefined =>
+  args === null ? undefined : `${JSON.stringify(args, null, 2)}\n`
 
 /** A sentence where what was written is no arguments. */
 export function editedArguments({ id, hash }: ShownPlan, text: string): SeatAnswer | string {

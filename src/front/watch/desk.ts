@@ -179,6 +179,11 @@ export class Desk {
     return !this.#counts && this.#view.asks
   }
 
+  /** A name of what was painted last: another one where something else is asked. */
+  get asked(): string | undefined {
+    return this.#painted?.question
+  }
+
   /** What was painted stood for 150 ms in which no key was pressed, and all keys were read: from now on they answer it. */
   rested(): void {
     this.#view.rested(this.#painted?.question)
