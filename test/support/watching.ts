@@ -5,9 +5,9 @@ import type { Envelope } from '../../tools/outcome.ts'
 import { openRig, type Rig, until, within } from './rig.ts'
 import { openScreen, type ScreenOf, type ScreenOptions } from './screen.ts'
 
-/** `imago watch` at a terminal of its own: a real seat. Resolves once it sits. */
+/** `imago watch --plain` at a terminal of its own: a real seat, line by line. Resolves once it sits. */
 export async function openWatch(rig: Rig, options: ScreenOptions = {}): Promise<Watch> {
-  const screen = openScreen(rig, { columns: 100, rows: 60, args: ['watch'], ...options })
+  const screen = openScreen(rig, { columns: 100, rows: 60, args: ['watch', '--plain'], ...options })
   await screen.shows(/seat-\d+, terminal/)
   return { screen, pid: Number(/\(process (\d+)\)/.exec(screen.text())?.[1]) }
 }
@@ -18,7 +18,7 @@ export interface Watch {
 }
 
 /** The prompt of a plan that is shown whole. */
-export const APPROVE = 'Approve? [y]es [n]o [q]uit [?]'
+export const APPROVE = 'Approve? [y]es [n]o '
 
 /** A client at a terminal of its own that says what it is told to: test/support/seat-terminal.ts. */
 export interface SeatTerminal {
