@@ -99,7 +99,7 @@ test('over MCP, approval-like arguments, tools and methods approve nothing (thre
   const clientInfo = { name: 'a-host', version: '1' }
   await asks('initialize', {
     protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
+    capabilities: {},
     clientInfo,
   })
   server.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
