@@ -7,7 +7,7 @@ import type { Note } from './desk.ts'
 import { footerSpans } from './footer.ts'
 import type { Items } from './items.ts'
 import type { LineInput } from './line-input.ts'
-import { listRows, statesOf } from './list-rows.ts'
+import { listRows, stateSpans } from './list-rows.ts'
 import type { Position } from './sheet.ts'
 import type { Signs } from './signs.ts'
 import type { View } from './view.ts'
@@ -44,7 +44,10 @@ export function paintDesk(o: Painting): Painted {
   const question = view.name
   const foot = footRows(o)
   const bar = rows < 8 ? [] : [barRow(o)]
-  const inList = items.all.length === 0 ? 0 : Math.min(items.all.length, Math.max(1, Math.floor(rows / 4)))
+  const inList =
+    items.all.length === 0
+      ? 0
+      : Math.min(items.all.length, Math.max(1, rows <= 12 ? 1 : Math.floor(rows / 4)))
   const list =
     rows < 6
       ? []
@@ -88,7 +91,8 @@ function barRow({ items, heading, note, size: { columns, rows }, palette, signs 
 function ruleRow({ view, palette, signs, size: { columns } }: Painting, position: Position): Row {
   const { shown } = view
   const item = 'item' in shown ? shown.item : undefined
-  const hunks = item?.deciding === undefined ? [] : [plain(` ${statesOf(item.deciding, signs)} `)]
+  const hunks =
+    item?.deciding === undefined ? [] : [plain(' '), ...stateSpans(item.deciding, signs), plain(' ')]
   const warnings = item?.plan.warnings.length ?? 0
   const look = warnings === 0 ? [] : [plain(' '), looking('alarm', ` LOOK ${warnings} `), plain(' ')]
   const name = item === undefined ? [] : [looking('title', ` ${oneLine(item.id)} `)]

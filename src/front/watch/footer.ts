@@ -1,8 +1,11 @@
-import { looking, plain, type Span } from '../console/style.ts'
+import { type Look, looking, plain, type Span } from '../console/style.ts'
 import { widthOf } from '../console/width.ts'
 import type { Painting } from './desk-rows.ts'
 import type { Items, PlanItem } from './items.ts'
 import type { Shown, View } from './view.ts'
+
+/** What is done, and what is not. */
+const LOOKS: Readonly<Record<string, Look>> = { y: 'good', n: 'failure' }
 
 /** A key, and what it does now. */
 type Offer = readonly [key: string, does: string]
@@ -10,7 +13,7 @@ type Offer = readonly [key: string, does: string]
 /** The keys that work now, the most important first; those for which there is no room are left out. */
 export function footerSpans({ items, view, counts, size: { columns }, signs }: Painting): Span[] {
   const { shown } = view
-  const answers = view.asks && !counts ? [] : answersTo(view, items)
+  const answers = view.asks && !counts ? [] : answersTo(view, { items, wide: columns >= 60 })
   const moves = movesIn(shown, items.all.length)
   const spans: Span[] = [plain(' ')]
   let taken = 1
@@ -21,24 +24,25 @@ export function footerSpans({ items, view, counts, size: { columns }, signs }: P
   for (const [key, does] of [...answers, ...moves]) {
     const width = widthOf(key) + 1 + widthOf(does) + 2
     if (taken + width - 2 > columns) continue
-    spans.push(looking('title', key), plain(` ${does}  `))
+    spans.push(looking(LOOKS[key] ?? 'title', key), plain(` ${does}  `))
     taken += width
   }
   return spans
 }
 
-function answersTo(view: View, items: Items): Offer[] {
+function answersTo(view: View, { items, wide }: { items: Items; wide: boolean }): Offer[] {
+  const unseen: Offer = ['G', wide ? 'shows the end; y after that' : 'end, then y']
   const { shown } = view
   switch (shown.type) {
     case 'plan':
-      return planOffers(shown.item, items.turn(shown.item.plan.turn).length)
+      return planOffers(shown.item, { unseen, ofTurn: items.turn(shown.item.plan.turn).length })
     case 'hunk':
-      return hunkOffers(shown.item)
+      return hunkOffers(shown.item, unseen)
     case 'hunks':
-      return [view.sheet().seen ? ['y', 'sends this'] : UNSEEN, ['n', 'decide anew']]
+      return [view.sheet().seen ? ['y', 'sends this'] : unseen, ['n', 'decide anew']]
     case 'turn':
       return [
-        view.sheet().seen ? ['y', `approve all ${shown.items.length}`] : UNSEEN,
+        view.sheet().seen ? ['y', `approve all ${shown.items.length}`] : unseen,
         ['d', 'deny all'],
         ['n', 'back'],
       ]
@@ -70,11 +74,12 @@ function answersTo(view: View, items: Items): Offer[] {
   }
 }
 
-const UNSEEN: Offer = ['G', 'shows the end; y after that']
-
-function planOffers({ plan, seen }: PlanItem, ofTurn: number): Offer[] {
+function planOffers(
+  { plan, seen }: PlanItem,
+  { unseen, ofTurn }: { unseen: Offer; ofTurn: number },
+): Offer[] {
   return [
-    seen ? ['y', 'approve'] : UNSEEN,
+    seen ? ['y', 'approve'] : unseen,
     ['n', 'deny'],
     ['e', 'edit'],
     ...(plan.grants.length > 0 && seen ? [['g', 'grant'] as const] : []),
@@ -87,9 +92,9 @@ const TURN: readonly Offer[] = [
   ['d', 'deny turn'],
 ]
 
-function hunkOffers({ deciding }: PlanItem): Offer[] {
+function hunkOffers({ deciding }: PlanItem, unseen: Offer): Offer[] {
   return [
-    deciding?.piece?.seen === true ? ['y', 'this hunk'] : UNSEEN,
+    deciding?.piece?.seen === true ? ['y', 'this hunk'] : unseen,
     ['n', 'not this'],
     ['e', 'edit'],
     ['s', 'split'],

@@ -1,6 +1,6 @@
 import { duration, oneLine } from '../../../tools/wording.ts'
 import { layOut, type Row } from '../console/layout.ts'
-import { type Look, looking, type Palette, plain, type Span } from '../console/style.ts'
+import { type Look, looking, type Palette, plain, type Span, textOf } from '../console/style.ts'
 import { fitted, widthOf } from '../console/width.ts'
 import type { Deciding } from '../hunks/deciding.ts'
 import { type Item, isOfTurn } from './items.ts'
@@ -128,13 +128,21 @@ function titleOf(item: Item, signs: Signs): Span {
 }
 
 /** `✓✗··`; of very many, how many are decided. */
-export function statesOf(deciding: Deciding, signs: Signs): string {
-  const { pieces, undecided } = deciding
-  if (pieces.length > 12) return `${pieces.length - undecided}/${pieces.length}`
-  return pieces
-    .map(({ decision }) => (decision === undefined ? signs.open : signOf(decision.type, signs)))
-    .join('')
+export const statesOf = (deciding: Deciding, signs: Signs): string => textOf(stateSpans(deciding, signs))
+
+/** The same, and the one that is looked at stands out. */
+export function stateSpans({ pieces, undecided, at }: Deciding, signs: Signs): Span[] {
+  if (pieces.length > MOST_SIGNS) return [plain(`${pieces.length - undecided}/${pieces.length}`)]
+  return pieces.map(({ decision }, index) => {
+    const text = decision === undefined ? signs.open : signOf(decision.type, signs)
+    return {
+      text,
+      look: index === at ? 'bar' : decision && (decision.type === 'refuse' ? 'failure' : 'good'),
+    }
+  })
 }
+
+const MOST_SIGNS = 12
 
 export function signOf(decision: 'accept' | 'refuse' | 'edit', signs: Signs): string {
   if (decision === 'accept') return signs.accepted

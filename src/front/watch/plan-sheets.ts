@@ -67,7 +67,7 @@ function allSheet(plan: ShownPlan, { pieces }: Deciding, o: SheetOptions): Sheet
       ),
       ...(unseen.length === 0 || outside === '' ? [] : [own([BLANK], o), text(outside, o)]),
       ...shown,
-      own([BLANK, hint(`end of what becomes of ${plan.id}`)], o),
+      own([...endOf(plan), hint(`end of what becomes of ${plan.id}`)], o),
     ],
     o.size,
   )

@@ -93,7 +93,7 @@ class Side {
   }
 }
 
-/** Changed words with nothing but blanks between them are one piece. */
+/** Changed words with nothing but blanks between them are one piece; blanks at its end alone say nothing. */
 function joined(ranges: readonly Range[], text: string): Range[] {
   const found: Range[] = []
   for (const range of ranges) {
@@ -102,5 +102,8 @@ function joined(ranges: readonly Range[], text: string): Range[] {
       found[found.length - 1] = { from: last.from, to: range.to }
     else found.push(range)
   }
-  return found
+  return found.map(({ from, to }) => {
+    const ink = text.slice(from, to).trimEnd().length
+    return { from, to: ink === 0 ? to : from + ink }
+  })
 }

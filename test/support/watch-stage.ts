@@ -1,0 +1,37 @@
+import { openPalette, wantsColour } from '../../src/front/console/style.ts'
+import { openTty } from '../../src/front/console/tty.ts'
+import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
+import { watchAtTerminal } from '../../src/front/watch/session.ts'
+import { CODE, EDIT, PROPOSED, TROJAN } from './watch-plans.ts'
+
+/**
+ * The real screen of `imago watch` at the terminal of this process, with a seat that is told of fixed plans, at a clock
+ * that stands still: `watch-stage.ts PLAN...`. Whatever is answered counts.
+ */
+const PLANS = { edit: EDIT, hunks: PROPOSED, code: CODE, trojan: TROJAN }
+
+const seat: OpenSeat = {
+  id: 'seat-1',
+  who: 'terminal /dev/pts/3 (process 4711)',
+  others: [],
+  trouble: null,
+  answer: async () => ({ type: 'taken' }),
+  acknowledge: async () => {},
+  leave: async () => {},
+  ended: new Promise(() => {}),
+  [Symbol.asyncDispose]: async () => {},
+}
+
+await watchAtTerminal({
+  tty: openTty(process.stdin, process.stdout),
+  output: process.stdout,
+  palette: openPalette({ coloured: wantsColour(process.env) }),
+  unicode: true,
+  desktop: false,
+  now: () => 0,
+  async sit({ tell }) {
+    for (const name of process.argv.slice(2)) tell({ type: 'plan', plan: PLANS[name as keyof typeof PLANS] })
+    return seat
+  },
+})
+process.exit(0)
