@@ -285,7 +285,7 @@ for (const [what, act] of [
     },
   ],
 ] as const)
-  test(`what was chosen counts no more once the plan that was asked about has expired: ${what} (fault 26)`, async () => {
+  test(`what was chosen counts no more once the plan that was asked about has expired: ${what} (threat 19)`, async () => {
     const steps = new Steps()
     const rig = opened(steps)
     const seat = rig.seat()
@@ -308,7 +308,7 @@ for (const [what, act] of [
     await journal(rig)
   })
 
-test('a policy that denies by now is kept to, though a person chose before (threat 20)', async () => {
+test('a policy that denies by now is kept to, though a person chose before', async () => {
   const rig = opened()
   rig.seat(() => {
     rig.ground.put('imago.toml', '[[rule]]\ndecision = "deny"\npath = "shop.py"\n')
@@ -321,7 +321,7 @@ test('a policy that denies by now is kept to, though a person chose before (thre
   await journal(rig)
 })
 
-test('a rule about one of its files holds for all of it, before anything is read (threat 20)', async () => {
+test('a rule about one of its files holds for all of it, before anything is read', async () => {
   const rig = opened()
   rig.ground.put('imago.toml', '[[rule]]\ndecision = "deny"\npath = "secret"\n')
   mkdirSync(join(rig.ground.project, 'secret'))
@@ -335,7 +335,7 @@ test('a rule about one of its files holds for all of it, before anything is read
   await journal(rig)
 })
 
-test('choices that the journal cannot take approve nothing (fault 5)', async () => {
+test('choices that the journal cannot take approve nothing (fault 12)', async () => {
   const steps = new Steps()
   const rig = opened(steps)
   const plans: ShownPlan[] = []
@@ -382,7 +382,7 @@ test('after a crash between the choices and the effect nothing runs, and the nex
   assert.equal(rig.files(), [SHOP, RATES])
 })
 
-test('where the second file cannot be written, none is (fault 8)', async () => {
+test('where the second file cannot be written, none is (fault 12)', async () => {
   const steps = new Steps()
   const rig = opened(steps)
   rig.seat(() => {
