@@ -1,79 +1,32 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
-import { shownPlan } from '../../src/core/shown-plan.ts'
 import { approvalsText } from '../../src/front/commands/approvals.ts'
+import { openPalette } from '../../src/front/console/style.ts'
 import { questionOf } from '../../src/front/elicitation/question.ts'
 import { storyPieces } from '../../src/front/log/lines.ts'
 import { painted } from '../../src/front/log/paint.ts'
 import { Stories } from '../../src/front/log/stories.ts'
+import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import type { Typed } from '../../src/front/seat/typing.ts'
-import { openPrinter } from '../../src/front/terminal.ts'
+import { Desk } from '../../src/front/watch/desk.ts'
+import { openDeskSeat } from '../../src/front/watch/desk-seat.ts'
+import { type FollowOptions, followPlans } from '../../src/front/watch/follow.ts'
 import type { CallId } from '../../wire/kernel.ts'
-import { somePlan } from './plans.ts'
-
-/** Everything that puts plans before a person, or names them there. */
-export interface HostileAsker {
-  readonly what: string
-  /** The files of `src` by which it does. */
-  readonly by: readonly string[]
-  /** The sequences that are its own, to the last parameter. */
-  readonly own: RegExp
-  /** What each row of the text begins with; null where only names of a plan are shown, and no text. */
-  readonly margin: RegExp | null
-  /**
-   * What each row begins with that shows a name. `lines`: that is left to the terminal to wrap, so that it can be
-   * copied, and nothing can be approved there.
-   */
-  readonly named: RegExp
-  readonly lines?: true
-  /** Goes through the plan as a person does by the keys, until it could be approved. */
-  writes(plan: ShownPlan): Promise<Written>
-}
-
-export interface Written {
-  /** All of it, from the plan being told. */
-  readonly text: string
-  /** False where it was said that it can be denied here, and no more. */
-  readonly approvable: boolean
-}
-
-/** What stands in a plan that somebody else has made up. */
-export interface Hostile {
-  readonly body?: string
-  /** Of the file, the kernel, the caller and the project. */
-  readonly name?: string
-}
-
-/** That plan as the core hands it to whatever asks. */
-export function hostilePlan({ body = 'x = 1\n', name = 'a.py' }: Hostile): ShownPlan {
-  const plan = somePlan({ title: `Write ${name}`, body })
-  const named = name === 'a.py' ? {} : { kernel: name, who: name, root: `/project/${name}` }
-  return { ...shownPlan({ ...plan, ...named }), waited_ms: 2_500, code: 'k7mp-3xqr-9tfw-2hjd' }
-}
-
-const NOTHING_OF_OURS = /(?!)/g
-
-/** A terminal that remembers what is written to it. */
-export function fakeTerminal({ columns = 80, rows = 24 } = {}) {
-  const written: string[] = []
-  const stream = {
-    isTTY: true,
-    columns,
-    rows,
-    on: () => stream,
-    write: (text: string) => written.push(text) > 0,
-  } as unknown as NodeJS.WriteStream & { fd: 1 & 2 }
-  const printer = openPrinter({ stdout: stream, stderr: stream })
-  return { stream, printer, written: () => written.join('') }
-}
+import { DESK } from './hostile-desk.ts'
+import { fakeTerminal, type HostileAsker, NOTHING_OF_OURS } from './hostile-plan.ts'
+import { until } from './rig.ts'
 
 /** Line by line, for terminals that can do no more: a person who goes on until they are asked. */
 const LINES: HostileAsker = {
   what: 'the seat that asks line by line',
-  by: ['src/front/seat/asker.ts', 'src/front/seat/plan-text.ts'],
+  by: ['asker', 'line-question', 'plan-question', 'hunk-question', 'plan-text'].map(
+    name => `src/front/seat/${name}.ts`,
+  ),
   own: NOTHING_OF_OURS,
   margin: /^[|+] /,
   named: /^(?: {2}|Write |==== )/,
@@ -172,4 +125,62 @@ const LIST: HostileAsker = {
   },
 }
 
-export const HOSTILE_ASKERS: readonly HostileAsker[] = [LINES, DIALOG, LIST, LOG]
+/** `imago watch` in a pipe, or in a terminal that nobody answers at. */
+const LINES_ONLY: HostileAsker = {
+  what: 'imago watch in a pipe',
+  by: ['src/front/watch/follow.ts'],
+  own: NOTHING_OF_OURS,
+  margin: null,
+  named: /^(?:waits {4}|settled {2})plan-/,
+  lines: true,
+  async writes({ body: _, hunks: __, code: ___, ...waiting }) {
+    const { printer, written } = fakeTerminal()
+    // It waits, and then it does not; between two looks it is told that somebody is in a hurry.
+    const looks = [[waiting], []]
+    const hurries = [false, true, false, true]
+    const signal = {
+      get aborted() {
+        return hurries.shift() ?? true
+      },
+    } as AbortSignal
+    const request = async () => ({ seats: [], approvals: looks.shift() ?? [], grants: [] })
+    const client = { request } as unknown as FollowOptions['client']
+    await followPlans({ client, printer, signal })
+    return { text: written(), approvable: false }
+  },
+}
+
+/** What the desktop shows in a corner, of one that only writes down what it is given. */
+const CORNER: HostileAsker = {
+  what: 'a notification',
+  by: ['src/front/watch/desk-seat.ts'],
+  own: NOTHING_OF_OURS,
+  margin: null,
+  named: /^Imago: /,
+  lines: true,
+  async writes(plan) {
+    const folder = mkdtempSync(join(tmpdir(), 'corner-'))
+    const shown = join(folder, 'shown')
+    const script = `#!/bin/sh\nprintf '%s\\n' "$3" > '${shown}.part' && mv '${shown}.part' '${shown}'\n`
+    writeFileSync(join(folder, 'notify-send'), script, { mode: 0o755 })
+    const env = { PATH: `${folder}:${process.env.PATH}` }
+    let failed = ''
+    const fail = (why: string) => {
+      failed = why
+    }
+    const notifier = openNotifier({ desktop: true, bell: () => {}, failed: fail, env, platform: 'linux' })
+    const edit = async () => ({ type: 'unchanged' }) as const
+    const desk = new Desk({
+      palette: openPalette({ coloured: true }),
+      size: { columns: 80, rows: 24 },
+      now: 0,
+    })
+    const seat = openDeskSeat({ desk, repaint: () => {}, ring: text => notifier.notify(text), edit })
+    seat.tell({ type: 'plan', plan })
+    await until(() => failed !== '' || existsSync(shown), 'the notification')
+    if (failed !== '') throw new Error(failed)
+    return { text: readFileSync(shown, 'utf8'), approvable: false }
+  },
+}
+
+export const HOSTILE_ASKERS: readonly HostileAsker[] = [DESK, LINES, LINES_ONLY, CORNER, DIALOG, LIST, LOG]

@@ -13,7 +13,7 @@ export async function seen(written: string, { columns = 80, own }: Writing): Pro
   const terminal = new xterm.Terminal({
     cols: columns,
     rows: 24,
-    scrollback: 1_000_000,
+    scrollback: 30_000,
     allowProposedApi: true,
     convertEol: true,
   })
