@@ -1,24 +1,13 @@
-import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LastChange } from '../support/dying-commit.ts'
+import { type DeathStory, killedAtEachCall, lived } from '../support/deadly-changes.ts'
 import { watchedDisk } from '../support/failing-disk.ts'
-import { cameTo, FilesRig } from '../support/files-rig.ts'
+import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('a daemon killed in the middle of a change', { limitMs: 120_000 })
 
-interface Story {
-  readonly name: string
-  begin(rig: FilesRig): Promise<void>
-  readonly wanted: LastChange['wanted']
-  readonly before: Readonly<Record<string, string | null>>
-  readonly after: Readonly<Record<string, string | null>>
-  /** The first call at which it is killed. Up to there, while it is kept what was there, one story is as another. */
-  readonly from: number
-}
-
-const STORIES: readonly Story[] = [
+const STORIES: readonly DeathStory[] = [
   {
     name: 'an edit',
     begin: async rig => rig.put('a.py', 'old'),
@@ -51,28 +40,9 @@ const STORIES: readonly Story[] = [
   },
 ]
 
-const CHANGE = 'plan-last'
-const DYING = join(import.meta.dirname, '../support/dying-commit.ts')
-
 for (const story of STORIES)
   test(`${story.name}: killed at any call of the disk, it leaves files old or new, that can be undone, and after the next start nothing else (fault 7)`, async () => {
-    let [deaths, left] = [0, 0]
-    let survived = false
-    const worker = async (first: number) => {
-      for (let diesAt = first; !survived; diesAt += 2) {
-        const rig = new FilesRig()
-        try {
-          await story.begin(rig)
-          if (await lived(rig, story, diesAt)) survived = true
-          else deaths++
-          if (rig.leftOver().length > 0) left++
-          await checkNext(rig, story, `killed at ${diesAt}`)
-        } finally {
-          rig.close()
-        }
-      }
-    }
-    await Promise.all([worker(story.from), worker(story.from + 1)])
+    const { deaths, left } = await killedAtEachCall(story)
     assert.ok(deaths >= 6, `${deaths} deaths`)
     assert.ok(left >= 1, `${left} left temporary names behind`)
   })
@@ -126,45 +96,3 @@ test('whatever is found where a daemon died, opening files does not fail, and to
     return JSON.stringify({ v: 1, change: 'plan-a', files: [{ path: rig.at('a.py'), stem }] })
   }
 })
-
-/** Whether a process of its own got through the change. */
-async function lived(rig: FilesRig, { wanted }: Story, diesAt: LastChange['diesAt']): Promise<boolean> {
-  const last: LastChange = { root: rig.root, state: rig.state, change: CHANGE, wanted, diesAt }
-  const child = spawn(process.execPath, ['--import', 'tsx', DYING, JSON.stringify(last)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (data: Buffer) => {
-      said += data.toString()
-    })
-  const signal = await new Promise(resolve => child.once('close', (_, by) => resolve(by)))
-  if (signal !== 'SIGKILL') assert.is(said, 'committed')
-  return signal !== 'SIGKILL'
-}
-
-/** What the next daemon makes of it. */
-async function checkNext(rig: FilesRig, story: Story, told: string): Promise<void> {
-  const said: string[] = []
-  const next = rig.open({ log: (sentence, error) => said.push(`${sentence} ${error}`) })
-  await next.tidied
-  assert.equal([rig.leftOver(), said], [[], []], told)
-  const unfinished = join(rig.state, 'unfinished')
-  assert.equal(existsSync(unfinished) ? readdirSync(unfinished) : [], [], told)
-  const held = heldIn(rig, story)
-  for (const [path, text] of Object.entries(held))
-    assert.ok(text === story.before[path] || text === story.after[path], `${told}: ${path} holds ${text}`)
-  if (Object.entries(held).every(([path, text]) => text === story.before[path])) return
-  const back = await next.of(rig.root).undone(CHANGE)
-  if (back.type === 'failed') throw new Error(`${told}: ${back.error.message}`)
-  assert.is(cameTo(await next.commit({ change: 'plan-back', changes: back.changes })), 'committed', told)
-  assert.equal(heldIn(rig, story), story.before, told)
-}
-
-const heldIn = (rig: FilesRig, story: Story) =>
-  Object.fromEntries(
-    Object.keys(story.before).map(path => [
-      path,
-      existsSync(rig.at(path)) ? readFileSync(rig.at(path), 'utf8') : null,
-    ]),
-  )

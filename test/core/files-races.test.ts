@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -11,52 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { FileChange } from '../../tools/proposal.ts'
-import { type DiskCall, refusal, watchedDisk } from '../support/failing-disk.ts'
+import type { DiskCall } from '../support/failing-disk.ts'
+import { race } from '../support/file-races.ts'
 import { cameTo, FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('races for a file', { limitMs: 60_000 })
-
-interface Raced {
-  readonly rig: FilesRig
-  readonly came: string
-  /** Of the call before which somebody else acted, and what it was to do. */
-  readonly call: DiskCall
-  /** What the target of the change holds afterwards. */
-  readonly held: string | null
-}
-
-interface Race {
-  begin(rig: FilesRig): Promise<FileChange>
-  act(rig: FilesRig): void
-  check(raced: Raced): void
-  /** Whether the file system gives files no second names. */
-  readonly linkless?: boolean
-}
-
-/** Commits as often as there are calls in a commit; each time somebody else acts before another call. */
-async function race({ begin, act, check, linkless = false }: Race): Promise<number> {
-  for (let number = 1; ; number++) {
-    const rig = new FilesRig()
-    try {
-      const change = await begin(rig)
-      const { disk, calls } = watchedDisk({
-        before(call) {
-          if (call.number === number) act(rig)
-          if (linkless && call.name === 'link') throw refusal('EPERM')
-        },
-      })
-      const answer = await rig.open({ disk }).commit({ change: 'plan-raced', changes: [change] })
-      const call = calls[number - 1]
-      if (call === undefined) return number - 1
-      const held = existsSync(change.path) ? readFileSync(change.path, 'utf8') : null
-      check({ rig, came: cameTo(answer), call, held })
-    } finally {
-      rig.close()
-    }
-  }
-}
 
 const EDIT = async (rig: FilesRig) => {
   rig.put('a.py', 'old content')

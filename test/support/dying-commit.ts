@@ -1,5 +1,6 @@
 import { type Files, openFiles } from '../../src/core/files.ts'
-import type { FileChange } from '../../tools/proposal.ts'
+import type { Failed } from '../../tools/outcome.ts'
+import type { FileChange, SeenFile } from '../../tools/proposal.ts'
 import { type DiskCall, watchedDisk } from './failing-disk.ts'
 import { changes } from './steps.ts'
 
@@ -8,11 +9,16 @@ export interface LastChange {
   readonly root: string
   readonly state: string
   readonly change: string
-  /** The texts that files are to hold, or the name of a change that is to be undone. */
-  readonly wanted: readonly { readonly path: string; readonly text: string }[] | string
+  /** The texts that files are to hold, where they are to go, or the name of a change that is to be undone. */
+  readonly wanted: readonly Wanted[] | string
   /** Before the Nth thing that it does to the disk, or before the first of that name. Halves of writes count too. */
   readonly diesAt: number | DiskCall['name']
 }
+
+/** A file with that text, in a new folder if it needs one; or at another path, or gone where that is null. */
+export type Wanted =
+  | { readonly path: string; readonly text: string }
+  | { readonly path: string; readonly to: string | null }
 
 if (process.argv[2] !== undefined) await carryOut(JSON.parse(process.argv[2]) as LastChange)
 
@@ -51,11 +57,19 @@ async function plan(
     return back.changes
   }
   const planned: FileChange[] = []
-  for (const { path, text } of wanted) {
-    const seen = await project.look(path)
-    const one = seen.type === 'failed' ? seen : project.changed(seen, text)
-    if ('type' in one) throw new Error(one.error.message)
-    planned.push(one)
+  for (const one of wanted) {
+    const file = seen(await project.lookForNew(one.path))
+    if ('text' in one) {
+      const change = project.changed(file, one.text)
+      if ('type' in change) throw new Error(change.error.message)
+      planned.push(change)
+    } else if (one.to === null) planned.push(project.removed(file))
+    else planned.push(...project.moved(file, seen(await project.lookForNew(one.to))))
   }
   return planned
+}
+
+function seen(file: SeenFile | Failed): SeenFile {
+  if (file.type === 'failed') throw new Error(file.error.message)
+  return file
 }

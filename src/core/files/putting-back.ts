@@ -8,7 +8,7 @@ import type { Holds } from './refused.ts'
 /** A file whose name may lead elsewhere by what we did. */
 export interface Touched {
   readonly disk: Disk
-  readonly place: Pick<Place, 'target' | 'aside'>
+  readonly place: Pick<Place, 'target' | 'temporary' | 'aside'>
   readonly change: FileChange
   /** Bytes of the largest file. */
   readonly most: number
@@ -39,21 +39,35 @@ export function restore({ disk, place, staged }: Touched): boolean {
 }
 
 /**
- * Takes a file that was made away again, aside; unless somebody has replaced it, or written into it since: then it has
- * its name again, and may have the one aside too. Throws what the disk throws.
+ * Takes a file that was made away again, unless somebody has replaced it, or written into it since: then it has its
+ * name again, and may have the one aside too. Throws what the disk throws.
  */
-export function removeMade(touched: Touched): 'aside' | 'theirs' | 'returned' {
+export function removeMade(touched: Touched): 'removed' | 'theirs' | 'returned' {
   const { disk, place, staged } = touched
   if (disk.lstat(place.target)?.id !== staged?.id) return 'theirs'
-  disk.rename(place.target, place.aside)
-  if (isMade(touched)) return 'aside'
-  disk.link(place.aside, place.target)
+  const name = takenAside(touched)
+  if (isMade(touched, name)) return 'removed'
+  disk.link(name, place.target)
   return 'returned'
 }
 
-function isMade({ disk, place, change, most, staged }: Touched): boolean {
+/** The name that it has then: aside, or, on a disk that takes no new names, the temporary one that it still had. */
+function takenAside({ disk, place, staged }: Touched): string {
+  try {
+    disk.rename(place.target, place.aside)
+    return place.aside
+  } catch (error) {
+    // Reported is not always what happened.
+    if (disk.lstat(place.aside)?.id === staged?.id) return place.aside
+    if (disk.lstat(place.temporary)?.id !== staged?.id) throw error
+    disk.unlink(place.target)
+    return place.temporary
+  }
+}
+
+function isMade({ disk, change, most, staged }: Touched, path: string): boolean {
   const { after } = change
-  const fd = disk.open(place.aside, { for: 'reading' })
+  const fd = disk.open(path, { for: 'reading' })
   try {
     const bytes = readAll(disk, { fd, most })
     if (bytes === undefined || after === null) return false

@@ -257,7 +257,7 @@ export class Replacement {
   #removeMade(): boolean {
     this.#hasAside = true
     const came = removeMade(this.#touched)
-    if (came === 'aside') return true
+    if (came === 'removed') return true
     if (came === 'returned') this.#remove(this.#place.aside)
     this.#hasAside = false
     return false
@@ -273,10 +273,18 @@ export class Replacement {
         this.#disk.unlink(path)
         return
       } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return
+        if (errnoOf(error) === 'ENOENT' && !this.#isThere(path)) return
         // Whatever it was, trying once more costs nothing.
       }
     this.#isTidy = false
+  }
+
+  #isThere(path: string): boolean {
+    try {
+      return this.#disk.lstat(path) !== undefined
+    } catch {
+      return true
+    }
   }
 
   #closeOld(): void {

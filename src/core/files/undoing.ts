@@ -61,6 +61,8 @@ function reversed({ undoing, kept, sights, root }: Reversing): Undone | Failed {
     if (after === undefined) return unknown(kept.change, `has lost what ${sight.located.shown} held before`)
     changes.push(changeBack({ file, sight, after }))
   }
+  // Those that come first, as in a move: their bytes have a name all the time.
+  changes.sort((one, other) => Number(one.after === null) - Number(other.after === null))
   const files = left.map(({ file, sight }) => seenOf(undoing, { root, path: file.path }, sight))
   return { type: 'undone', files, changes }
 }
