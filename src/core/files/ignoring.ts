@@ -5,7 +5,7 @@ const LINE_LENGTH = 1_024
 const MOST_WILD = 2
 /** Lines that hold at once, and those of them with `**` between other names. */
 const MOST_RULES = 4_000
-const MOST_WILD_RULES = 200
+const MOST_WILD_RULES = 64
 /** A matcher remembers every path that it was asked about; a new one begins without them. */
 const REMEMBERED = 10_000
 const MOST_SHOWN = 160
@@ -54,7 +54,7 @@ function rulesOf(held: Held): IgnoreRules {
       if (path === GIT || path.endsWith(`/${GIT}`)) return `${GIT} is never walked`
       if (matcher === undefined) return undefined
       if (++asked % REMEMBERED === 0) matcher = openMatcher().add(matcher)
-      const { rule } = matcher.test(isFolder ? `${path}/` : path)
+      const { rule } = matcher.test(bytes(isFolder ? `${path}/` : path))
       return rule === undefined ? undefined : (rule.mark ?? rule.pattern)
     },
     with: file => rulesOf(added(held, file)),
@@ -79,12 +79,16 @@ function added(held: Held, { folder, shown, text }: IgnoreFile): Held {
     }
     rules++
     if (isWild) wild++
-    patterns.push({ pattern, mark: `${shown}:${index + 1}: ${line.slice(0, MOST_SHOWN)}` })
+    patterns.push({ pattern: bytes(pattern), mark: `${shown}:${index + 1}: ${line.slice(0, MOST_SHOWN)}` })
   }
   const matcher = openMatcher()
   if (held.matcher !== undefined) matcher.add(held.matcher)
   return { matcher: matcher.add(patterns), rules, wild, unused }
 }
+
+/** As git has it, a `?` in an ignore file is one byte: each byte of a text as one character. */
+const bytes = (text: string): string =>
+  /[^\0-\x7f]/.test(text) ? Buffer.from(text).toString('latin1') : text
 
 const openMatcher = () => ignore({ ignoreCase: false })
 
@@ -134,38 +138,46 @@ export interface NoGlobs {
   readonly why: string
 }
 
-/** As many as `{a,b}` may stand for. */
-const MOST_ALTERNATIVES = 64
+/** As many as all globs of a call may be, with what their braces stand for. */
+const MOST_GLOBS = 256
 
 export function globsOf(globs: readonly string[]): Globs | NoGlobs {
-  let matcher = openMatcher()
+  const patterns: string[] = []
   for (const glob of globs) {
     const all = alternatives(glob)
-    const why =
-      all === undefined
-        ? `its braces stand for more than ${MOST_ALTERNATIVES} globs`
-        : all.every(isBounded)
-          ? undefined
-          : `it is longer than ${LINE_LENGTH} characters, or has ** more than ${MOST_WILD} times between other names`
-    if (why !== undefined || all === undefined) return { type: 'no_globs', glob, why: why ?? '' }
-    matcher.add(all.map(pattern => ({ pattern })))
+    const why = all === undefined ? TOO_MANY : faultOf(all, patterns)
+    if (all === undefined || why !== undefined) return { type: 'no_globs', glob, why: why ?? TOO_MANY }
+    patterns.push(...all)
   }
+  let matcher = openMatcher().add(patterns.map(pattern => ({ pattern })))
   let asked = 0
   return {
     type: 'globs',
     has(path, isFolder) {
+      if (patterns.length === 0) return false
       if (++asked % REMEMBERED === 0) matcher = openMatcher().add(matcher)
       return matcher.ignores(isFolder ? `${path}/` : path)
     },
   }
 }
 
+const TOO_MANY = `with what braces stand for there are more than ${MOST_GLOBS} globs`
+
+function faultOf(all: readonly string[], others: readonly string[]): string | undefined {
+  if (!all.every(isBounded))
+    return `it is longer than ${LINE_LENGTH} characters, or has ** more than ${MOST_WILD} times between other names`
+  const both = [...others, ...all]
+  if (both.length > MOST_GLOBS) return TOO_MANY
+  const wild = both.filter(pattern => wildParts(pattern) > 0).length
+  return wild > MOST_WILD_RULES ? `more than ${MOST_WILD_RULES} globs have ** between other names` : undefined
+}
+
 /** `a.{ts,tsx}` as `a.ts` and `a.tsx`; undefined where they are too many. Braces without a comma stand for themselves. */
 function alternatives(glob: string): readonly string[] | undefined {
   let all = [glob]
-  for (let turn = 0; turn < MOST_ALTERNATIVES; turn++) {
+  for (let turn = 0; turn < MOST_GLOBS; turn++) {
     const next = all.flatMap(one => split(one) ?? [one])
-    if (next.length > MOST_ALTERNATIVES) return undefined
+    if (next.length > MOST_GLOBS) return undefined
     if (next.length === all.length) return all
     all = next
   }

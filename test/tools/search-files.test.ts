@@ -1,0 +1,239 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { type FoundLine, scan } from '../../tools/file-matches.ts'
+import { openMatcher } from '../../tools/matching.ts'
+import type { Found, Searched } from '../../tools/search-files.ts'
+import { fileInfoTools, folderRig } from '../support/folder-tools.ts'
+import { assert, suite } from '../support/harness.ts'
+import { errorOf, resultOf } from './context.ts'
+
+const test = suite('search_files')
+
+const { rig, run } = folderRig(test)
+const { searchFiles } = fileInfoTools
+
+const put = (path: string, text: string | Uint8Array) => rig().put(path, text)
+const search = async (args: object, more = {}) =>
+  resultOf(await run(searchFiles, args, more)) as unknown as Searched
+const text = async (args: object) => searchFiles.show(await search(args))
+const paths = ({ found }: Searched) => found.map(({ path }) => path)
+const linesOf = ({ lines = [] }: Found) => lines.map(({ line }) => line)
+
+test('a text is found with its lines, their numbers and the place in them', async () => {
+  put('src/a.py', 'x = 1\nprice = x\nprint(price)\n')
+  put('b.md', 'no\n')
+  const result = await search({ text: 'price' })
+  assert.equal(result, {
+    path: '.',
+    found: [
+      {
+        path: 'src/a.py',
+        kind: 'file',
+        bytes: 29,
+        matches: 2,
+        lines: [
+          { line: 2, column: 1, text: 'price = x' },
+          { line: 3, column: 7, text: 'print(price)' },
+        ],
+      },
+    ],
+    matches: 2,
+    searched: 2,
+    skipped: {},
+    left_out: {},
+    truncated: false,
+    next: null,
+    notes: [],
+  })
+  assert.is(
+    searchFiles.show(result),
+    '.: 2 lines in 1 file of 2 searched\nsrc/a.py\n  2: price = x\n  3: print(price)',
+  )
+  assert.is(await text({ text: 'nowhere' }), '.: not found of 2 searched')
+})
+
+test('files are found by name, and what is in a folder that was found is not named once more', async () => {
+  for (const path of ['src/a.py', 'src/b.ts', 'tests/c.py', 'd.py']) put(path, 'x')
+  assert.equal(paths(await search({ glob: '*.py' })), ['d.py', 'src/a.py', 'tests/c.py'])
+  assert.is(await text({ pattern: '{src,tests}/' }), '.: 2 names\nsrc/\ntests/')
+  assert.equal(paths(await search({ pattern: '*.py', path: 'src' })), ['src/a.py'])
+  assert.equal(paths(await search({ pattern: 'src', text: 'x' })), ['src/a.py', 'src/b.ts'])
+  assert.is(await text({ pattern: '*.rs' }), '.: no such name')
+})
+
+test('lines around those that were found are shown once, with a mark where some are left out', async () => {
+  put('a', '1\n2 x\n3\n4 x\n5\n6\n7\n8\n9 x\n')
+  assert.is(
+    await text({ text: 'x', context: 1 }),
+    [
+      '.: 3 lines in 1 file of 1 searched',
+      'a',
+      '  1- 1',
+      '  2: 2 x',
+      '  3- 3',
+      '  4: 4 x',
+      '  5- 5',
+      '  --',
+      '  8- 8',
+      '  9: 9 x',
+    ].join('\n'),
+  )
+})
+
+test('case and whole words are looked at as asked, in any script', async () => {
+  put('a', 'Price\nprices\nprice_list\nprice.\nПРИВЕТ\n')
+  const found = async (args: object) => (await search(args)).found.flatMap(linesOf)
+  assert.equal(await found({ text: 'price' }), [2, 3, 4])
+  assert.equal(await found({ text: 'price', ignore_case: true }), [1, 2, 3, 4])
+  assert.equal(await found({ text: 'price', whole_word: true }), [4])
+  assert.equal(await found({ text: 'привет', ignore_case: true, whole_word: true }), [5])
+  assert.equal(await found({ text: 'e.', ignore_case: true }), [4])
+  assert.equal(await found({ text: '.*', ignore_case: true }), [])
+})
+
+test('a text is found in any encoding that is read, whichever way the lines end', async () => {
+  put('utf8', 'café\r\nthé\r\n')
+  put('bom', '\ufeffthé')
+  put('latin', Buffer.from('th\xe9', 'latin1'))
+  put('utf16', Buffer.from('\ufeffun\rthé\r', 'utf16le'))
+  put('binary', Buffer.from('th\xc3\xa9\0', 'latin1'))
+  for (const ignore_case of [false, true]) {
+    const result = await search({ text: 'thé', ignore_case })
+    assert.equal(
+      result.found.map(({ path, lines = [] }) => [path, lines[0]?.line, lines[0]?.text]),
+      [
+        ['bom', 1, 'thé'],
+        ['latin', 1, 'thé'],
+        ['utf16', 2, 'thé'],
+        ['utf8', 2, 'thé'],
+      ],
+    )
+    assert.equal(result.skipped, { binary: 1 })
+  }
+  assert.match(await text({ text: 'thé' }), 'not searched: 1 binary')
+})
+
+test('what is not searched is counted: ignored, excluded, too large, links and pipes (threat 23)', async () => {
+  put('.gitignore', 'dist/\n')
+  put('dist/a', 'needle')
+  put('lib/b', 'needle')
+  put('large', `needle\n${'x'.repeat(2 * 1024 * 1024)}`)
+  writeFileSync(join(rig().outside, 'secret'), 'needle')
+  symlinkSync(join(rig().outside, 'secret'), rig().at('link'))
+  symlinkSync('.', rig().at('lib/loop'))
+  execFileSync('mkfifo', [rig().at('pipe')])
+  const result = await search({ text: 'needle', exclude_patterns: ['lib/'] })
+  assert.equal(
+    [paths(result), result.skipped, result.left_out],
+    [[], { too_large: 1 }, { excluded: 1, ignored: 1 }],
+  )
+  assert.equal(paths(await search({ text: 'needle', include_ignored: true })), ['dist/a', 'lib/b'])
+})
+
+test('a long line is cut around what was found in it, and no character is cut in two', async () => {
+  put('a', `${'😀'.repeat(60_000)}needle${'😀'.repeat(60_000)}`)
+  const [found] = (await search({ text: 'needle' })).found
+  const [line] = found?.lines ?? []
+  assert.equal([line?.line, line?.column, line?.cut], [1, 60_001, true])
+  assert.match(line?.text ?? '', /^…(😀)+needle(😀)+…$/u)
+  assert.ok((line?.text.length ?? 0) < 300)
+})
+
+test('pages of a search hold every file once, and each says how to go on', async () => {
+  for (let index = 10; index < 30; index++) put(`d${index % 3}/f${index}`, 'x\n'.repeat(3))
+  const all: string[] = []
+  let after: string | undefined
+  do {
+    const page = await search({ text: 'x', limit: 10, ...(after !== undefined && { after }) })
+    all.push(...paths(page))
+    after = page.next?.after
+    if (after !== undefined) assert.match(searchFiles.show(page), `for more: after "${after}"`)
+  } while (after !== undefined)
+  assert.equal(all, [...new Set(all)].sort())
+  assert.is(all.length, 20)
+})
+
+test('a file full of what is searched for shows some lines, and alone it shows all', async () => {
+  put('a', 'x\n'.repeat(50))
+  put('b', 'x\n')
+  const result = await search({ text: 'x' })
+  assert.equal(
+    result.found.map(({ path, matches, lines, more }) => [path, matches, lines?.length, more]),
+    [
+      ['a', 50, 20, 30],
+      ['b', 1, 1, undefined],
+    ],
+  )
+  assert.is(result.truncated, true)
+  assert.match(searchFiles.show(result), '  … 30 more lines: search this file alone\nb')
+  const alone = await search({ text: 'x', path: 'a' })
+  assert.equal([alone.found[0]?.lines?.length, alone.truncated], [50, false])
+})
+
+test('many long lines end a page before it is too long for an answer', async () => {
+  for (let index = 10; index < 40; index++) put(`f${index}`, `${'y'.repeat(200)}x\n`.repeat(20))
+  const result = await search({ text: 'x', limit: 1_000 })
+  assert.ok(result.next !== null)
+  assert.ok(JSON.stringify(result).length < 60_000)
+})
+
+test('what is shown of a line cannot end it or move the cursor', async () => {
+  put('a', 'x\u2028y\u001b[2Jz\tw\n')
+  assert.is(await text({ text: 'x' }), '.: 1 line in 1 file of 1 searched\na\n  1: x\\u2028y\\u001b[2Jz\tw')
+})
+
+test('a search that cannot be made is refused with what to do', async () => {
+  for (const args of [
+    {},
+    { text: 'a\nb' },
+    { text: '\ud800' },
+    { text: 'x', path: '..' },
+    { pattern: 'a/**/'.repeat(5) },
+  ])
+    assert.ok(
+      ['invalid_args', 'path_refused'].includes(errorOf(await run(searchFiles, args)).code),
+      JSON.stringify(args),
+    )
+})
+
+test('a search that runs out of time says so, and goes on where it ended', async () => {
+  put('a', 'x')
+  const none = await search({ text: 'x' }, { lookMs: 0 })
+  assert.equal([none.found, none.truncated, none.next], [[], true, null])
+  assert.match(searchFiles.show(none), 'ended early: the time for a look was over')
+})
+
+test('a literal is found where JavaScript itself finds it, in lines as an editor counts them', async () => {
+  const word = fc.stringMatching(/^[ab.*é😀]{1,4}$/u)
+  const body = fc.stringMatching(/^[ab.*é😀\n\r]{0,60}$/u)
+  await fc.assert(
+    fc.asyncProperty(word, body, async (wanted, whole) => {
+      const matcher = openMatcher({ text: wanted, ignoreCase: false, wholeWord: false })
+      const found = await scan({ text: whole, matcher, context: 0, most: 1_000, isOver: () => false })
+      const expected = whole.split(/\r\n|\n|\r/).flatMap((line, index): FoundLine[] => {
+        const at = line.indexOf(wanted)
+        return at === -1 ? [] : [{ line: index + 1, column: [...line.slice(0, at)].length + 1, text: line }]
+      })
+      assert.equal(found?.lines, expected)
+    }),
+    { numRuns: 400, seed: 20_261_122 },
+  )
+})
+
+test('parts of a line longer than one part are searched as the whole line is', async () => {
+  const part = 64 * 1024
+  for (const at of [part - 3, part - 1, part, 2 * part - 2]) {
+    const line = `${'-'.repeat(at)}needle${'-'.repeat(3 * part)}`
+    for (const wholeWord of [false, true]) {
+      const matcher = openMatcher({ text: 'needle', ignoreCase: true, wholeWord })
+      const scanned = await scan({ text: line, matcher, context: 0, most: 9, isOver: () => false })
+      assert.is(scanned?.lines[0]?.column, at + 1)
+    }
+  }
+  const matcher = openMatcher({ text: 'needle', ignoreCase: false, wholeWord: true })
+  const within = `${'a'.repeat(part - 6)}needle${'s'.repeat(part)}`
+  const none = await scan({ text: within, matcher, context: 0, most: 9, isOver: () => false })
+  assert.is(none?.count, 0)
+})
