@@ -11,9 +11,10 @@ export interface Fate {
 
 export type Holds = 'old' | 'new' | 'neither'
 
-export function holdsOf(ground: Ground, fate: Fate): Holds {
-  const text = ground.text(fate.name)
-  return text === fate.new ? 'new' : text === fate.old ? 'old' : 'neither'
+/** Of several files: what all of them hold. */
+export function holdsOf(ground: Ground, ...fates: readonly Fate[]): Holds {
+  if (fates.every(fate => ground.text(fate.name) === fate.new)) return 'new'
+  return fates.every(fate => ground.text(fate.name) === fate.old) ? 'old' : 'neither'
 }
 
 /** Names of temporary files that nobody took away. */
