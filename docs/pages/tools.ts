@@ -1,7 +1,7 @@
 import { describeTool } from '../../src/core/describe.ts'
 import { annotations, type Described } from '../../src/core/forms.ts'
 import { openRegistry } from '../../src/core/registry.ts'
-import { parameters } from '../../src/core/usage.ts'
+import { parametersWithin } from '../../src/core/usage.ts'
 import { PROFILES } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { GENERATED, table } from './markdown.ts'
@@ -40,7 +40,7 @@ function section({ tool, description, schema }: Described): string {
     `Level *${level}*, profile \`${profile}\`, categories ${categories.join(', ')}.${also} MCP: ${hints.join(', ')}.`,
     table(
       ['Argument', 'Type', 'Meaning'],
-      parameters(schema).map(one => [one.name, one.type, one.description]),
+      parametersWithin(schema).map(one => [one.name, one.type, one.description]),
     ),
     ...examples.map(({ args, shows }) => `${shows}:\n\n\`\`\`json\n${JSON.stringify(args)}\n\`\`\``),
   ].join('\n\n')

@@ -25,7 +25,7 @@ export function usage({ tool, description, schema }: Described): string {
     '',
     ...wrapped(description, ''),
     '',
-    ...parameters(schema).flatMap(({ name, type, description }) => [
+    ...parametersWithin(schema).flatMap(({ name, type, description }) => [
       `  ${name}: ${type}`,
       ...wrapped(description, '      '),
     ]),
@@ -56,6 +56,16 @@ export function parameters({ properties, required }: JsonSchema): Parameter[] {
     required: needed.includes(name),
     description: String(schema.description ?? ''),
   }))
+}
+
+/** The same, each with those of the objects in it if it is a list of some: `edits`, `edits[].path`. */
+export function parametersWithin(schema: JsonSchema): Parameter[] {
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>
+  return parameters(schema).flatMap(parameter => {
+    const { items } = properties[parameter.name] ?? {}
+    const parts = parametersWithin((items ?? {}) as JsonSchema)
+    return [parameter, ...parts.map(part => ({ ...part, name: `${parameter.name}[].${part.name}` }))]
+  })
 }
 
 function typeWords(schema: JsonSchema): string[] {

@@ -242,3 +242,14 @@ test('every tool has an example that shows something, and a description that fit
     assert.ok(tool.description.length < 1_000, tool.name)
   }
 })
+
+test('what stands in each object of a list is described like a parameter', () => {
+  const usage = text('full', 'text', 'propose_file_edit')
+  for (const line of [
+    '  edits: list of objects, 1 to 100',
+    '  edits[].path: string',
+    '  edits[].why: string, at most',
+  ])
+    assert.match(usage, line)
+  assert.match(usage, /^propose_file_edit <edits>$/m)
+})
