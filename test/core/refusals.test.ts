@@ -46,6 +46,13 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
     [planRefusals.unanswered({ plan, reason: null }), true],
     [planRefusals.unanswered({ plan, reason: 'nobody answered there' }), true],
   ],
+  badChoice: [[planRefusals.badChoice(plan, 'The text of hunk 2 cannot be written.'), true]],
+  allRefused: [
+    [
+      planRefusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: 'no' }]),
+      true,
+    ],
+  ],
   timedOut: [[planRefusals.timedOut({ plan, afterMs: 60_000 }), true]],
   expired: [[planRefusals.expired(plan), true]],
   planWithdrawn: [
