@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFiles } from '../../src/core/files.ts'
+import type { Suite } from './harness.ts'
 import type { FilesRig } from './project-files.ts'
 
 /** The daemon's own files, over a real folder. `src` is a folder in it. */
@@ -25,4 +26,19 @@ export function openFolderFiles(): FilesRig & { readonly root: string } {
     write: (path, bytes) => writeFileSync(join(root, path), bytes),
     close: () => rmSync(outer, { recursive: true, force: true }),
   }
+}
+
+export type Folder = ReturnType<typeof openFolderFiles>
+
+/** Tests that have such a folder of their own each. */
+export function inFoldersOf(test: Suite): (fact: string, body: (rig: Folder) => Promise<void>) => void {
+  return (fact, body) =>
+    test(fact, async () => {
+      const rig = openFolderFiles()
+      try {
+        await body(rig)
+      } finally {
+        rig.close()
+      }
+    })
 }

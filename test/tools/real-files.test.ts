@@ -6,26 +6,14 @@ import { editFile } from '../../tools/edit.ts'
 import { readFile } from '../../tools/files.ts'
 import { undoChange } from '../../tools/undo.ts'
 import { writeFile } from '../../tools/write.ts'
-import { openFolderFiles } from '../support/folder-files.ts'
+import { inFoldersOf } from '../support/folder-files.ts'
 import { assert, suite } from '../support/harness.ts'
 import { approved, hash, proposalOf, refusalOf } from '../support/project-files.ts'
 import { context, errorOf, resultOf } from './context.ts'
 
 const test = suite('file tools on a real folder')
 
-type Folder = ReturnType<typeof openFolderFiles>
-
-/** A test in a folder of its own. */
-function inFolder(fact: string, body: (rig: Folder) => Promise<void>): void {
-  test(fact, async () => {
-    const rig = openFolderFiles()
-    try {
-      await body(rig)
-    } finally {
-      rig.close()
-    }
-  })
-}
+const inFolder = inFoldersOf(test)
 
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const wide = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')
