@@ -144,7 +144,7 @@ export function openScene(options: RigOptions = {}): Scene {
       await served.says(/serves at/)
     },
     async sits(env = {}) {
-      const watch = await openWatch(rig, { env, command: [...UNPRIVILEGED, ...IMAGO, 'watch'] })
+      const watch = await openWatch(rig, { env, command: [...UNPRIVILEGED, ...IMAGO, 'watch', '--plain'] })
       watches.push(watch)
       return personAt(watch)
     },
