@@ -42,7 +42,7 @@ export function paintDesk(o: Painting): Painted {
   const { items, view, size, palette, signs, now } = o
   const { columns, rows } = size
   const question = view.name
-  const foot = footRows(o)
+  const height = footRows(o).rows.length
   const bar = rows < 8 ? [] : [barRow(o)]
   const inList =
     items.all.length === 0
@@ -58,10 +58,12 @@ export function paintDesk(o: Painting): Painted {
           palette,
           signs,
         })
-  const room = Math.max(1, rows - bar.length - list.length - foot.rows.length - 1)
+  const room = Math.max(1, rows - bar.length - list.length - height - 1)
   const sheet = view.sheet({ columns, rows: room })
   const text = sheet.rows()
   if (sheet.seen) view.see()
+  // With the end of the text on the screen, other keys work.
+  const foot = footRows(o)
   const blank = Array.from({ length: room - text.length }, () => EMPTY)
   const painted = [...bar, ...list, ruleRow(o, sheet.position), ...text, ...blank, ...foot.rows].slice(
     0,
