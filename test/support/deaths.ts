@@ -7,6 +7,7 @@ import type { Envelope } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import type { Line } from './history.ts'
 import { until, within } from './rig.ts'
+import { firstOnly } from './seat.ts'
 import { afterwards, type Ground, openGround, openWholePath } from './whole-path.ts'
 import { leftBehind } from './whole-truth.ts'
 
@@ -165,7 +166,7 @@ export async function dieAt(step: number, wanted: Wanted) {
 /** The daemon after it, in this process, is asked for the same under the same name. */
 async function asked(ground: Ground, { tool, args }: Wanted): Promise<Envelope> {
   const next = openWholePath(ground)
-  next.seat(() => 'approve')
+  next.seat(firstOnly)
   try {
     await next.files.tidied
     return await next.run(tool, args, { call: CALL })

@@ -1,13 +1,13 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallId } from '../../wire/kernel.ts'
-import { takeSeat } from './seat.ts'
+import { firstOnly, takeSeat } from './seat.ts'
 import { changes, type Step, Steps } from './steps.ts'
 
 /**
  * A daemon put together of its parts, in a process of its own that ends itself, as if by `kill -9`, before the Nth
  * thing that it does to the file system, or in the middle of the Nth write: both are counted in one row. A scripted
- * person approves all that it asks. Run by `deaths.ts`, on what `npm run build` made: that begins in half the time.
+ * person approves all that it asks, and of hunks the first. Run by `deaths.ts`, on what `npm run build` made: that begins in half the time.
  */
 interface Life {
   readonly runtimeDir: string
@@ -103,7 +103,7 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
     stateDir,
     log,
   })
-  takeSeat(approvals, () => 'approve')
+  takeSeat(approvals, firstOnly)
   await openServer({
     address: `unix:${socket}`,
     welcome: { version: 'test', pid: process.pid, instance: 'test' },

@@ -103,3 +103,15 @@ function answersOf(reply: Exclude<Reply, undefined>): Given[] {
   if ('edit' in reply) return [{ decision: 'edit', args: reply.edit }]
   return [{ decision: 'approve', hash: reply.crossed }]
 }
+
+/** A person who takes only the first hunk of a plan that has some, and approves what has none. */
+export function firstOnly({ hunks }: Pick<ShownPlan, 'hunks'>): Reply {
+  if (hunks.length === 0) return 'approve'
+  const choose = hunks.map(
+    ({ number }, index): Choice =>
+      index === 0
+        ? { hunk: number, decision: 'accept' }
+        : { hunk: number, decision: 'refuse', reason: 'not this one' },
+  )
+  return { choose }
+}
