@@ -173,7 +173,7 @@ class Walker implements Walk {
   async #readOn(folder: Folder, visit: Visit): Promise<boolean> {
     if (visit.begin === null) return false
     const held = this.#visits.reduce((sum, { names, at }) => sum + names.length - at, 0)
-    const most = Math.max(FEWEST_HELD, Math.floor((MOST_HELD - held) / 4))
+    const most = Math.max(FEWEST_HELD, Math.floor((MOST_HELD - held) / 2))
     const reading = { disk: this.#o.ground.disk, folder, slices: this.#slices }
     const page = await nextNames(reading, { begin: visit.begin, most })
     if (page.total === null) return false
