@@ -24,7 +24,6 @@ import { EXIT, Failure } from './failure.ts'
 import { doubtOf } from './front/elicitation/doubt.ts'
 import { openSeals } from './front/elicitation/request-state.ts'
 import { listTools } from './front/listing.ts'
-import { serveMcp } from './front/mcp.ts'
 import { openMethods } from './front/methods.ts'
 import { openPolicyMethods } from './front/policy-methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
@@ -140,8 +139,10 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       shutdown: when => endIf(when),
     }),
     serveMcp: connection =>
-      seating.whileBridged(connection.session.options, ({ origin, doubt }) =>
-        serveMcp({
+      seating.whileBridged(connection.session.options, async ({ origin, doubt }) => {
+        // The package of MCP takes more memory than all the rest of an idle daemon's code.
+        const { serveMcp } = await import('./front/mcp.ts')
+        await serveMcp({
           ...connection,
           origin,
           calls,
@@ -152,8 +153,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
           questionMs: approvalMs,
           doubt: client =>
             doubtOf({ client, process: doubt(), yes: policy.yesOf(connection.session.root, client) }),
-        }),
-      ),
+        })
+      }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
   })
