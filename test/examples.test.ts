@@ -50,8 +50,22 @@ test('npm run demo changes a file as a person at a terminal approved it, and not
     assert.match(stdout, new RegExp(shown))
 })
 
+test('npm run demo -- approve tells a model which of its hunks a person took, refused and edited, and undoes them as one', async () => {
+  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
+  const { code, stdout, stderr } = await rig.imago(['approve'], demo)
+  assert.is(code, 0, stdout + stderr)
+  for (const shown of [
+    'hunk 1 \\(shop/orders.py:7\\) was applied',
+    'hunk 2 \\(shop/orders.py:11\\) was refused: the cashier reads it',
+    'hunk 3 \\(shop/discounts.py:4\\) was edited',
+    'Both files are as they were, to the last byte.',
+    'Everything was as expected.',
+  ])
+    assert.match(stdout, new RegExp(shown))
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach')
+  assert.match(stdout, 'program, attach, approve')
 })

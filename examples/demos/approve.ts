@@ -68,6 +68,8 @@ const CHOSEN: readonly (readonly [file: string, holds: string])[] = [
   ['shop/discounts.py', "    'regular': 0.0,\n    'summer': 0.5,\n"],
 ]
 
+const REASON = 'the cashier reads it'
+
 /** What the person has for an editor: it calls the kind of an order by another name. */
 const EDITOR = `#!/bin/sh
 sed "s/'none'/'regular'/" "$1" > "$1.edited" && cat "$1.edited" > "$1" && rm "$1.edited"
@@ -110,9 +112,22 @@ function show(project: string): void {
   for (const name of Object.keys(FILES)) out(`\n$ cat ${name}\n${readFileSync(join(project, name), 'utf8')}`)
 }
 
+/** Each hunk is answered once the screen offers it: a key counts when what it answers stood there for a moment. */
 async function decides(person: PersonAtScreen): Promise<void> {
-  out('\n# The person at `imago watch` accepts the first one,\n')
-  await person.sees(/1 - RATES/)
+  await person.sees(/1 of 3[\s\S]*y this hunk/)
+  out('The first one is accepted: y.\n')
+  await person.presses('y', /2 of 3[\s\S]*y this hunk/)
+  await person.presses('n', /Why/)
+  person.types(REASON)
+  await person.sees(/2 of 3[\s\S]*cashier reads it/)
+  out('The second one is refused: n, and why.\n')
+  await person.presses('\r', /3 of 3[\s\S]*y this hunk/)
+  await person.sees(/3 of 3/)
+  out('The third one is edited: e, in the editor of the person.\n')
+  await person.presses('e', /2 of 3 hunks are applied[\s\S]*y sends this/)
+  await person.sees(/regular/)
+  out('All is decided, and seen: y sends it.\n')
+  await person.presses('y', /nothing waits/)
 }
 
 async function undone(client: DaemonClient, person: PersonAtScreen, change: string): Promise<void> {
@@ -122,5 +137,12 @@ async function undone(client: DaemonClient, person: PersonAtScreen, change: stri
     args: { change },
     expects: [/orders\.py/, /discounts\.py/],
   }
-  await Promise.all([take(client, step), person.sees(/undo/i)])
+  const approves = async () => {
+    await person.sees(/undo_change[\s\S]*G shows the end/)
+    out('Nothing can be approved before its end was on the screen: G, and then y.\n')
+    await person.presses('G', /y approve/)
+    await person.sees(/sha256/)
+    await person.presses('y', /nothing waits/)
+  }
+  await Promise.all([take(client, step), approves()])
 }

@@ -8,15 +8,16 @@ import { Differs, out } from './steps.ts'
 export interface PersonAtScreen {
   /** Waits until the screen shows that, and prints the screen. Throws `Differs` where it does not come. */
   sees(expected: RegExp): Promise<void>
-  /** Presses those keys, and goes on once the screen shows that. A key that came too early to count is pressed again. */
-  presses(keys: string, expected: RegExp): Promise<void>
+  /** Presses a key, and goes on once the screen shows that. One that came too early to count is pressed again. */
+  presses(key: string, expected: RegExp): Promise<void>
+  types(text: string): void
   leaves(): Promise<void>
 }
 
 /** How long a person waits for something to appear before the demo is given up, in milliseconds. */
 const PATIENCE_MS = 30_000
 /** How long until they press a key again that did nothing. */
-const AGAIN_MS = 1_500
+const AGAIN_MS = 5_000
 
 const SIZE = { columns: 100, rows: 30 }
 
@@ -68,23 +69,27 @@ export function seatAtScreen(project: string, { editor }: { readonly editor: str
   return {
     async sees(expected) {
       if (!(await shows(expected, PATIENCE_MS))) throw differs(expected)
-      out(
-        `${rows()
-          .map(row => `    | ${row}`.trimEnd())
-          .join('\n')}\n`,
-      )
+      out(`${framed(rows())}\n`)
     },
-    async presses(keys, expected) {
+    async presses(key, expected) {
       for (let waited = 0; waited < PATIENCE_MS; waited += AGAIN_MS) {
-        child.stdin.write(keys)
+        child.stdin.write(key)
         if (await shows(expected, AGAIN_MS)) return
       }
       throw differs(expected)
     },
+    types: text => void child.stdin.write(text),
     async leaves() {
       child.stdin.end()
       await ended
       terminal.dispose()
     },
   }
+}
+
+/** The rows between two lines, and of several empty ones the first. */
+function framed(rows: readonly string[]): string {
+  const edge = '-'.repeat(SIZE.columns + 2)
+  const shown = rows.filter((row, index) => row !== '' || rows[index - 1] !== '')
+  return [`    +${edge}+`, ...shown.map(row => `    | ${row}`.trimEnd()), `    +${edge}+`].join('\n')
 }
