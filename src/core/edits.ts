@@ -21,23 +21,34 @@ export function withEdits(outcome: Outcome, edit: Edit): Outcome {
   return withSaid(outcome, { edited, approval })
 }
 
-/** The outcome with that beside its result, or among the details of its error. */
-export function withSaid(outcome: Outcome, said: Readonly<Record<string, unknown>>): Outcome {
+/** What is said of an outcome besides: in sentences, and as data. */
+interface Said {
+  readonly approval: string
+  readonly edited?: Arguments
+}
+
+/** The outcome with that beside its result, or among the details of its error; after what was said of it before. */
+export function withSaid(outcome: Outcome, said: Said): Outcome {
   switch (outcome.type) {
     case 'ok': {
       const { result } = outcome
       const open = typeof result === 'object' && result !== null && !Array.isArray(result)
-      return { type: 'ok', result: open ? { ...result, ...said } : { result, ...said } }
+      return { type: 'ok', result: both(open ? { ...result } : { result }, said) }
     }
     case 'failed': {
       const { error } = outcome
-      return { type: 'failed', error: { ...error, details: { ...error.details, ...said } } }
+      return { type: 'failed', error: { ...error, details: both(error.details, said) } }
     }
     case 'rises':
       return outcome
     default:
       return outcome satisfies never
   }
+}
+
+function both(facts: Readonly<Record<string, unknown>>, said: Said): Readonly<Record<string, unknown>> {
+  const before = typeof facts.approval === 'string' ? `${facts.approval} ` : ''
+  return { ...facts, ...said, approval: before + said.approval }
 }
 
 function differing({ asked, approved }: Edit): Arguments {

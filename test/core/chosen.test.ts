@@ -6,6 +6,7 @@ import {
   choosing,
   choosingRigsOf,
   EDIT,
+  EDITS,
   historyOf,
   RATES,
   REFUSE,
@@ -169,4 +170,22 @@ test('a plan without parts cannot be approved in part', async () => {
   seat.answer('deny')
   assert.is(errorOf(await answered).code, 'denied')
   await historyOf(rig)
+})
+
+test('a person can change the arguments first, and choose among the hunks that this makes', async () => {
+  const rig = opened()
+  rig.seat(plan =>
+    plan.hunks.length === 3
+      ? { edit: { edits: EDITS.slice(0, 2) } }
+      : { choose: [REFUSE(1, 'as it is'), ACCEPT(2)] },
+  )
+  const result = resultOf(await rig.propose())
+  assert.equal(rig.texts(), [SHOP, RATES.replace('0.1', '0.15')])
+  assert.match(
+    String(result.approval),
+    /^A person approved this with other arguments than were asked for: edits\. .* They refused hunk 1 \(as it is\)\./,
+  )
+  assert.equal(Object.keys(result.edited as object), ['edits'])
+  const lines = await historyOf(rig, [String(result.undo)])
+  assert.equal(typesOf(lines), ['requested', 'decided', 'requested', 'decided', 'dispatched', 'ended ok'])
 })
