@@ -10,6 +10,9 @@ const NO_FILE: Readonly<Record<string, string>> = {
   'eval_expr.file': 'a label for tracebacks: nothing is opened',
   'eval_expr.line': 'a number',
   'load_file.names': 'names in the file',
+  'directory_tree.exclude_patterns': 'globs, for names that are met: each real path is judged by itself',
+  'search_files.pattern': 'a glob, as the one before',
+  'search_files.exclude_patterns': 'globs, as the ones before',
   'edit_file.old_str': 'text of the file',
   'insert_at_line.line': 'a number',
   'insert_at_line.expected': 'text of the file',
@@ -39,6 +42,10 @@ test('what the daemon itself opens is confined to the project; what the image op
   const named = TOOLS.flatMap(({ name, paths }) => paths.map(path => [name, path.name, path.confined]))
   assert.equal(named, [
     ['load_file', 'path', false],
+    ['list_directory', 'path', true],
+    ['directory_tree', 'path', true],
+    ['search_files', 'path', true],
+    ['get_file_info', 'path', true],
     ['read_file', 'path', true],
     ['edit_file', 'path', true],
     ['propose_file_edit', 'edits', true],
