@@ -7,6 +7,8 @@ export interface PlanText {
   /** The preview, a row of the terminal each, none of which could be taken for ours. */
   readonly body: readonly string[]
   readonly foot: string
+  /** How it is approved from a script; empty where it cannot be. */
+  readonly script: string
 }
 
 /** `columns`: of the terminal. */
@@ -22,14 +24,26 @@ export function planText(plan: ShownPlan, columns: number): PlanText {
     `  size     ${bytes} bytes, ${lines} ${lines === 1 ? 'line' : 'lines'}`,
     `  sha256   ${hash}`,
     ...warnings.map(warning => `  LOOK     ${oneLine(warning)}`),
+    ...againLines(plan),
     '',
   ]
-  const foot = [
-    `==== end of ${id}, all ${lines} ${lines === 1 ? 'line' : 'lines'} of it`,
-    ...(code === '' ? [] : [`From a script: imago approve ${id} --code ${code}`]),
-  ]
+  const script = code === '' ? [] : [`From a script: imago approve ${id} --code ${code}`]
+  const end = `==== end of ${id}, all ${lines} ${lines === 1 ? 'line' : 'lines'} of it`
   const rows = head.flatMap(line => ownRows(line, columns))
-  return { head: joined(rows), body: bodyRows(plan.body, columns), foot: joined(foot) }
+  return {
+    head: joined(rows),
+    body: bodyRows(plan.body, columns),
+    foot: joined([end, ...script]),
+    script: joined(script),
+  }
+}
+
+/** That the same was asked for before, and the rule by which nobody would be asked. */
+function againLines({ times, rule }: ShownPlan): string[] {
+  if (rule === null) return []
+  const [first = '', ...others] = rule.trimEnd().split('\n').map(oneLine)
+  const lead = `  again    asked for ${times} times by now; with this rule nobody would be asked: `
+  return [lead, `           ${first}`, ...others.map(line => `           ${line}`)]
 }
 
 /** A line of ours in which others have named something goes on set in, so that no row begins with a name of theirs. */

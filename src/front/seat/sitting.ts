@@ -2,6 +2,7 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { isRunning } from '../../../tools/running.ts'
 import { WireError } from '../../../wire/errors.ts'
 import type { DaemonClient } from '../client.ts'
+import { redraft } from '../person-editor.ts'
 import type { Printer } from '../terminal.ts'
 import { type Asker, openAsker } from './asker.ts'
 import { type OpenSeat, openSeat } from './open-seat.ts'
@@ -34,7 +35,12 @@ export async function atTerminal<Result>(
 ): Promise<Result> {
   const typing = openTyping(process.stdin, text => printer.out(text))
   try {
-    const asker = openAsker({ typing, printer, terminal: process.stdout })
+    const asker = openAsker({
+      typing,
+      printer,
+      terminal: process.stdout,
+      edit: draft => typing.lend(() => redraft(draft)),
+    })
     const { tell, admit } = asker
     await using seat = await openSeat(client, { alone, tell, admit, signal: typing.left })
     return await work({ seat, asker, typing })

@@ -14,6 +14,8 @@ export interface Typing {
   ask(prompt: string, drop?: AbortSignal): Promise<Typed>
   /** Prints whole lines; a question that stands is shown again below them. */
   say(text: string): void
+  /** Lets another program have the terminal, between two questions, until `work` has settled. */
+  lend<Result>(work: () => Promise<Result>): Promise<Result>
   /** Aborted when Ctrl-C or Ctrl-D is typed, or the terminal goes away, whether a question stands or not. */
   readonly left: AbortSignal
   close(): void
@@ -33,8 +35,12 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
   let heard = 0
   let asked = ''
   let line: ((bytes: Buffer) => void) | undefined
+  let lent = false
+  let withheld = ''
 
   const leave = () => left.abort()
+  // What is a signal for the program that has the terminal is none for this one.
+  const interrupted = () => lent || leave()
   const take = (bytes: Buffer) => {
     heard++
     if (line !== undefined) line(bytes)
@@ -43,7 +49,7 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
   input.setRawMode(true)
   input.on('data', take).on('end', leave).on('error', leave)
   // While a line is edited, the terminal makes a signal of Ctrl-C.
-  process.on('SIGINT', leave)
+  process.on('SIGINT', interrupted)
   process.on('SIGHUP', leave)
 
   /** A turn of the event loop reads whatever lies in the terminal, however late this process is run. */
@@ -89,9 +95,26 @@ export function openTyping(input: NodeJS.ReadStream, print: (text: string) => vo
       if (typed.type !== 'line') print('\n')
       return typed
     },
-    say: text => print(asked === '' ? text : `\n${text}${asked}`),
+    say(text) {
+      if (lent) withheld += text
+      else print(asked === '' ? text : `\n${text}${asked}`)
+    },
+    async lend(work) {
+      input.setRawMode(false)
+      input.pause()
+      lent = true
+      try {
+        return await work()
+      } finally {
+        lent = false
+        input.setRawMode(true)
+        input.resume()
+        if (withheld !== '') print(withheld)
+        withheld = ''
+      }
+    },
     close() {
-      process.off('SIGINT', leave)
+      process.off('SIGINT', interrupted)
       process.off('SIGHUP', leave)
       input.off('data', take).off('end', leave).off('error', leave)
       input.setRawMode(false)
