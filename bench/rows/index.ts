@@ -9,6 +9,7 @@ import { journalOpen, journalSync } from './journal.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
+import { searchMany } from './searching.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
 
@@ -32,6 +33,7 @@ export const ROWS: readonly Row[] = [
   journalOpen,
   journalSync,
   readBesideKept,
+  searchMany,
   askingCost,
   manyPlans,
   unifiedLines,
