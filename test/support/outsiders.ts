@@ -80,7 +80,10 @@ export const REMOVES: Outsider = {
 export const CHANGES_MODE: Outsider = {
   what: 'somebody changes its mode',
   byName: false,
-  act: (ground, name) => chmodSync(pathOf(ground, name), 0o600),
+  act(ground, name) {
+    const path = pathOf(ground, name)
+    if (statSync(path, { throwIfNoEntry: false }) !== undefined) chmodSync(path, 0o600)
+  },
 }
 
 /** What must not change, outside of the project. */

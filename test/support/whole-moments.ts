@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../../src/core/sha256.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { resultOf } from './calls-rig.ts'
 import type { Happened } from './history.ts'
@@ -15,6 +16,10 @@ export interface Change {
   readonly name: string
   /** What it makes of a file that holds this; undefined for no file. */
   becomes(text: string): string | undefined
+  /** What the person is shown of a file that holds this; its first line unless given. */
+  shows?(text: string): string
+  /** What is wrong with the other file of a change of two, once this one has been done or has not; `shown`: the plan. */
+  half?(ground: Ground, o: { readonly done: boolean; readonly shown: string }): string | undefined
   /** Makes the file what it is before, and answers the arguments. */
   prepare(path: Pick<WholePath, 'run' | 'ground'>): Promise<unknown>
 }
@@ -45,6 +50,54 @@ export const TAKING_BACK: Change = {
   becomes: () => undefined,
   async prepare({ run }) {
     return { change: resultOf(await run('write_file', { path: 'new.txt', content: 'new\n' })).undo }
+  },
+}
+
+const HELD = 'one\ntwo\nthree\n'
+
+/** Wherever it is, if somebody has moved the folder away. */
+const textIn = (ground: Ground, name: string) => ground.text(name) ?? ground.text(`../moved/${name}`)
+
+const MOVE = {
+  tool: 'move_file',
+  async prepare({ ground }: Pick<WholePath, 'ground'>) {
+    ground.put('a.txt', HELD)
+    return { source: 'a.txt', destination: 'b.txt' }
+  },
+}
+
+export const MOVING_AWAY: Change = {
+  ...MOVE,
+  what: 'a move',
+  name: 'a.txt',
+  becomes: () => undefined,
+  shows: sha256,
+  half(ground, { done, shown }) {
+    const text = textIn(ground, 'b.txt')
+    if (done ? text !== undefined && shown.includes(sha256(text)) : text === undefined) return undefined
+    return `b.txt has ${JSON.stringify(text)}`
+  },
+}
+
+export const MOVING_HERE: Change = {
+  ...MOVE,
+  what: 'the new place of a move',
+  name: 'b.txt',
+  becomes: () => HELD,
+  half(ground, { done }) {
+    const text = textIn(ground, 'a.txt')
+    return text === (done ? undefined : HELD) ? undefined : `a.txt has ${JSON.stringify(text)}`
+  },
+}
+
+export const DELETION: Change = {
+  what: 'a deletion',
+  tool: 'delete_file',
+  name: 'a.txt',
+  becomes: () => undefined,
+  async prepare({ ground }) {
+    ground.put('a.txt', HELD)
+    return { path: 'a.txt' }
   },
 }
 
@@ -91,12 +144,10 @@ export async function racedAtEveryMoment(change: Change, outsider: Outsider): Pr
     const said = answer.ok ? 'ok' : answer.error.code
     answers[said] = (answers[said] ?? 0) + 1
     if (answer.ok) effects.push(effectOf(plans, change))
-    const verdict = judged({
-      ...one,
-      change,
-      now: stateOf(ground, change.name),
-      shown: plans.at(-1)?.body ?? '',
-    })
+    const shown = plans.at(-1)?.body ?? ''
+    const verdict = judged({ ...one, change, now: stateOf(ground, change.name), shown })
+    const half = change.half?.(ground, { done: claimOf(answer) === 'new', shown })
+    if (half !== undefined) wrong.push(`moment ${moments}, ${step?.of} ${step?.name}: ${half}`)
     if (verdict === 'lost' && outsider.byName) lost.push(step?.name ?? 'never')
     else if (verdict !== undefined)
       wrong.push(
@@ -165,8 +216,8 @@ function judged(o: {
   if (claimOf(answer) === 'old') return 'a change was made, and denied'
   const text = last?.text ?? ''
   // It came before the plan was made, which says so.
-  const [line = ''] = text.split('\n')
-  const known = shown.includes(line) && (now === undefined || last === undefined || now.mode === last.mode)
+  const told = change.shows?.(text) ?? text.split('\n')[0] ?? ''
+  const known = shown.includes(told) && (now === undefined || last === undefined || now.mode === last.mode)
   const made = now?.text === change.becomes(text)
   return made && known ? undefined : 'lost'
 }
