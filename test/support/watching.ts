@@ -12,6 +12,34 @@ export async function openWatch(rig: Rig, options: ScreenOptions = {}): Promise<
   return { screen, pid: Number(/\(process (\d+)\)/.exec(screen.text())?.[1]) }
 }
 
+/** `imago watch` on the whole screen of a terminal of its own. Resolves once it sits. */
+export async function openSeatScreen(rig: Rig, options: ScreenOptions = {}): Promise<ScreenOf> {
+  const screen = openScreen(rig, { args: ['watch'], ...options })
+  await screen.shows(/^ Imago · seat-\d+ · /m)
+  return screen
+}
+
+/** A daemon that asks before it evaluates, and someone at a whole screen. */
+export async function withSeatScreen(
+  options: ScreenOptions,
+  use: (parts: { rig: Rig; screen: ScreenOf }) => Promise<void>,
+) {
+  const rig = openAsking()
+  let screen: ScreenOf | undefined
+  try {
+    await rig.serve()
+    screen = await openSeatScreen(rig, options)
+    await use({ rig, screen })
+  } finally {
+    screen?.close()
+    await rig.close()
+  }
+}
+
+/** Resolves once nobody has a seat. */
+export const noSeat = (rig: Rig) =>
+  until(async () => (await rig.imago(['approvals'])).stdout.includes('Nobody has a seat'), 'no seat')
+
 export interface Watch {
   readonly screen: ScreenOf
   readonly pid: number

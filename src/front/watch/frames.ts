@@ -85,14 +85,18 @@ function shiftOf(before: readonly Row[], rows: readonly Row[]): Shift | undefine
   const differs = (index: number) => before[index]?.text !== rows[index]?.text
   const first = rows.findIndex((_, index) => differs(index))
   const last = rows.findLastIndex((_, index) => differs(index))
+  const standing = rows.filter(
+    (row, index) => index > first && index < last && row.columns > 0 && !differs(index),
+  ).length
   let best: (Shift & { readonly kept: number }) | undefined
   for (let by = 1 - (last - first); by < last - first; by++) {
     if (by === 0) continue
     const from = by > 0 ? first : first - by
     const to = by > 0 ? last + 1 - by : last + 1
     let kept = 0
-    for (let index = from; index < to; index++) if (before[index + by]?.text === rows[index]?.text) kept++
-    if (kept > (best?.kept ?? LEAST - 1)) best = { from: first, to: last + 1, by, kept }
+    for (let index = from; index < to; index++)
+      if (rows[index]?.columns !== 0 && before[index + by]?.text === rows[index]?.text) kept++
+    if (kept > (best?.kept ?? standing + LEAST - 1)) best = { from: first, to: last + 1, by, kept }
   }
   return best
 }
