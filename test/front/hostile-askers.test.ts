@@ -74,7 +74,8 @@ async function names(asker: HostileAsker, plan: ShownPlan) {
   const text = shown + besides
   const { rows, strays } = await seen(text, asker)
   assert.equal(strays, [])
-  for (const line of linesOf(asker, text, rows)) if (line.includes(FORGERY)) assert.match(line, asker.named)
+  for (const line of linesOf(asker, text, rows))
+    if (line.includes(FORGERY)) assert.match(line, asker.named, line)
 }
 
 for (const asker of HOSTILE_ASKERS) {

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { approvalsText } from '../../src/front/commands/approvals.ts'
@@ -21,33 +22,71 @@ import { DESK } from './hostile-desk.ts'
 import { fakeTerminal, type HostileAsker, NOTHING_OF_OURS } from './hostile-plan.ts'
 import { until } from './rig.ts'
 
-/** Line by line, for terminals that can do no more: a person who goes on until they are asked. */
+/** What a person types who takes all of it, and looks at the grants first. */
+function typedAt(prompt: string, { grants }: ShownPlan, asked: readonly string[]): string {
+  if (!prompt.startsWith('Approve?'))
+    return prompt.startsWith('(') && prompt.includes('Enter') ? '' : TYPED(prompt)
+  return grants.length > 0 && !asked.slice(0, -1).includes(prompt) ? 'g' : 'y'
+}
+
+const TYPED = (prompt: string) =>
+  prompt.startsWith('Which one?') ? '' : prompt.startsWith('Is that you?') ? 'n' : 'y'
+
+/** Line by line, for terminals that can do no more: a person who goes on until they have approved. */
 const LINES: HostileAsker = {
   what: 'the seat that asks line by line',
-  by: ['asker', 'line-question', 'plan-question', 'hunk-question', 'plan-text'].map(
+  by: ['asker', 'plan-text', 'plan-question', 'hunk-question', 'line-question'].map(
     name => `src/front/seat/${name}.ts`,
   ),
+  takesHunks: true,
   own: NOTHING_OF_OURS,
   margin: /^[|+] /,
-  named: /^(?: {2}|Write |==== )/,
+  named: /^(?: {2}|Write |==== |! |Hunk |From now on |There is a seat already|plan-|\d+ of \d+ hunks )/,
   async writes(plan) {
     const { printer, stream, written } = fakeTerminal()
     const over = new AbortController()
+    const asked: string[] = []
     const typing = {
       async ask(prompt: string): Promise<Typed> {
-        printer.out(prompt)
-        if (!prompt.startsWith('Approve?')) return { type: 'line', text: '' }
-        over.abort()
-        return { type: 'dropped' }
+        asked.push(prompt)
+        printer.out(`${prompt}\n`)
+        return { type: 'line', text: typedAt(prompt, plan, asked) }
       },
       say: printer.out,
       left: new AbortController().signal,
       close: () => {},
     }
     const asker = openAsker({ typing, printer, terminal: stream })
-    asker.tell({ type: 'plan', plan })
-    await asker.run({ trouble: null } as OpenSeat, over.signal)
-    return { text: written(), approvable: written().includes('Approve? [y]es') }
+    let text = ''
+    const approved = new Promise<boolean>(resolve => {
+      const seat = {
+        trouble: plan.title,
+        acknowledge: async () => {},
+        async answer({ decision }: SeatAnswer): Promise<Taken> {
+          text = written()
+          resolve(decision !== 'deny')
+          return { type: 'taken' }
+        },
+      } as unknown as OpenSeat
+      asker.tell({ type: 'plan', plan })
+      void asker.run(seat, over.signal)
+    })
+    const approvable = await approved
+    const { who, title } = plan
+    asker.tell({ type: 'notice', text: title })
+    asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who }] })
+    await asker.admit({
+      type: 'seat_wanted',
+      id: 'wanted-1',
+      terminal: '/dev/pts/1',
+      pid: 7,
+      who,
+      command: title,
+    })
+    asker.tell({ type: 'plan', plan: { ...plan, id: 'plan-withdraw' } })
+    asker.tell({ type: 'settled', id: 'plan-withdraw', why: who })
+    over.abort()
+    return { text, approvable, besides: written().slice(text.length) }
   },
 }
 

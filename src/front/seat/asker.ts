@@ -3,7 +3,14 @@ import type { ShownPlan } from '../../core/approvals.ts'
 import type { SeatWanted } from '../protocol.ts'
 import type { Printer } from '../terminal.ts'
 import { askHunks } from './hunk-question.ts'
-import { type LineQuestion, type LineTerminal, type Posed, printOwn, yesOrNo } from './line-question.ts'
+import {
+  type LineQuestion,
+  type LineTerminal,
+  ownText,
+  type Posed,
+  printOwn,
+  yesOrNo,
+} from './line-question.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
 import { askPlan } from './plan-question.ts'
 
@@ -41,7 +48,7 @@ export function openAsker({ typing, printer, ...rest }: AskerOptions): Asker {
   let wake = () => {}
   let asking: Standing | undefined
 
-  const say = (text: string) => typing.say(`${text}\n`)
+  const say = (text: string) => typing.say(ownText(text.split('\n'), rest.terminal))
 
   function put(question: Question) {
     const { plan } = question.type === 'plan' ? question : {}
@@ -85,7 +92,7 @@ export function openAsker({ typing, printer, ...rest }: AskerOptions): Asker {
     try {
       const posed = await ask(question, placed(seat, withdrawn.signal))
       if (posed === 'dropped' && standing.why !== undefined)
-        line.print(`${question.id} needs no answer any more: ${oneLine(standing.why)}\n`)
+        printOwn([`${question.id} needs no answer any more: ${oneLine(standing.why)}`], line)
       return posed
     } finally {
       asking = undefined

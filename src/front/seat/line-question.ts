@@ -105,19 +105,25 @@ export async function yesOrNo(
 export async function give(
   answer: SeatAnswer,
   did: string,
-  { seat, print }: LineQuestion,
+  { seat, print, terminal }: LineQuestion,
 ): Promise<'done' | undefined> {
   const taken = await seat.answer(answer)
-  print(
-    `${answer.plan}: ${taken.type === 'taken' ? did : `your answer did not count: ${oneLine(whyNot(taken))}`}\n`,
-  )
+  const came = taken.type === 'taken' ? did : `your answer did not count: ${oneLine(whyNot(taken))}`
+  printOwn([`${answer.plan}: ${came}`], { print, terminal })
   return taken.type === 'unfit' ? undefined : 'done'
 }
 
 /** Lines of ours in which others have named something. */
-export function printOwn(lines: readonly string[], { print, terminal }: LineTerminal): void {
-  const rows = lines.flatMap(line => ownRows(line, terminal.columns || 80))
-  print(rows.map(row => `${row}\n`).join(''))
+export function printOwn(
+  lines: readonly string[],
+  { print, terminal }: Pick<LineTerminal, 'print' | 'terminal'>,
+): void {
+  print(ownText(lines, terminal))
+}
+
+/** Those lines in rows that the terminal does not break. */
+export function ownText(lines: readonly string[], { columns }: LineTerminal['terminal']): string {
+  return lines.flatMap(line => ownRows(line, columns || 80).map(row => `${row}\n`)).join('')
 }
 
 /** Why an answer did not count, as a sentence. */
