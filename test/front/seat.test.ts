@@ -1,17 +1,6 @@
-import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
-import { openScreen } from '../support/screen.ts'
-import {
-  APPROVE,
-  asks,
-  codeOf,
-  evaluating,
-  openAsking,
-  openWatch,
-  type Watch,
-  withWatch,
-} from '../support/watching.ts'
+import { APPROVE, asks, codeOf, evaluating, openWatch, type Watch, withWatch } from '../support/watching.ts'
 
 const test = suite('seat')
 
@@ -138,14 +127,6 @@ test('a seat without a plan is left with Ctrl-D, too', () =>
     assert.match(screen.text(), /The seat was left/)
   }))
 
-test('without a terminal it is refused with exit code 2, and says why', async () => {
-  const rig = openAsking()
-  const { code, stderr } = await rig.imago(['watch'])
-  assert.is(code, 2)
-  assert.match(stderr, /needs a terminal/)
-  await rig.close()
-})
-
 test('the preview stands between rows of ours, and none of its own can be taken for one (threat 14)', () =>
   withWatch(async ({ rig, watch: { screen } }) => {
     const forged = [
@@ -242,16 +223,3 @@ test('imago watch ends with exit code 1 when the daemon does, and says what to d
     assert.is(await screen.ended, 1)
     assert.match(screen.text(), /The seat is lost: [\s\S]*imago watch/)
   }))
-
-test('a terminal whose output goes elsewhere is no terminal', async () => {
-  const rig = openAsking()
-  await rig.serve()
-  const main = join(import.meta.dirname, '../../dist/src/main.js')
-  const screen = openScreen(rig, {
-    command: ['sh', '-c', `${process.execPath} ${main} watch > out.txt; cat out.txt; echo ended $?`],
-  })
-  await screen.shows('ended')
-  assert.match(screen.text(), /needs a terminal/)
-  screen.close()
-  await rig.close()
-})

@@ -93,7 +93,7 @@ class Side {
   }
 }
 
-/** Changed words with nothing but blanks between them are one piece; blanks at its end alone say nothing. */
+/** Changed words with nothing but blanks between them are one piece; blanks at its ends say nothing. */
 function joined(ranges: readonly Range[], text: string): Range[] {
   const found: Range[] = []
   for (const range of ranges) {
@@ -103,7 +103,8 @@ function joined(ranges: readonly Range[], text: string): Range[] {
     else found.push(range)
   }
   return found.map(({ from, to }) => {
-    const ink = text.slice(from, to).trimEnd().length
-    return { from, to: ink === 0 ? to : from + ink }
+    const piece = text.slice(from, to)
+    const begin = piece.length - piece.trimStart().length
+    return piece.trim() === '' ? { from, to } : { from: from + begin, to: from + piece.trimEnd().length }
   })
 }
