@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
 import { halfCharacter, PATH } from './file-arguments.ts'
 import { proposed, rewritten, showWritten, type Work, type Written, written } from './rewrite.ts'
-import { madeFolders, somethingThere } from './whole-file.ts'
+import { folderNamed, madeFolders, somethingThere } from './whole-file.ts'
 import { oneLine } from './wording.ts'
 
 export const createFile = defineTool({
@@ -44,7 +44,8 @@ interface Arguments {
 
 async function work({ path, content }: Arguments, { files }: PlanContext): Promise<Work> {
   const half = halfCharacter('content', content)
-  if (half !== undefined) return half
+  const fault = half ?? folderNamed(path)
+  if (fault !== undefined) return fault
   const file = await files.lookForNew(path)
   if (file.type === 'failed') return file
   const there = somethingThere(

@@ -3,7 +3,7 @@ import { PATH } from './file-arguments.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import type { FileChange, Planned, SeenFile } from './proposal.ts'
 import { nothingThere } from './rewrite.ts'
-import { contentWord, madeFolders, onlyLink, renameText, somethingThere } from './whole-file.ts'
+import { contentWord, folderNamed, madeFolders, onlyLink, renameText, somethingThere } from './whole-file.ts'
 import { oneLine } from './wording.ts'
 
 /** What `move_file` answers with. */
@@ -79,6 +79,8 @@ interface Move {
 }
 
 async function worked({ source, destination }: Arguments, { files }: PlanContext): Promise<Move | Failed> {
+  const folder = folderNamed(destination)
+  if (folder !== undefined) return folder
   const file = await files.look(source)
   if (file.type === 'failed') return file
   const link = onlyLink(source, file)

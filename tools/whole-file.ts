@@ -22,6 +22,16 @@ export function somethingThere({ exists, isLink, shown, bytes }: SeenFile, next:
   })
 }
 
+/** Why a path that ends with a slash is none of a new file. */
+export function folderNamed(path: string): Failed | undefined {
+  if (!path.endsWith('/')) return undefined
+  return failed('invalid_args', {
+    message: `${oneLine(path)} ends with a slash, so that it names a folder, not a file. Nothing was changed.`,
+    details: { path },
+    next: 'Give the whole path, with the name that the file is to have in that folder.',
+  })
+}
+
 /** A link is neither moved nor taken away: that would be done to the file that it leads to. */
 export function onlyLink(path: string, { isLink, shown }: SeenFile): Failed | undefined {
   if (!isLink) return undefined

@@ -21,6 +21,18 @@ test('two files are made in one new folder at once, and taken away with it', asy
   rig.close()
 })
 
+test('however many folders are said to be kept of it, none that the project lies in goes with a file', async () => {
+  const rig = new FilesRig()
+  await rig.files.commit({ change: 'plan-a', changes: [await making(rig, 'lib/a.py')] })
+  const record = join(rig.state, 'undo/plan-a.json')
+  writeFileSync(record, readFileSync(record, 'utf8').replace('"folders":1', '"folders":9'))
+  const back = await changesBack(rig, rig.open(), 'plan-a')
+  assert.equal(back[0]?.identity?.folders, 1)
+  assert.is(cameTo(await rig.files.commit({ change: 'plan-b', changes: back })), 'committed')
+  assert.equal([existsSync(rig.at('lib')), existsSync(rig.root)], [false, true])
+  rig.close()
+})
+
 /** What files are there with which content, when somebody else acted before a call. */
 const MOVE = async (rig: FilesRig) => {
   rig.put('a.py', 'held')

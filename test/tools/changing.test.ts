@@ -65,6 +65,7 @@ inFolder('a file is not made where something is: a file, a folder, a link that l
   assert.is(there.code, 'already_exists')
   assert.match(there.message, 'src/there is there already, a file of 7 bytes.')
   assert.match(there.next ?? '', /write_file.*edit_file/)
+  assert.match((await make('new/')).message, 'new/ ends with a slash, so that it names a folder')
   const folder = await make('src')
   assert.equal([folder.code, folder.details.reason], ['path_refused', 'not_a_regular_file'])
   const link = await make('src/link')

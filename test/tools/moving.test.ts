@@ -78,6 +78,7 @@ inFolder('a move overwrites nothing, and says what is in its way', async rig => 
   assert.is((await move('src/there')).code, 'already_exists')
   assert.is((await move('src/link')).code, 'already_exists')
   assert.is((await move('src/f')).code, 'invalid_args')
+  assert.match((await move('new/')).message, 'new/ ends with a slash, so that it names a folder')
   assert.is((await move('src/../src/f')).code, 'invalid_args')
   const twin = await move('src/twin')
   assert.match(twin.message, 'src/twin is another name of the same file as src/f.')

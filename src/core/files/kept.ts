@@ -41,6 +41,9 @@ export interface KeptOptions {
   readonly limits: { readonly bytes: number; readonly ms: number; readonly fileBytes: number }
 }
 
+/** No path has as many. */
+export const MOST_FOLDERS = 2_048
+
 const RECORD = z.object({
   v: z.literal(1),
   change: z.string(),
@@ -56,7 +59,7 @@ const RECORD = z.object({
         .regex(/^\d+:\d+$/)
         .nullable()
         .default(null),
-      folders: z.int().min(0).default(0),
+      folders: z.int().min(0).max(MOST_FOLDERS).default(0),
     }),
   ),
 })

@@ -80,7 +80,9 @@ function movedSince(o: { file: KeptFile; sight: Sight; change: string }): string
 
 function changeBack(o: { file: KeptFile; sight: Sight; after: Uint8Array | null }): FileChange {
   const { file, sight, after } = o
-  const { mode, folders } = file
+  const { mode } = file
+  // Whatever is kept says: none that the project itself lies in.
+  const folders = Math.min(file.folders, sight.located.shown.split('/').length - 1)
   const owner = canGive(file.owner) ? file.owner : null
   return changeOf(sight, { after, folders, ...(mode !== null && { like: { mode, owner } }) })
 }

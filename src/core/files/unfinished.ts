@@ -4,7 +4,7 @@ import { sha256 } from '../sha256.ts'
 import { closeQuietly } from './comparing.ts'
 import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
 import { type Folder, type Pinning, pinFolder } from './folder.ts'
-import { type Kept, type KeptChange, stemOf } from './kept.ts'
+import { type Kept, type KeptChange, MOST_FOLDERS, stemOf } from './kept.ts'
 import { sameBytes } from './mark.ts'
 import { NEW, OLD, STEM } from './names.ts'
 import { removeEmptied } from './new-folders.ts'
@@ -46,7 +46,7 @@ const NOTE = z.object({
       z.object({
         path: z.string().startsWith('/'),
         stem: z.string().regex(STEM),
-        folders: z.int().min(0).default(0),
+        folders: z.int().min(0).max(MOST_FOLDERS).default(0),
       }),
     )
     .readonly(),
