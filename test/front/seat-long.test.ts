@@ -104,7 +104,7 @@ test('a seat says nothing of its own beside the questions, however many there ar
   try {
     await rig.serve()
     const main = join(PACKAGE_ROOT, 'dist/src/main.js')
-    const command = ['sh', '-c', `exec ${process.execPath} ${main} watch 2> said.txt`]
+    const command = ['sh', '-c', `exec ${process.execPath} ${main} watch --plain 2> said.txt`]
     const { screen } = await openWatch(rig, { command, args: [] })
     const first = await evaluating(rig, '0')
     // Twelve times about one plan, and then about twelve plans.

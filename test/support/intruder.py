@@ -201,6 +201,7 @@ def pretend(link, version, body):
     say(link, {'welcome': {'encoding': 'json', 'instance': 'x', 'version': version, 'pid': os.getpid(), **limits}})
     plan = {'id': 'plan-aaaaaaaa', 'hash': '0' * 64, 'tool': 'write_file', 'level': 'dangerous', 'kernel': None}
     plan.update(root='/', who='a friend', title='Nothing much', bytes=1, lines=1, warnings=[], waited_ms=0, code='')
+    plan.update(turn='plan-aaaaaaaa', times=1, rule=None, grants=[])
     while True:
         message = hear(link)
         if message['type'] != 'call':
@@ -210,7 +211,7 @@ def pretend(link, version, body):
             for event in (seated, {'type': 'plan', 'plan': plan}):
                 say(link, {'type': 'event', 'id': message['id'], 'event': event})
             continue
-        result = {'body': body} if message['method'] == 'plan' else {'type': 'taken'}
+        result = {'body': body, 'hunks': [], 'args': None} if message['method'] == 'plan' else {'type': 'taken'}
         say(link, {'type': 'return', 'id': message['id'], 'result': result})
 
 
