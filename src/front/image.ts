@@ -7,6 +7,7 @@ import { findRoot, VERSION } from '../paths.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './envelopes.ts'
 import type { CallEvent, KernelRow, Method, Methods } from './protocol.ts'
+import { type OpenSeat, openSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
 export interface Image {
@@ -22,6 +23,8 @@ export interface Image {
     method: M,
     params: Methods[M]['params'],
   ): Promise<Methods[M]['result']>
+  /** Takes a seat on that connection, as `openSeat` does: it ends with it. */
+  sit(options: SeatOptions): Promise<OpenSeat>
   /** The row of that kernel, if there is one. */
   row(): Promise<KernelRow | undefined>
   close(): Promise<void>
@@ -35,6 +38,8 @@ export interface ImageCall {
   output?(text: string, stream: 'stdout' | 'stderr'): void
   /** It cannot begin before other code ends. */
   waits?(kernel: string): void
+  /** Nothing of it has run: this plan of it waits for a person. Undefined: it waits no more. */
+  asked?(plan: string | undefined): void
   ask?(question: Question): Promise<string>
 }
 
@@ -98,14 +103,16 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
     said(client.daemon.instance === instance ? RECONNECTED : NEW_IMAGE)
   }
 
-  async function call({ tool, args, signal, output, waits, ask }: ImageCall): Promise<Envelope> {
+  async function call({ tool, args, signal, output, waits, asked, ask }: ImageCall): Promise<Envelope> {
     await reach()
     const name = randomUUID()
     let state: 'asked' | 'dispatched' | 'told' | 'over' = 'asked'
     const on = (event: CallEvent) => {
       if (event.type === 'output') output?.(event.text, event.stream)
+      else if (event.type === 'progress' && event.plan !== undefined) asked?.(event.plan)
       else if (event.type === 'dispatched') {
         state = 'dispatched'
+        asked?.(undefined)
         spokenTo = event.kernel ?? spokenTo
         follow()
       } else if (state === 'dispatched' && waits !== undefined) {
@@ -153,6 +160,10 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
     async request(method, params) {
       await reach()
       return client.request(method, params)
+    },
+    async sit(options) {
+      await reach()
+      return openSeat(client, options)
     },
     row,
     close: () => client.close(),

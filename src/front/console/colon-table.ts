@@ -4,6 +4,7 @@ import { nearest } from '../../core/nearest.ts'
 import { findPaths } from '../../paths.ts'
 import { type Image, WAIT_SECONDS } from '../image.ts'
 import { evaluated } from './answers.ts'
+import type { ConsoleApprovals } from './approvals.ts'
 import type { History } from './history.ts'
 import { journalSpans } from './journal-tail.ts'
 import type { Running } from './running.ts'
@@ -18,6 +19,7 @@ export interface CommandParts {
   readonly showing: Showing
   readonly running: Running
   readonly history: History
+  readonly approvals: ConsoleApprovals
 }
 
 export interface Context extends CommandParts {
@@ -159,6 +161,12 @@ export const COMMANDS: readonly Command[] = [
     },
   },
   {
+    name: 'approvals',
+    usage: '',
+    summary: 'what waits for your approval, as Ctrl-T shows it',
+    run: (_operand, { approvals }) => approvals.open(),
+  },
+  {
     name: 'threads',
     usage: '[TEXT]',
     summary: 'where every thread and task stands now',
@@ -264,6 +272,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['name?  name??', 'what a name stands for; its source'],
   ['Ctrl-C', 'drops what is being written; interrupts what runs'],
   ['Ctrl-D', 'leaves; the image stays'],
+  ['Ctrl-T', 'what waits for your approval; again, and the line is as it was'],
   ['Ctrl-Z', 'suspends; fg comes back'],
   ['Ctrl-X Ctrl-E', 'goes on writing in $EDITOR'],
   ['Ctrl-_', 'undoes; Ctrl-A -E -K -U -W -Y, Alt-B -F -D -Y as in emacs'],

@@ -1,8 +1,10 @@
+import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, messageOf } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import { exitOf } from '../envelopes.ts'
 import { heading, type Image, openImage, STAYS, scriptFailure } from '../image.ts'
 import { failureSpans } from './answers.ts'
+import { openApprovals } from './approvals.ts'
 import { openBackground } from './background.ts'
 import { openCommands } from './colon.ts'
 import { openCompleting } from './completing.ts'
@@ -37,8 +39,9 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
 async function talk(image: Image, stage: Stage): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
   const showing = openShowing(stage, image)
-  const running = openRunning({ image, stage, showing })
-  const commands = openCommands({ image, stage, showing, running, history })
+  const approvals = openApprovals({ image, stage, desktop: wantsNotifications() })
+  const running = openRunning({ image, stage, showing, approvals })
+  const commands = openCommands({ image, stage, showing, running, history, approvals })
   const entering = openEntering({
     stage,
     history,
@@ -50,6 +53,7 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
   })
   let exit: ExitCode = EXIT.done
   for (;;) {
+    approvals.sit()
     const entry = await entering.next()
     if (entry === undefined) break
     const leaving = await answer(entry).catch(error => {
@@ -60,6 +64,7 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     exit = leaving.exit
     break
   }
+  await approvals.close()
   stage.print([prose('hint', `${STAYS}\n`)])
   return exit
 
@@ -72,6 +77,15 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     if (name === undefined) return await running.run(asStatement(entry))
     await showing.describe(name, { source: marks === '??', call: running.call })
     return undefined
+  }
+}
+
+/** A file that cannot be read is the daemon's to speak of. */
+function wantsNotifications(): boolean {
+  try {
+    return readConfig(findPaths().configDir).watch.notify
+  } catch {
+    return false
   }
 }
 

@@ -5,6 +5,7 @@ import type { ExitCode } from '../../failure.ts'
 import { type Image, WAIT_SECONDS } from '../image.ts'
 import { exitAskedFor } from '../results.ts'
 import { evaluated } from './answers.ts'
+import type { ConsoleApprovals } from './approvals.ts'
 import { Show } from './show.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
@@ -14,6 +15,7 @@ export interface RunningParts {
   readonly image: Image
   readonly stage: Stage
   readonly showing: Showing
+  readonly approvals: ConsoleApprovals
 }
 
 /** Runs what was entered, and shows what happens meanwhile. */
@@ -35,7 +37,7 @@ export interface Leaving {
   readonly message?: string
 }
 
-export function openRunning({ image, stage, showing }: RunningParts): Running {
+export function openRunning({ image, stage, showing, approvals }: RunningParts): Running {
   let took: Running['took']
 
   async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined> {
@@ -56,21 +58,46 @@ export function openRunning({ image, stage, showing }: RunningParts): Running {
       else leave()
     }
     show.begin({ note: 'Ctrl-C interrupts', interrupt })
+    let waits: string | undefined
+    const asked = (plan: string | undefined) => {
+      if (plan === waits) return
+      waits = plan
+      if (plan === undefined) return show.asks(undefined)
+      if (approvals.asked()) show.asks(`${plan} waits for you · ${approvals.key} answers, Ctrl-C withdraws`)
+      else show.say(`${plan} is before a person, at imago watch; nothing ran yet. Ctrl-C withdraws it.\n`)
+    }
     const answered = image.call({
       tool,
       args,
       signal: cancel.signal,
       output: text => show.output(text),
       waits: kernel => show.waits(kernel),
+      asked,
       ask: question => show.ask(question, interrupt),
     })
+    const done = answered.then(first => (waits === undefined ? first : untilDone(first, cancel.signal)))
     try {
-      const envelope = await Promise.race([answered, left])
+      const envelope = await Promise.race([done, left])
       if (pressed > 0 && envelope?.ok && isRunning(envelope.result)) void report(envelope.result.job)
       return envelope
     } finally {
-      answered.catch(() => {})
+      done.catch(() => {})
       show.end()
+    }
+  }
+
+  /** What waits for a person outlasts the patience of a call, and is waited for as long as they take. */
+  async function untilDone(first: Envelope, cancelled: AbortSignal): Promise<Envelope> {
+    if (!first.ok || !isRunning(first.result)) return first
+    const { job } = first.result
+    const act = (action: 'wait' | 'interrupt', seconds: number) =>
+      image.call({ tool: 'job', args: { job, action, seconds } })
+    const withdraw = () => void act('interrupt', 0).catch(() => {})
+    if (cancelled.aborted) withdraw()
+    else cancelled.addEventListener('abort', withdraw)
+    for (;;) {
+      const answer = await act('wait', 3_600)
+      if (!answer.ok || !isRunning(answer.result)) return answer
     }
   }
 

@@ -23,6 +23,7 @@ export class Show {
   #began = 0
   #note = ''
   #urgent = false
+  #asks: string | undefined
   #over = false
   #runner: Actor | undefined
   /** Questions are put one after the other. */
@@ -66,6 +67,12 @@ export class Show {
   interrupting(): void {
     this.#note = 'interrupting…'
     this.#urgent = true
+    this.#stage.repaint()
+  }
+
+  /** Nothing runs yet: why not, and what the person can do about it. Undefined: it runs. */
+  asks(note: string | undefined): void {
+    this.#asks = note
     this.#stage.repaint()
   }
 
@@ -153,9 +160,13 @@ export class Show {
 
   #status(): string {
     const elapsed = performance.now() - this.#began
+    const asks = this.#urgent ? undefined : this.#asks
+    if (asks !== undefined) return elapsed < QUIET_MS ? asks : `${waited(elapsed)} · ${asks}`
     if (elapsed < QUIET_MS && !this.#urgent) return ''
-    return `${duration(Math.floor(elapsed / 1_000) * 1_000)} · ${this.#note}`
+    return `${waited(elapsed)} · ${this.#note}`
   }
 }
+
+const waited = (elapsed: number) => duration(Math.floor(elapsed / 1_000) * 1_000)
 
 const isKey = (key: Key, name: string) => key.type === 'key' && key.name === name

@@ -1,3 +1,4 @@
+import { Frames } from '../watch/frames.ts'
 import type { Key } from './keys.ts'
 import { flowed, type Place, printed, type Row } from './layout.ts'
 import { NOTHING, type Region, Screen, type Size } from './screen.ts'
@@ -31,8 +32,10 @@ export class Stage {
   readonly #screen: Screen
   readonly #ahead: Key[] = []
   #actor: Actor | undefined
+  readonly #frames: Frames
   #shown: { readonly page: Page; done(): void } | undefined
   #withheld = ''
+  #shortcut: { readonly name: string; act(): void } | undefined
   #due = false
   #away = false
 
@@ -40,6 +43,7 @@ export class Stage {
     this.#tty = tty
     this.palette = palette
     this.#screen = new Screen({ write: text => tty.write(text), size: () => tty.size() })
+    this.#frames = new Frames({ write: text => tty.write(text), flushed: done => done() })
     tty.onKey(key => this.#heard(key))
     tty.onResize(() => this.#resized())
     tty.onResume(() => this.#resumed())
@@ -53,13 +57,17 @@ export class Stage {
   act(actor: Actor | undefined): void {
     this.#actor = actor
     this.repaint()
-    while (
-      this.#ahead.length > 0 &&
-      actor !== undefined &&
-      this.#actor === actor &&
-      this.#shown === undefined
-    )
-      actor.press(this.#ahead.shift() as Key)
+    this.#pressAhead()
+  }
+
+  /** Whatever acts, that key does this, unless something has a screen of its own. */
+  onShortcut(name: string, act: () => void): void {
+    this.#shortcut = { name, act }
+  }
+
+  /** Whether keys wait for whoever acts next. */
+  get typedAhead(): boolean {
+    return this.#ahead.length > 0
   }
 
   /** The same, and what was pressed before is left for whoever comes after. */
@@ -85,14 +93,16 @@ export class Stage {
   /** Whole lines, above what is being written. */
   print(spans: readonly Span[]): void {
     const text = printed(flowed(spans, this.size.columns), this.palette)
-    if (this.#shown !== undefined || this.#away) this.#withheld += text
+    if (this.#elsewhere) this.#withhold(text)
     else if (text !== '') this.#screen.print(text)
   }
 
   /** The last of an actor: whole lines in place of what it showed. */
   leave(spans: readonly Span[]): void {
     this.#actor = undefined
-    this.#screen.replace(printed(flowed(spans, this.size.columns), this.palette))
+    const text = printed(flowed(spans, this.size.columns), this.palette)
+    if (this.#elsewhere) this.#withhold(text)
+    else this.#screen.replace(text)
   }
 
   /** What is shown is as the actor wants it, soon. */
@@ -132,6 +142,11 @@ export class Stage {
     return this.#shown !== undefined
   }
 
+  /** What has a screen of its own is over, without a key. */
+  endPage(page: Page): void {
+    if (this.#shown?.page === page) this.#leavePage(this.#shown.done)
+  }
+
   /** A sound, or whatever the person has in its place. */
   bell(): void {
     if (!this.#away) this.#tty.write('\x07')
@@ -164,7 +179,8 @@ export class Stage {
     if (shown !== undefined && key.type === 'text' && key.text.length > 1)
       for (const text of key.text) this.#heard({ type: 'text', text })
     else if (shown === undefined) {
-      if (this.#actor === undefined) this.#ahead.push(key)
+      if (key.type === 'key' && key.name === this.#shortcut?.name) this.#shortcut.act()
+      else if (this.#actor === undefined) this.#ahead.push(key)
       else this.#actor.press(key)
       this.repaint()
     } else if (key.type === 'key' && key.name === 'ctrl-z') this.suspend()
@@ -172,19 +188,34 @@ export class Stage {
     else this.#leavePage(shown.done)
   }
 
-  /** The last row has no line end, and no row is broken by the terminal. */
+  #pressAhead(): void {
+    const actor = this.#actor
+    while (this.#ahead.length > 0 && actor !== undefined && this.#actor === actor && !this.paged)
+      actor.press(this.#ahead.shift() as Key)
+  }
+
   #paintPage(): void {
     const { page } = this.#shown ?? {}
-    const rows = page?.paint() ?? []
-    const text = rows.map(row => `${row.text}\x1b[K`).join('\r\n')
-    const { cursor } = page ?? {}
-    const at = cursor === undefined ? '' : `\x1b[${cursor.row + 1};${cursor.column + 1}H\x1b[?25h`
-    this.#tty.write(`\x1b[?25l\x1b[H\x1b[?7l${text}\x1b[?7h${at}`)
+    if (page !== undefined)
+      this.#frames.show(page.paint(), { columns: this.size.columns, cursor: page.cursor })
   }
 
   #turnPage(on: boolean): void {
-    this.#tty.write(on ? '\x1b[?1049h\x1b[?25l' : '\x1b[?1049l\x1b[?25h')
+    this.#tty.write(on ? '\x1b[?1049h\x1b[?25l\x1b[2J' : '\x1b[?1049l\x1b[?25h')
+    this.#frames.forget()
     if (on) this.#paintPage()
+  }
+
+  /** Something else has the screen, so that nothing can be printed there. */
+  get #elsewhere(): boolean {
+    return this.#away || this.#shown !== undefined
+  }
+
+  #withhold(text: string): void {
+    this.#withheld += text
+    if (this.#withheld.length <= 2 * WITHHELD) return
+    const from = this.#withheld.indexOf('\n', this.#withheld.length - WITHHELD) + 1
+    this.#withheld = `${LEFT_OUT}${this.#withheld.slice(from)}`
   }
 
   #leaveScreen(): void {
@@ -198,6 +229,7 @@ export class Stage {
     this.#printWithheld()
     done()
     this.repaint()
+    this.#pressAhead()
   }
 
   #printWithheld(): void {
@@ -208,6 +240,10 @@ export class Stage {
   #resized(): void {
     this.#shown?.page.resize(this.size)
     if (this.#shown === undefined) this.#screen.resized()
+    else {
+      this.#tty.write('\x1b[2J')
+      this.#frames.forget()
+    }
     this.paintNow()
   }
 
@@ -222,3 +258,7 @@ export class Stage {
     }
   }
 }
+
+/** Characters of what is printed while something else has the screen that are kept at least. */
+const WITHHELD = 1_000_000
+const LEFT_OUT = '… what was printed before that is left out\n'

@@ -173,7 +173,9 @@ const KEYS: Readonly<Record<string, Command>> = {
   'ctrl-delete': kill('wordRight'),
   'ctrl-y': writer => writer.yank(),
   'alt-y': writer => writer.yankEarlier(),
+  // At the console, Ctrl-T shows what waits for an approval.
   'ctrl-t': writer => writer.change(transposed(writer.edit)),
+  'alt-t': writer => writer.change(transposed(writer.edit)),
   'alt-u': writer => writer.change(recased(writer.edit, 'upper')),
   'alt-l': writer => writer.change(recased(writer.edit, 'lower')),
   'alt-c': writer => writer.change(recased(writer.edit, 'capital')),
