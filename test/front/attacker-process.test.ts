@@ -72,6 +72,7 @@ test('100 plans put before a person are no more than 64 of all connections (thre
     const person = await scene.sits()
     assert.equal(await flood(scene, 100, 1), { waiting: 64, answered: Array(36).fill('busy') })
     // One after the other, whoever asks so often.
+    await person.screen.shows(/^Approve\?/m)
     assert.is(person.screen.all().filter(row => row.startsWith('Approve?')).length, 1)
     assert.match(
       (await scene.imago('approvals')).text,
