@@ -1,4 +1,5 @@
 import { oneLine } from '../../../tools/wording.ts'
+import { WireError } from '../../../wire/errors.ts'
 import { messageOf } from '../../failure.ts'
 import type { Image } from '../image.ts'
 import { openNotifier } from '../notify.ts'
@@ -65,7 +66,9 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
 
   /** Undefined once it sits; else why it does not. */
   function take(): Promise<string | undefined> {
-    taking ??= takeNow().catch(error => messageOf(error))
+    taking ??= takeNow().catch(error =>
+      error instanceof WireError ? (error.remote?.message ?? error.message) : messageOf(error),
+    )
     return taking
   }
 

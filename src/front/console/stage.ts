@@ -32,6 +32,7 @@ export class Stage {
   readonly #screen: Screen
   readonly #ahead: Key[] = []
   #actor: Actor | undefined
+  #takesAhead = false
   readonly #frames: Frames
   #shown: { readonly page: Page; done(): void } | undefined
   #withheld = ''
@@ -56,6 +57,7 @@ export class Stage {
   /** From now on this one has the keys, those first that were pressed before; or nobody has. */
   act(actor: Actor | undefined): void {
     this.#actor = actor
+    this.#takesAhead = true
     this.repaint()
     this.#pressAhead()
   }
@@ -73,6 +75,7 @@ export class Stage {
   /** The same, and what was pressed before is left for whoever comes after. */
   take(actor: Actor): void {
     this.#actor = actor
+    this.#takesAhead = false
     this.repaint()
   }
 
@@ -190,8 +193,8 @@ export class Stage {
 
   #pressAhead(): void {
     const actor = this.#actor
-    while (this.#ahead.length > 0 && actor !== undefined && this.#actor === actor && !this.paged)
-      actor.press(this.#ahead.shift() as Key)
+    const takes = () => this.#takesAhead && this.#actor === actor && !this.paged
+    while (this.#ahead.length > 0 && actor !== undefined && takes()) actor.press(this.#ahead.shift() as Key)
   }
 
   #paintPage(): void {
