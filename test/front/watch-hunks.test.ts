@@ -36,7 +36,7 @@ test('the answer is sent once, after all is decided and a last y', () => {
   keys('nnot before Monday\r')
   assert.is(keys('y'), undefined)
   assert.match(text(), /2 of 3 hunks are applied, as one change; 1 is refused\./)
-  assert.match(text(), /2 +✗ refused: not before Monday {2}shop\/orders\.py, line 16/)
+  assert.match(text(), /2 +✗ refused {2}shop\/orders\.py, line 16: not before Monday/)
   assert.equal(chosen(keys('y')), {
     plan: PROPOSED.id,
     hash: PROPOSED.hash,

@@ -3,7 +3,7 @@ import type { ShownPlan } from '../../core/approvals.ts'
 import { highlight } from '../console/highlight.ts'
 import type { Size } from '../console/screen.ts'
 import { looking, type Palette, plain, prose, type Span } from '../console/style.ts'
-import type { Deciding, Piece } from '../hunks/deciding.ts'
+import type { Deciding, Decision, Piece } from '../hunks/deciding.ts'
 import type { PlanItem, SeatItem, TroubleItem } from './items.ts'
 import { type OwnLine, OwnLines } from './own-lines.ts'
 import { PlanText } from './plan-rows.ts'
@@ -43,7 +43,7 @@ export function hunkSheet({ plan }: PlanItem, deciding: Deciding, o: SheetOption
 function allSheet(plan: ShownPlan, { pieces }: Deciding, o: SheetOptions): Sheet {
   const taken = pieces.filter(({ decision }) => decision?.type !== 'refuse')
   const unseen = taken.filter(({ seen }) => !seen)
-  const lines = pieces.map((piece, index) => decidedLine(piece, index + 1, o.signs))
+  const lines = pieces.map((piece, index) => decidedLine({ piece, number: index + 1 }, o.signs))
   const outside = pieces[0]?.seen ? '' : bodyOf(plan, o.palette).outside
   const shown = unseen.flatMap((piece): Part[] => [
     own(
@@ -67,7 +67,7 @@ function allSheet(plan: ShownPlan, { pieces }: Deciding, o: SheetOptions): Sheet
       ),
       ...(unseen.length === 0 || outside === '' ? [] : [own([BLANK], o), text(outside, o)]),
       ...shown,
-      own([...endOf(plan), hint(`end of what becomes of ${plan.id}`)], o),
+      own(endOf(plan), o),
     ],
     o.size,
   )
@@ -221,30 +221,36 @@ function pieceLines(piece: Piece, { number, of, signs }: Numbered): OwnLine[] {
   return [
     field('hunk', part === undefined ? place : `${place}, a part of hunk ${hunk.number}`),
     ...(hunk.why === null ? [] : [field('why', oneLine(hunk.why))]),
-    ...(decision === undefined
-      ? []
-      : [{ label: looking('hint', 'decided'), value: decidedSpans(piece, signs) }]),
+    ...(decision === undefined ? [] : [decidedAs(piece, signs)]),
   ]
 }
 
-const decidedLine = (piece: Piece, number: number, signs: Signs): OwnLine => ({
-  label: plain(`  ${number}`),
-  value: [...decidedSpans(piece, signs), plain(`  ${oneLine(piece.hunk.shown)}, line ${piece.hunk.line}`)],
-})
+function decidedAs(piece: Piece, signs: Signs): OwnLine {
+  return {
+    label: looking('hint', 'decided'),
+    value: [decidedSpan(piece, signs), prose(undefined, reasonOf(piece.decision))],
+  }
+}
 
-function decidedSpans({ decision }: Piece, signs: Signs): Span[] {
+function decidedLine({ piece, number }: { piece: Piece; number: number }, signs: Signs): OwnLine {
+  const { hunk, decision } = piece
+  const place = `  ${oneLine(hunk.shown)}, line ${hunk.line}${reasonOf(decision)}`
+  return { label: plain(`  ${number}`), value: [decidedSpan(piece, signs), prose(undefined, place)] }
+}
+
+const reasonOf = (decision: Decision | undefined) =>
+  decision?.type === 'refuse' && decision.reason !== null ? `: ${oneLine(decision.reason)}` : ''
+
+function decidedSpan({ decision }: Piece, signs: Signs): Span {
   switch (decision?.type) {
     case 'accept':
-      return [looking('good', `${signs.accepted} accepted`)]
+      return looking('good', `${signs.accepted} accepted`)
     case 'edit':
-      return [looking('good', `${signs.edited} as you wrote it`)]
+      return looking('good', `${signs.edited} as you wrote it`)
     case 'refuse':
-      return [
-        looking('failure', `${signs.refused} refused`),
-        ...(decision.reason === null ? [] : [prose(undefined, `: ${oneLine(decision.reason)}`)]),
-      ]
+      return looking('failure', `${signs.refused} refused`)
     case undefined:
-      return [looking('hint', `${signs.open} undecided`)]
+      return looking('hint', `${signs.open} undecided`)
     default:
       return decision satisfies never
   }
