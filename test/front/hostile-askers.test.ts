@@ -19,13 +19,16 @@ test('each file that shows something of a plan is one of an asker that is tried 
 })
 
 /** What names the type of a plan that is shown. */
-const SHOWS = /\b(?:ShownPlan|ShownHunk|WaitingPlan)\b/
+const SHOWS = /\b(?:ShownPlan|ShownHunk|WaitingPlan|Desk)\b/
 
 /** Those that hand plans on, and why nothing of one is seen there. */
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
   'src/front/protocol.ts': 'what the messages are',
   'src/front/seat/open-seat.ts': 'hands it to an asker',
   'src/front/hunks/deciding.ts': 'remembers what was decided',
+  'src/front/watch/pulse.ts': 'keeps time',
+  'src/front/watch/session.ts': 'has a terminal for a desk',
+  'src/front/watch/wishes.ts': 'what a desk wants done',
   'src/front/watch/answers.ts': 'keeps what is answered',
   'src/front/hunks/patch.ts': 'is for an editor, which shows what is in a file as it does',
   'src/front/hunks/raw.ts': 'is for an editor',

@@ -18,6 +18,7 @@ import { Desk } from '../../src/front/watch/desk.ts'
 import { openDeskSeat } from '../../src/front/watch/desk-seat.ts'
 import { type FollowOptions, followPlans } from '../../src/front/watch/follow.ts'
 import type { CallId } from '../../wire/kernel.ts'
+import { OF_THE_CONSOLE } from './hostile-console.ts'
 import { DESK } from './hostile-desk.ts'
 import { fakeTerminal, type HostileAsker, NOTHING_OF_OURS } from './hostile-plan.ts'
 import { until } from './rig.ts'
@@ -222,4 +223,13 @@ const CORNER: HostileAsker = {
   },
 }
 
-export const HOSTILE_ASKERS: readonly HostileAsker[] = [DESK, LINES, LINES_ONLY, CORNER, DIALOG, LIST, LOG]
+export const HOSTILE_ASKERS: readonly HostileAsker[] = [
+  DESK,
+  ...OF_THE_CONSOLE,
+  LINES,
+  LINES_ONLY,
+  CORNER,
+  DIALOG,
+  LIST,
+  LOG,
+]

@@ -3,7 +3,7 @@ import { Desk } from '../../src/front/watch/desk.ts'
 import type { HostileAsker } from './hostile-plan.ts'
 
 /** Colours of the sixteen names, and no blinking, hiding or striking out. */
-const LOOKS_OF_OURS = new RegExp(`${'\x1b'}\\[(?:(?:[0-47]|3[0-6]|43);?)+m`, 'g')
+export const LOOKS_OF_OURS = new RegExp(`${'\x1b'}\\[(?:(?:[0-47]|3[0-6]|43);?)+m`, 'g')
 const DESK_SIZE = { columns: 80, rows: 200 }
 
 /** What a desk paints, row below row, as often as it is looked at. */
