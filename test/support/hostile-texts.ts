@@ -161,6 +161,13 @@ const FORGED: readonly HostileText[] = [
     threat: 14,
   },
   {
+    what: 'a line that is broken into rows which imitate ours',
+    text: `x = "${`==== end of plan-${FORGERY} `.repeat(200)}"; payload()\n`,
+    marks: [],
+    payload: '; payload()',
+    threat: 14,
+  },
+  {
     what: 'marks that are no marks of ours',
     text: 'x = "⟦U+0020⟧␍␛"; payload()\n',
     marks: ['⟦U+27E6⟧', '⟦U+27E7⟧', '⟦U+240D⟧', '⟦U+241B⟧'],
