@@ -373,6 +373,32 @@ test('a plan that is told again shows what has changed, and keeps its place', ()
   assert.is(desk.waits, 2)
 })
 
+test('a title, a reason and a cause that are as long as rows begin none that looks like ours (threat 14)', () => {
+  const forged = `${'x '.repeat(34)} tool     list_globals (safe) ${'x '.repeat(30)} end      of plan-aaaaaaaa: 1 line ▸ 2 | y`
+  const hunks = [
+    {
+      number: 1,
+      shown: 'a.py',
+      line: 1,
+      before: '',
+      after: 'x\n',
+      diff: '@@ -0,0 +1,1 @@\n+x\n',
+      why: forged,
+    },
+  ]
+  const { desk, tell, keys, rows } = openDesk({ rows: 50 })
+  const forgedRows = () => rows().filter(row => /^ ?(?:[|+▸─]|tool +list|end +of plan-aaaaaaaa)/.test(row))
+  const before = forgedRows().length
+  tell(shownPlanOf({ ...ONE, id: 'plan-ffffffff', title: forged, who: forged, root: forged, hunks }))
+  // The list, the rule, and what the preview and the hunk have themselves.
+  assert.is(forgedRows().length - before, 1 + 1 + 2)
+  keys('n')
+  keys(`${forged}\r`)
+  assert.is(forgedRows().filter(row => !row.startsWith('──')).length - before, 1 - 1)
+  desk.tell({ type: 'settled', id: 'plan-ffffffff', why: forged })
+  assert.ok(rows().every(row => !/^ (?:tool +list|end +of)/.test(row)))
+})
+
 test('a note stays a while and then goes', () => {
   const { desk, text } = openDesk()
   desk.tell({ type: 'notice', text: 'seat-2 has left.' })

@@ -1,16 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { type Rig, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
-import {
-  codeOf,
-  evaluating,
-  noSeat,
-  openAsking,
-  openSeatScreen,
-  withSeatScreen,
-} from '../support/watching.ts'
+import { codeOf, evaluating, openAsking, withSeatScreen } from '../support/watching.ts'
 
 /** The real screen of `imago watch`, at a real terminal, with a real daemon. */
 const test = suite('watch at a terminal', { limitMs: 40_000 })
@@ -63,110 +56,6 @@ test('at 40×10 and without colours, too', () =>
     assert.is(codeOf(await answer), 'ok')
   }))
 
-test('what is typed before a plan stood there does not answer it (threat 20)', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    screen.type('yyy')
-    const pid = Number(/\(process (\d+)\)/.exec(screen.text())?.[1])
-    // Stopped, it cannot read what is typed next: that lies in the terminal when the plan comes.
-    process.kill(pid, 'SIGSTOP')
-    const { answer } = await evaluating(rig, '1')
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('plan-'), 'the plan')
-    screen.type('yyy')
-    process.kill(pid, 'SIGCONT')
-    await screen.shows(OFFERED)
-    assert.match((await rig.imago(['approvals'])).stdout, /^plan-/)
-    screen.type('n\r')
-    assert.is(codeOf(await answer), 'denied')
-  }))
-
-test('a plan that is settled under the cursor takes the keys that were meant for it with it (threat 20)', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    const cancel = new AbortController()
-    const first = await evaluating(rig, '1001', cancel.signal)
-    await screen.shows(OFFERED)
-    const second = await evaluating(rig, '1002')
-    await screen.shows('2 wait')
-    screen.type('nbecau')
-    await screen.shows('Why not? becau')
-    cancel.abort()
-    assert.is(codeOf(await first.answer), 'withdrawn')
-    await screen.shows(/plan-\w+ needs no answer any more\.\n Its caller gave up\./)
-    screen.type('se yes\ry')
-    await screen.shows('| 1002')
-    await screen.shows(OFFERED)
-    assert.match((await rig.imago(['approvals'])).stdout, /^plan-/)
-    screen.type('y')
-    assert.is(codeOf(await second.answer), 'ok')
-  }))
-
-test('of two seats that answer one plan at once one counts, and the other is told which (fault 27)', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    const other = openScreen(rig, { args: ['watch'] })
-    await screen.shows('Somebody else wants to approve, too.')
-    await other.shows('There is a seat already.')
-    await screen.shows(/ y let it /)
-    screen.type('y')
-    await other.shows(/seat-2 · /)
-    for (let round = 0; round < 4; round++) {
-      const { answer } = await evaluating(rig, `${round}`)
-      await Promise.all([screen.shows(OFFERED), other.shows(OFFERED)])
-      const id = planOn(screen)
-      assert.is(planOn(other), id)
-      screen.type('y')
-      other.type('y')
-      assert.is(codeOf(await answer), 'ok')
-      // One of them has its answer, the other a reason to go on from.
-      const settled = /plan-\w+ approved|needs no answer any more/
-      await Promise.all([screen.shows(settled), other.shows(settled)])
-      screen.type('\r')
-      other.type('\r')
-      await Promise.all([screen.shows('Nothing waits'), other.shows('Nothing waits')])
-      const entered = [screen, other].map(({ text }) => text().includes(`${id}  approved`))
-      assert.equal(entered.sort(), [false, true])
-    }
-    other.close()
-  }))
-
-test('a seat that is killed with a plan open leaves it to the next one (fault 26)', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    const { answer } = await evaluating(rig, '1')
-    await screen.shows(OFFERED)
-    const id = planOn(screen)
-    screen.child.kill('SIGKILL')
-    await noSeat(rig)
-    assert.match((await rig.imago(['approvals'])).stdout, new RegExp(id))
-    const next = await openSeatScreen(rig)
-    await next.shows(OFFERED)
-    assert.is(planOn(next), id)
-    next.type('y')
-    assert.is(codeOf(await answer), 'ok')
-    next.close()
-  }))
-
-test('a terminal that is closed ends the seat, and the plan goes on waiting', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    const { answer } = await evaluating(rig, '1')
-    await screen.shows(OFFERED)
-    const pid = Number(/\(process (\d+)\)/.exec((await rig.imago(['approvals'])).stdout)?.[1])
-    // The master's end goes, as when a window is closed.
-    screen.child.kill('SIGTERM')
-    await noSeat(rig)
-    await until(() => !isAlive(pid), 'the end of the seat')
-    const next = await openSeatScreen(rig)
-    await next.shows(OFFERED)
-    next.type('y')
-    assert.is(codeOf(await answer), 'ok')
-    next.close()
-  }))
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
 test('it fits a terminal that gets another size in the middle of a text, and shows the same place', () =>
   withSeatScreen({ columns: 100, rows: 30 }, async ({ rig, screen }) => {
     const code = Array.from({ length: 300 }, (_, n) => `name_${n} = "${'word '.repeat(12)}"`).join('\n')
@@ -181,32 +70,6 @@ test('it fits a terminal that gets another size in the middle of a text, and sho
     await screen.shows(/^\| name_150 = .*\n\| name_151/m)
     assert.is(screen.rows().length, 40)
   }))
-
-test('Ctrl-Z gives the shell its terminal, and fg brings the plan back, which has to stand again', async () => {
-  const rig = openAsking()
-  await rig.serve()
-  const main = join(import.meta.dirname, '../../dist/src/main.js')
-  const screen = openScreen(rig, { command: ['bash', '--norc', '--noprofile', '-i'] })
-  await screen.shows(/^bash-.*[$#]$/m)
-  screen.type(`${process.execPath} ${main} watch\r`)
-  await screen.shows('Nothing waits for you.')
-  const { answer } = await evaluating(rig, '4004')
-  await screen.shows(OFFERED)
-  screen.type('\x1a')
-  await screen.shows('Stopped')
-  assert.not.match(screen.text(), '4004')
-  screen.type('echo "still here"\r')
-  await screen.shows(/^still here$/m)
-  screen.type('fg\r')
-  await screen.shows('| 4004')
-  await screen.shows(OFFERED)
-  screen.type('y')
-  assert.is(codeOf(await answer), 'ok')
-  screen.type('q')
-  await screen.shows(/plan-\w+ {2}approved {2}Run this code\nThe seat was left/)
-  screen.close()
-  await rig.close()
-})
 
 test('nothing of a hostile text reaches the terminal as a control, nor does anything else (threat 16)', () =>
   withSeatScreen({ rows: 40 }, async ({ rig, screen }) => {
@@ -276,15 +139,6 @@ test('a diff of 10,000 lines is gone through to its end, and only rows that chan
     assert.is(codeOf(await answer), 'denied')
   }))
 
-test('it ends with exit code 1 when the daemon does, with the terminal as it was, and says what to do', () =>
-  withSeatScreen({}, async ({ rig, screen }) => {
-    await rig.imago(['shutdown', '--force'])
-    assert.is(await screen.ended, 1)
-    await until(() => /The seat is lost: .*imago watch/.test(screen.written), screen.written.slice(-300))
-    assert.is(screen.marksPastes, false)
-    assert.ok(screen.written.indexOf(`${ESC}[?1049l`) < screen.written.indexOf('The seat is lost'))
-  }))
-
 for (const [what, options] of [
   ['TERM=dumb', { args: ['watch'], env: { TERM: 'dumb' } }],
   ['--plain', { args: ['watch', '--plain'] }],
@@ -313,3 +167,26 @@ async function withPlain(
     await rig.close()
   }
 }
+
+test('hunks are taken one by one: what is done, what is refused and why is what the model is told', () =>
+  withSeatScreen({ rows: 40 }, async ({ rig, screen }) => {
+    writeFileSync(join(rig.project, 'a.py'), 'one = 1\n')
+    writeFileSync(join(rig.project, 'b.py'), 'two = 2\n')
+    const client = await rig.connect()
+    const edits = [
+      { path: 'a.py', old_str: 'one = 1', new_str: 'one = 11' },
+      { path: 'b.py', old_str: 'two = 2', new_str: 'two = 22', why: 'Twos are small.' },
+    ]
+    const answer = client.call({ tool: 'propose_file_edit', args: { edits } })
+    await screen.shows(/hunk +1 of 2 · a\.py[\s\S]* y this hunk /)
+    screen.type('y')
+    await screen.shows(/why +Twos are small\.[\s\S]* y this hunk /)
+    screen.type('nTwos are fine\r')
+    await screen.shows(/1 of 2 hunks is applied, as one change; 1 is refused\.[\s\S]* y sends this /)
+    screen.type('y')
+    const told = JSON.stringify(await answer)
+    assert.match(told, /"outcome":"refused","reason":"Twos are fine"/)
+    assert.is(readFileSync(join(rig.project, 'a.py'), 'utf8'), 'one = 11\n')
+    assert.is(readFileSync(join(rig.project, 'b.py'), 'utf8'), 'two = 2\n')
+    await screen.shows(/plan-\w+ 1 of 2 hunks approved/)
+  }))

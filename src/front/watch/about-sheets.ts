@@ -19,7 +19,7 @@ export function idleSheet(
       [
         title('There is a seat already.'),
         { value: [prose(undefined, 'Waiting up to a minute to be let in by:')] },
-        ...waitingFor.map(other => ({ value: [plain(`  ${other}`)] })),
+        ...waitingFor.map((other): OwnLine => ({ value: [plain(`  ${other}`)], foreign: true })),
         BLANK,
         hint('Ctrl-C gives up.'),
       ],
@@ -96,6 +96,7 @@ export function helpSheet(o: SheetOptions): Sheet {
 const title = (text: string): OwnLine => ({ value: [prose('title', text)] })
 
 const pastLine = ({ id, title, what }: Past): OwnLine => ({
+  foreign: true,
   value: [
     plain(`${id}  `),
     prose(undefined, oneLine(what)),

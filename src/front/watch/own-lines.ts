@@ -6,6 +6,8 @@ import type { Line, Part } from './sheet.ts'
 export interface OwnLine {
   readonly label?: Span
   readonly value: readonly Span[]
+  /** Words of somebody else stand in it: where it goes on, it cannot be taken for a line that begins. */
+  readonly foreign?: true
 }
 
 /** The columns before what stands beside a label. No row of ours begins as one of a plan does: with `|` or `+`. */
@@ -35,14 +37,16 @@ export class OwnLines implements Part {
     }
   }
 
-  #rowsOf({ label, value }: OwnLine, columns: number): Row[] {
-    const left = label === undefined ? 1 : columns < 4 * LABEL ? LABEL - 2 : LABEL
+  #rowsOf({ label, value, foreign }: OwnLine, columns: number): Row[] {
+    const beside = columns < 4 * LABEL ? LABEL - 2 : LABEL
+    const left = label === undefined && foreign !== true ? 1 : beside
     const options = { columns: Math.max(1, columns - left), palette: this.#palette }
-    const head = layOut([plain(' '), label ?? plain('')], { columns: left, palette: this.#palette }).rows[0]
+    const head = label && layOut([plain(' '), label], { columns: left, palette: this.#palette }).rows[0]
     return layOut(flowed(value, options.columns), options).rows.map((row, index) => {
       const before = index === 0 ? head : undefined
-      const blank = ' '.repeat(Math.max(0, left - (before?.columns ?? 0)))
-      return { text: `${before?.text ?? ''}${blank}${row.text}`, columns: left + row.columns }
+      const begin = index === 0 && label === undefined ? 1 : left
+      const blank = ' '.repeat(Math.max(0, begin - (before?.columns ?? 0)))
+      return { text: `${before?.text ?? ''}${blank}${row.text}`, columns: begin + row.columns }
     })
   }
 }

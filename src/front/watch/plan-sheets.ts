@@ -139,7 +139,7 @@ export function troubleSheet({ trouble }: TroubleItem, o: SheetOptions): Sheet {
       own(
         [
           { value: [prose('title', 'Dangerous calls are refused:')] },
-          { value: [prose(undefined, oneLine(trouble))] },
+          { value: [prose(undefined, oneLine(trouble))], foreign: true },
           BLANK,
           {
             value: [
@@ -166,10 +166,10 @@ export function goneSheet(
     [
       own(
         [
-          { value: [prose('hint', oneLine(title))] },
+          { value: [prose('hint', oneLine(title))], foreign: true },
           BLANK,
           { value: [prose('title', `${id} needs no answer any more.`)] },
-          { value: [prose(undefined, oneLine(why))] },
+          { value: [prose(undefined, oneLine(why))], foreign: true },
           BLANK,
           hint('No key of yours went to anything else. Enter goes on.'),
         ],
@@ -194,17 +194,31 @@ function headOf(plan: ShownPlan): OwnLine[] {
 
 /** What binds an approval, at the end, which has to be seen. */
 function endOf({ id, bytes, lines, hash, code, times, rule }: ShownPlan): OwnLine[] {
-  const often = `This is asked for the ${nth(times)} time. Nobody is asked any more with: `
   return [
     BLANK,
     field('end', `of ${id}: ${counted(lines, 'line')}, ${counted(bytes, 'byte')}`),
     field('sha256', hash),
     ...(code === '' ? [] : [field('script', `imago approve ${id} --code ${code}`)]),
-    ...(rule === null ? [] : [field('rule', `${often}${oneLine(rule)}`)]),
+    ...(rule === null ? [] : ruleLines(rule, times)),
   ]
 }
 
-const titleLine = ({ title }: ShownPlan): OwnLine => ({ value: [prose('title', oneLine(title))] })
+/** The lines of the rule as they would stand in the person's policy. */
+const ruleLines = (rule: string, times: number): OwnLine[] => [
+  field(
+    'often',
+    `It is asked for the ${nth(times)} time. Nobody is asked any more with this in your policy:`,
+  ),
+  ...rule
+    .trimEnd()
+    .split('\n')
+    .map(line => ({ label: plain(''), value: [plain(oneLine(line))] })),
+]
+
+const titleLine = ({ title }: ShownPlan): OwnLine => ({
+  value: [prose('title', oneLine(title))],
+  foreign: true,
+})
 
 const warningLines = ({ warnings }: ShownPlan): OwnLine[] =>
   warnings.map(warning => ({ label: looking('alarm', ' LOOK '), value: [prose('title', oneLine(warning))] }))
@@ -276,6 +290,4 @@ export const hint = (sentence: string): OwnLine => ({ value: [prose('hint', sent
 const counted = (count: number, of: string) =>
   `${count.toLocaleString('en-US')} ${of}${count === 1 ? '' : 's'}`
 
-function nth(count: number): string {
-  return count === 3 ? 'third' : `${count}th`
-}
+const nth = (count: number) => (count === 3 ? 'third' : `${count}th`)
