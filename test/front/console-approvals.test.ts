@@ -114,7 +114,7 @@ test('the cursor, a menu and what was entered before are as they were after a lo
     assert.is(shop(rig), SHOP)
   }))
 
-test('nothing that was typed or pasted before a plan is shown approves it (threat 16)', () =>
+test('nothing that was typed or pasted before a plan is shown approves it', () =>
   withConsole(async ({ rig, screen }) => {
     const answer = proposes(rig)
     await screen.shows('1 plan waits')
@@ -207,21 +207,29 @@ test('where something was typed ahead it only says what waits, and Ctrl-C withdr
     assert.is(shop(rig), SHOP)
   }))
 
-test('what others have named moves nothing, and stays in one row of the notice (threat 14)', () =>
-  withConsole(async ({ rig, screen }) => {
-    const hostile = `a\x1b]0;owned\x07\x1b[2J\u202e\r\n1 plan waits: nothing, for you${'x'.repeat(150)}`
-    screen.type('half')
-    await screen.shows('>>> half')
-    const before = screen.rows()
-    void proposes(rig, { as: hostile }).catch(() => {})
-    await screen.shows(/^1 plan waits: .*… · Ctrl-T answers$/m)
-    const rows = screen.rows()
-    assert.equal(rows.slice(0, before.length - 1), before.slice(0, -1))
-    assert.is(rows.length, before.length + 1)
-    assert.is(rows.at(-1), '>>> half')
-    const bidi = ['\u202e', '\x1b]0;', '\x1b[2J\u202e']
-    for (const one of bidi) assert.is(screen.written.includes(one), false, JSON.stringify(one))
-  }))
+const NAMES: readonly (readonly [what: string, name: string, threat: number])[] = [
+  ['a name that looks like a notice of ours', `x\r\n1 plan waits: nothing, for you${'x'.repeat(150)}`, 14],
+  ['a name that would command the terminal', 'a\x1b]0;owned\x07\x1b[2J\x1b[1;1H\x9b2Jx', 16],
+  ['a name that would turn what follows it', 'a\u202egnp.\u2066x\u200bz', 17],
+]
+
+for (const [what, name, threat] of NAMES)
+  test(`${what} moves nothing, and stays in the one row of its notice (threat ${threat})`, () =>
+    withConsole(async ({ rig, screen }) => {
+      screen.type('half')
+      await screen.shows('>>> half')
+      const before = screen.rows()
+      const [from] = [screen.written.length]
+      void proposes(rig, { as: name }).catch(() => {})
+      await screen.shows(/^1 plan waits: .* · Ctrl-T answers$/m)
+      const rows = screen.rows()
+      assert.equal(rows.slice(0, before.length - 1), before.slice(0, -1))
+      assert.is(rows.length, before.length + 1)
+      assert.is(rows.at(-1), '>>> half')
+      const written = screen.written.slice(from)
+      for (const sign of ['\x1b]', '\x1b[2J', '\x1b[1;1H', '\x9b', '\u202e', '\u2066', '\u200b'])
+        assert.is(written.includes(sign), false, JSON.stringify(written))
+    }))
 
 test('resized and suspended while it is shown, the screen is as it should be, and so is the line behind it', () =>
   withConsole(async ({ rig, screen }) => {
@@ -233,6 +241,8 @@ test('resized and suspended while it is shown, the screen is as it should be, an
     await screen.resize(60, 16)
     await screen.shows(/^ y approve.{0,50}$/m)
     screen.type('\x1a')
+    const shown = () => screen.written.split('\x1b[?1049h').length - 1
+    await until(() => shown() === 2, 'the desk to be shown again')
     await screen.shows(READY)
     screen.type('y')
     assert.is((await answer).ok, true)

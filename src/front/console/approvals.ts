@@ -32,6 +32,8 @@ export interface ConsoleApprovals {
    * unless something was typed ahead.
    */
   asked(): boolean
+  /** It waits no more. */
+  over(): void
   /** The key that shows what waits, as it is written. */
   readonly key: string
   /** Leaves the seat. */
@@ -53,7 +55,8 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
   const said = new WeakSet<Past>()
   const noticed = new Set<string>()
   const leaving = new AbortController()
-  let taking: Promise<string | undefined> | undefined
+  let taking: Promise<undefined> | undefined
+  let tried = false
   let seated: Seated | undefined
   /** A call of this console waits, and what it waits for is to be shown as soon as it is known. */
   let showing = false
@@ -65,11 +68,17 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
   })
 
   /** Undefined once it sits; else why it does not. */
-  function take(): Promise<string | undefined> {
-    taking ??= takeNow().catch(error =>
-      error instanceof WireError ? (error.remote?.message ?? error.message) : messageOf(error),
-    )
-    return taking
+  async function take(): Promise<string | undefined> {
+    if (seated !== undefined) return undefined
+    tried = true
+    taking ??= takeNow().finally(() => {
+      taking = undefined
+    })
+    try {
+      return await taking
+    } catch (error) {
+      return error instanceof WireError ? (error.remote?.message ?? error.message) : messageOf(error)
+    }
   }
 
   async function takeNow(): Promise<undefined> {
@@ -103,7 +112,7 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
     void seat.ended.then(() => {
       seated = undefined
       // One that was lost with its connection is taken anew, once there is another connection.
-      taking = undefined
+      tried = false
       noticed.clear()
       page.end()
     })
@@ -148,20 +157,16 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
 
   stage.onShortcut(SHORTCUT, () => void open())
 
-  async function open() {
-    if (seated === undefined) {
-      const why = await take()
-      if (why !== undefined) {
-        taking = undefined
-        stage.print([prose('hint', `There is no seat here: ${oneLine(why)}\n`)])
-        return
-      }
-    }
+  async function open(): Promise<void> {
+    const why = await take()
+    if (why !== undefined) return stage.print([prose('hint', `There is no seat here: ${oneLine(why)}\n`)])
     await show()
   }
 
   return {
-    sit: () => void take(),
+    sit() {
+      if (!tried) void take()
+    },
     open,
     key: KEY,
     asked() {
@@ -170,6 +175,9 @@ export function openApprovals({ image, stage, desktop }: ApprovalsOptions): Cons
       if (seated.desk.waits > 0) void show()
       else showing = true
       return true
+    },
+    over() {
+      showing = false
     },
     async close() {
       leaving.abort()

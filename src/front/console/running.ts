@@ -62,7 +62,10 @@ export function openRunning({ image, stage, showing, approvals }: RunningParts):
     const asked = (plan: string | undefined) => {
       if (plan === waits) return
       waits = plan
-      if (plan === undefined) return show.asks(undefined)
+      if (plan === undefined) {
+        approvals.over()
+        return show.asks(undefined)
+      }
       if (approvals.asked()) show.asks(`${plan} waits for you · ${approvals.key} answers, Ctrl-C withdraws`)
       else show.say(`${plan} is before a person, at imago watch; nothing ran yet. Ctrl-C withdraws it.\n`)
     }
@@ -82,6 +85,7 @@ export function openRunning({ image, stage, showing, approvals }: RunningParts):
       return envelope
     } finally {
       done.catch(() => {})
+      approvals.over()
       show.end()
     }
   }

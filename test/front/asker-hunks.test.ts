@@ -1,0 +1,448 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SeatAnswer, ShownHunk, ShownPlan, Taken } from '../../src/core/approvals.ts'
+import type { Draft, Redrafted } from '../../src/front/person-editor.ts'
+import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
+import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
+import type { Typed } from '../../src/front/seat/typing.ts'
+import { hunksFrom } from '../../tools/hunks.ts'
+import { linesOf } from '../../tools/newlines.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, within } from '../support/rig.ts'
+import { openScreen } from '../support/screen.ts'
+import { shownPlanOf } from '../support/shown-plans.ts'
+
+const test = suite('the seat that asks line by line')
+
+interface Asked {
+  /** What the person types, one line for each question; a function is done first, and says what they type. */
+  readonly types: readonly (string | ((asker: Asker) => string))[]
+  readonly plans: readonly ShownPlan[]
+  readonly edit?: (draft: Draft) => Promise<Redrafted>
+  readonly taken?: (answer: SeatAnswer) => Taken
+}
+
+interface Came {
+  /** All that was printed, and what was typed after each question. */
+  readonly text: string
+  readonly prompts: readonly string[]
+  readonly answers: readonly SeatAnswer[]
+}
+
+/** Plans before a person who types these lines, until they have nothing more to say. */
+async function ask({ types, plans, edit, taken = () => ({ type: 'taken' }) }: Asked): Promise<Came> {
+  const over = new AbortController()
+  const lines = [...types]
+  const [prompts, answers]: [string[], SeatAnswer[]] = [[], []]
+  let text = ''
+  /** Nothing more is typed: what follows from the last answer is done first. */
+  const ended = () => void (lines.length === 0 && setImmediate(() => over.abort()))
+  const out = (more: string) => {
+    text += more
+  }
+  const typing = {
+    async ask(prompt: string, drop?: AbortSignal): Promise<Typed> {
+      const next = lines.shift()
+      out(prompt)
+      prompts.push(prompt)
+      if (next === undefined) {
+        over.abort()
+        return { type: 'dropped' }
+      }
+      const line = typeof next === 'string' ? next : next(asker)
+      if (drop?.aborted) ended()
+      out(`${line}\n`)
+      return drop?.aborted ? { type: 'dropped' } : { type: 'line', text: line }
+    },
+    say: out,
+    left: new AbortController().signal,
+  }
+  const asker = openAsker({
+    typing,
+    printer: { out, err: out },
+    terminal: { columns: 80, rows: 24 },
+    ...(edit && { edit }),
+  })
+  const seat = {
+    trouble: null,
+    answer: async (answer: SeatAnswer) => {
+      answers.push(answer)
+      ended()
+      return taken(answer)
+    },
+  } as Partial<OpenSeat> as OpenSeat
+  for (const plan of plans) asker.tell({ type: 'plan', plan })
+  await asker.run(seat, over.signal)
+  return { text, prompts, answers }
+}
+
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join('')
+
+/** Lines of a file with numbers, in which these are to be others. */
+function hunksOf(
+  shown: string,
+  edits: readonly (readonly [line: number, put: string])[],
+  first = 1,
+): ShownHunk[] {
+  const file = { path: `/project/${shown}`, shown, newline: '\n' as const, text: numbered(1, 40) }
+  const changes = edits.map(([line, put], index) => {
+    const lines = linesOf(put)
+    const why = index === 0 ? 'it was wrong' : null
+    return { number: first + index, why, at: line - 1, removed: lines.length, put: lines }
+  })
+  return hunksFrom(file, changes).map(({ path: _, ...hunk }) => hunk)
+}
+
+/** Three hunks in two files; the second has two parts. */
+const HUNKS = [
+  ...hunksOf('a.py', [
+    [3, 'three\n'],
+    [20, 'twenty\n21\ntwenty-two\n'],
+  ]),
+  ...hunksOf('b.py', [[7, 'seven\n']], 3),
+]
+const LEAD = 'Edits 2 files: 4 lines added, 4 removed.\nThis is no diff.'
+const PLAN = shownPlanOf({
+  id: 'plan-hhhhhhhh',
+  tool: 'propose_file_edit',
+  title: 'Edit 2 files: 3 hunks',
+  body: `${LEAD}\n\ndiff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n${HUNKS[0]?.diff}${HUNKS[1]?.diff}`,
+  hunks: HUNKS,
+})
+const CHOOSE = { plan: PLAN.id, hash: PLAN.hash, decision: 'choose' } as const
+
+test('hunks are asked about one after the other, and one answer is sent once all are decided', async () => {
+  const { answers, prompts, text } = await ask({
+    plans: [PLAN],
+    types: ['y', 'n', 'not in this release', 'y', 'y'],
+  })
+  assert.equal(prompts.slice(0, 5), [
+    '(1/3) Apply this hunk? [y,n,q,a,d,j,?] ',
+    '(2/3) Apply this hunk? [y,n,q,a,d,s,j,?] ',
+    'Why? (Enter: no reason) ',
+    '(3/3) Apply this hunk? [y,n,q,a,d,?] ',
+    'Is that to be done? [y,n,q,k,?] ',
+  ])
+  assert.equal(answers, [
+    {
+      ...CHOOSE,
+      choices: [
+        { hunk: 1, decision: 'accept' },
+        { hunk: 2, decision: 'refuse', reason: 'not in this release' },
+        { hunk: 3, decision: 'accept' },
+      ],
+    },
+  ])
+  assert.match(text, '2 of 3 hunks are done, as one change, in a.py, b.py.')
+  assert.match(text, `${PLAN.id}: approved, as you decided`)
+})
+
+test('what is no diff in the preview is shown first, then each hunk with its file and what it is for', async () => {
+  const { text } = await ask({ plans: [PLAN], types: ['y', 'y', 'y'] })
+  assert.match(text, '| Edits 2 files: 4 lines added, 4 removed.\n| This is no diff.\n')
+  assert.not.match(text, '| diff --git')
+  assert.match(text, 'Hunk 1 of 3, in a.py\n  why      it was wrong\n| @@ -1,6 +1,6 @@\n')
+  for (const { diff } of HUNKS)
+    for (const line of diff.trimEnd().split('\n')) assert.match(text, `\n| ${line}\n`)
+  assert.match(text, `sha256   ${PLAN.hash}`)
+})
+
+test('nothing is sent before the last question is answered, and it can be gone back from', async () => {
+  const { answers, prompts } = await ask({ plans: [PLAN], types: ['y', 'y', 'y', 'k', 'n no', 'q'] })
+  assert.equal(answers, [])
+  assert.equal(prompts.slice(-2), [
+    '(3/3) Apply this hunk? [y,n,q,a,d,?] ',
+    'Is that to be done? [y,n,q,k,?] ',
+  ])
+})
+
+test('a and d decide this hunk and the later ones of its file, which a shows first', async () => {
+  const all = await ask({ plans: [PLAN], types: ['a', 'd nothing here', 'y'] })
+  assert.match(all.text, 'Hunk 2 of 3, in a.py')
+  assert.equal(
+    all.answers[0]?.choices?.map(({ decision }) => decision),
+    ['accept', 'accept', 'refuse'],
+  )
+  const none = await ask({ plans: [PLAN], types: ['d not here', 'y', 'y'] })
+  assert.equal(none.answers[0]?.choices, [
+    { hunk: 1, decision: 'refuse', reason: 'not here' },
+    { hunk: 2, decision: 'refuse', reason: 'not here' },
+    { hunk: 3, decision: 'accept' },
+  ])
+})
+
+test('j and k go over undecided hunks, and only keys that make sense are offered', async () => {
+  const { prompts, answers } = await ask({ plans: [PLAN], types: ['j', 'k', 'k', 'j', 'y', 'y', 'y', 'y'] })
+  assert.equal(
+    prompts.map(prompt => /^\((\d)/.exec(prompt)?.[1] ?? 'all'),
+    ['1', '2', '1', '1', '2', '3', '1', 'all', 'all'].slice(0, prompts.length),
+  )
+  assert.equal(prompts[3], prompts[0])
+  assert.is(answers.length, 1)
+})
+
+test('all hunks refused is a denial with their reasons', async () => {
+  const { answers, text } = await ask({ plans: [PLAN], types: ['n one', 'n two', 'n', '', 'y'] })
+  assert.equal(
+    answers[0]?.choices?.map(choice => choice.decision === 'refuse' && choice.reason),
+    ['one', 'two', null],
+  )
+  assert.match(text, 'Nothing is done: all 3 hunks are refused.')
+  assert.match(text, `${PLAN.id}: denied`)
+})
+
+test('s splits a hunk, and what is taken of it is an edit of that hunk', async () => {
+  const { answers, prompts } = await ask({ plans: [PLAN], types: ['y', 's', 'y', 'n only one', 'y', 'y'] })
+  assert.equal(prompts.slice(2, 4), [
+    '(2/4) Apply this hunk? [y,n,q,a,d,j,?] ',
+    '(3/4) Apply this hunk? [y,n,q,a,d,j,?] ',
+  ])
+  assert.equal(answers[0]?.choices?.[1], {
+    hunk: 2,
+    decision: 'edit',
+    text: 'twenty\n21\n22\n',
+    reason: 'only one',
+  })
+})
+
+/** An editor that makes one text of the draft. */
+const editor = (change: (text: string) => string) => (draft: Draft) => redraftBy(draft, change)
+
+async function redraftBy({ text }: Draft, change: (text: string) => string): Promise<Redrafted> {
+  const after = change(text)
+  return after === text ? { type: 'unchanged' } : { type: 'text', text: after }
+}
+
+test('e gives a hunk to an editor, shows what it made of it, and sends that', async () => {
+  const { answers, text } = await ask({
+    plans: [PLAN],
+    types: ['e', 'y', 'y', 'y'],
+    edit: editor(patch => patch.replace('+three', '+drei\n+\u202e')),
+  })
+  assert.match(text, '| +drei\n| +⟦U+202E⟧\n')
+  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n\u202e\n', reason: null })
+  assert.match(text, '1 of them as you wrote it')
+})
+
+test('an edit that cannot be used says why, and the question stands', async () => {
+  const { answers, text, prompts } = await ask({
+    plans: [PLAN],
+    types: ['e', 'q'],
+    edit: editor(patch => patch.replace('-3\n', '')),
+  })
+  assert.match(text, "To keep a line, make its '-' a ' '")
+  assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,e,j,?] '))
+  assert.equal(answers, [])
+})
+
+test('an editor that failed, or left it as it was, decides nothing', async () => {
+  const failed = await ask({
+    plans: [PLAN],
+    types: ['e', 'q'],
+    edit: async () => ({ type: 'failed', why: 'The editor ended with code 1: what it wrote was dropped.' }),
+  })
+  assert.match(failed.text, 'ended with code 1')
+  const unchanged = await ask({ plans: [PLAN], types: ['e', 'q'], edit: editor(text => text) })
+  for (const { prompts } of [failed, unchanged])
+    assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,e,j,?] '))
+})
+
+test('a hunk that was edited and is looked at again is accepted as it was edited', async () => {
+  const { answers } = await ask({
+    plans: [PLAN],
+    types: ['y', 'y', 'e', 'k', 'y', 'y'],
+    edit: editor(patch => patch.replace('+seven', '+sieben')),
+  })
+  assert.equal(answers[0]?.choices?.[2], { hunk: 3, decision: 'edit', text: 'sieben\n', reason: null })
+})
+
+test('q leaves all undecided, and other words are explained', async () => {
+  const { answers, text } = await ask({ plans: [PLAN], types: ['y', 'yes please', '?', 'q'] })
+  assert.equal(answers, [])
+  assert.match(text, 's  split it into smaller ones\n')
+  assert.not.match(text, 'e  change this hunk')
+})
+
+test('an answer that does not fit leaves the plan waiting, and the hunks as they were decided', async () => {
+  const { answers, text } = await ask({
+    plans: [PLAN],
+    types: ['y', 'y', 'y', 'y', 'n', 'no', 'y'],
+    taken: ({ choices }) =>
+      choices?.[2]?.decision === 'accept'
+        ? { type: 'unfit', why: 'b.py cannot spell it.' }
+        : { type: 'taken' },
+  })
+  assert.match(text, 'your answer did not count: b.py cannot spell it.')
+  assert.equal(
+    answers.map(({ choices }) => choices?.[2]?.decision),
+    ['accept', 'refuse'],
+  )
+})
+
+test('a plan that is withdrawn between two hunks is asked about no more, with the cause', async () => {
+  const { answers, text } = await ask({
+    plans: [PLAN],
+    types: [
+      'y',
+      asker => {
+        asker.tell({ type: 'settled', id: PLAN.id, why: 'a.py was changed.' })
+        return 'y'
+      },
+    ],
+  })
+  assert.equal(answers, [])
+  assert.match(text, `${PLAN.id} needs no answer any more: a.py was changed.`)
+})
+
+test('a long hunk is shown page by page, and is not accepted before its end was', async () => {
+  const long = `${Array.from({ length: 300 }, (_, line) => `new ${line}`).join('\n')}\n`
+  const hunks = hunksFrom({ path: '/project/c.py', shown: 'c.py', newline: '\n', text: '' }, [
+    { number: 1, why: null, at: 0, removed: 0, put: linesOf(long) },
+  ])
+  const plan = { ...PLAN, hunks, body: LEAD }
+  const { prompts, answers, text } = await ask({
+    plans: [plan],
+    types: ['s', 'y', 'a', 'p', ...Array(13).fill('')],
+  })
+  assert.equal(prompts.slice(1, 4), Array(3).fill('(1/1) Not all of it was shown. [n,q,d,p,?] '))
+  assert.is(prompts.at(-1), '(1/1) Apply this hunk? [y,n,q,a,d,?] ')
+  assert.match(text, '| +new 299\n')
+  assert.equal(answers, [])
+})
+
+const WRITE = shownPlanOf({ args: { path: 'a.py', content: 'one\n' }, tool: 'write_file' })
+
+test('the arguments of a plan are edited as JSON, and what comes of it is asked about anew', async () => {
+  const { answers, text } = await ask({
+    plans: [WRITE],
+    types: ['e'],
+    edit: editor(json => json.replace('one', 'two')),
+  })
+  assert.equal(answers, [
+    { plan: WRITE.id, hash: WRITE.hash, decision: 'edit', args: { path: 'a.py', content: 'two\n' } },
+  ])
+  assert.match(text, 'edited; what comes of that is asked about anew')
+})
+
+for (const [what, change, why] of [
+  ['no JSON', (json: string) => `${json}}\u202e`, 'not JSON any more'],
+  ['no object', () => '[1]', 'have to be one JSON object'],
+] as const)
+  test(`arguments that are ${what} any more are not sent, and it is said why`, async () => {
+    const { answers, text } = await ask({ plans: [WRITE], types: ['e', 'q'], edit: editor(change) })
+    assert.equal(answers, [])
+    assert.match(text, why)
+    assert.is(text.includes('\u202e'), false)
+  })
+
+test('g offers what can be granted, and takes one of it or nothing', async () => {
+  const plan = { ...WRITE, grants: ['src/a.py', 'src/*.py'] }
+  const { prompts, answers, text } = await ask({ plans: [plan], types: ['g', '', 'g', '3', 'g', '2'] })
+  assert.is(prompts[0], 'Approve? [y]es [n]o [g]rant [q]uit [?] ')
+  assert.match(
+    text,
+    'From now on write_file is done without asking, for a model, in:\n  1  src/a.py\n  2  src/*.py\n',
+  )
+  assert.equal(answers, [{ plan: plan.id, hash: plan.hash, decision: 'approve', grant: 'src/*.py' }])
+})
+
+const turn = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    shownPlanOf({
+      id: `plan-${'abcdefgh'[index]?.repeat(8)}`,
+      turn: 'plan-aaaaaaaa',
+      body: `body ${index}\n`,
+    }),
+  )
+
+test('a shows the rest of the turn whole, and approves all of it with one answer more', async () => {
+  const { answers, text, prompts } = await ask({ plans: turn(3), types: ['a', 'y'] })
+  assert.is(prompts[0], 'Approve? [y]es [n]o [a]ll 3 [d]eny 3 [j] [k] [q]uit [?] ')
+  assert.is(prompts[1], 'Approve these 3, as shown? [y]es [n]o ')
+  assert.ok(text.indexOf('| body 2') < text.indexOf('Approve these 3'))
+  assert.equal(
+    answers.map(({ plan, decision }) => [plan, decision]),
+    turn(3).map(({ id }) => [id, 'approve']),
+  )
+})
+
+test('what was withdrawn while the rest of the turn was shown is not approved, and n approves none', async () => {
+  const withdrawn = (asker: Asker) => {
+    asker.tell({ type: 'settled', id: 'plan-bbbbbbbb', why: 'gone' })
+    return 'y'
+  }
+  const some = await ask({ plans: turn(3), types: ['a', withdrawn] })
+  assert.equal(
+    some.answers.map(({ plan }) => plan),
+    ['plan-aaaaaaaa', 'plan-cccccccc'],
+  )
+  const none = await ask({ plans: turn(3), types: ['a', 'n', 'q'] })
+  assert.equal(none.answers, [])
+})
+
+test('d denies the whole turn with one reason, and no other', async () => {
+  const other = shownPlanOf({ id: 'plan-zzzzzzzz' })
+  const { answers } = await ask({ plans: [...turn(2), other], types: ['d', 'all wrong', 'q'] })
+  assert.equal(
+    answers.map(({ plan, decision, reason }) => [plan, decision, reason]),
+    turn(2).map(({ id }) => [id, 'deny', 'all wrong']),
+  )
+})
+
+test('j and k look at other plans first', async () => {
+  const plans = ['a', 'b', 'c'].map(letter =>
+    shownPlanOf({ id: `plan-${letter.repeat(8)}`, body: `${letter}\n` }),
+  )
+  const { answers } = await ask({ plans, types: ['j', 'k', 'y', 'y', 'y'] })
+  assert.equal(
+    answers.map(({ plan }) => plan.slice(-1)),
+    ['a', 'b', 'c'],
+  )
+})
+
+test('that the same is asked for again is said, with the rule that would settle it (threat 14)', async () => {
+  const rule = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
+  const { text } = await ask({ plans: [{ ...WRITE, times: 3, rule }], types: [] })
+  assert.match(text, /asked for 3 times by now; with this rule nobody would be asked:/)
+  for (const line of rule.trimEnd().split('\n')) assert.match(text, `\n           ${line}\n`)
+})
+
+test('at a real terminal one hunk is refused, one is edited there, and the caller is told which and why', async () => {
+  const rig = openRig({ files: { 'a.py': numbered(1, 40) } })
+  const editing = join(rig.folder, 'editor')
+  writeFileSync(editing, '#!/bin/sh\nsed -i \'s/^+twenty$/+zwanzig/\' "$1"\n', { mode: 0o700 })
+  const env = { EDITOR: editing, VISUAL: '' }
+  try {
+    await rig.serve()
+    const screen = openScreen(rig, { args: ['watch', '--plain'], rows: 60, columns: 100, env })
+    await screen.shows(/seat-\d+, terminal/)
+    const client = await rig.connect()
+    const edits = [
+      { path: 'a.py', old_str: '\n3\n', new_str: '\nthree\n' },
+      { path: 'a.py', old_str: '\n20\n', new_str: '\ntwenty\n', why: 'words' },
+    ]
+    const answer = within<Envelope>(
+      client.call({ tool: 'propose_file_edit', args: { edits } }),
+      'what was proposed',
+    )
+    await screen.shows('(1/2) Apply this hunk? [y,n,q,a,d,e,j,?]')
+    screen.type('n keep it\n')
+    await screen.shows('(2/2) Apply this hunk? [y,n,q,a,d,e,?]')
+    screen.type('e\n')
+    await screen.shows('Is that to be done?')
+    assert.match(screen.text(), '| +zwanzig')
+    screen.type('y\n')
+    const told = JSON.stringify(await answer)
+    assert.match(told, '"outcome":"refused","reason":"keep it"')
+    assert.match(told, '"outcome":"edited"')
+    assert.is(
+      readFileSync(join(rig.project, 'a.py'), 'utf8'),
+      numbered(1, 40).replace('\n20\n', '\nzwanzig\n'),
+    )
+    screen.close()
+  } finally {
+    await rig.close()
+  }
+})
