@@ -23,7 +23,9 @@ export interface Rule {
    * that some file system takes for the same.
    */
   readonly path?: string | undefined
-  /** Where `path` leads through links, for a rule that tightens: then it speaks about that too. */
+  /** The same for exactly this file, and nothing below it, whatever comes to stand there. Never beside `path`. */
+  readonly file?: string | undefined
+  /** Where `path` or `file` leads through links, for a rule that tightens: then it speaks about that too. */
   readonly real?: string | undefined
   readonly effect?: Effect | undefined
   readonly from: Source
@@ -131,17 +133,24 @@ function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
     (rule.tool === undefined || named(rule.tool, asked.tool)) &&
     (rule.level === undefined || rule.level === asked.level) &&
     (rule.kernel === undefined || (asked.kernel !== null && named(rule.kernel, asked.kernel))) &&
-    (rule.path === undefined || (path !== undefined && covers(rule, path))) &&
+    (!isAboutFiles(rule) || (path !== undefined && covers(rule, path))) &&
     (rule.effect === undefined || rule.effect === effect)
   )
 }
 
-function covers({ path, real, decision }: Rule, asked: string): boolean {
-  const folders = [path, real].filter(one => one !== undefined)
-  if (folders.some(folder => isWithin(asked, folder))) return true
+/** Whether a rule speaks about some files alone, and not about calls whatever their files are. */
+export const isAboutFiles = ({ path, file }: Pick<Rule, 'path' | 'file'>): boolean =>
+  path !== undefined || file !== undefined
+
+function covers({ path, file, real, decision }: Rule, asked: string): boolean {
+  const places = [path, file, real].filter(one => one !== undefined)
+  const holds = file === undefined ? isWithin : isSame
+  if (places.some(place => holds(asked, place))) return true
   // A disk may take other letters for the same file: what tightens speaks about those too, what allows does not.
-  return decision !== 'allow' && folders.some(folder => isWithin(foldedPath(asked), foldedPath(folder)))
+  return decision !== 'allow' && places.some(place => holds(foldedPath(asked), foldedPath(place)))
 }
+
+const isSame = (one: string, other: string) => one === other
 
 function named(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern

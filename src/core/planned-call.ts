@@ -9,7 +9,7 @@ import { withEdits } from './edits.ts'
 import { carryOut, effectsOf, type LetThrough, type Stale } from './effect.ts'
 import { withdrawn } from './faults.ts'
 import { copied, freeze, toolHash } from './freezing.ts'
-import type { Decision } from './gate.ts'
+import { type Decision, isAboutFiles } from './gate.ts'
 import { ownEvidence } from './own-evidence.ts'
 import type { Arguments, Passage, Refusal } from './passage.ts'
 import { originOf } from './pauses.ts'
@@ -111,8 +111,8 @@ export class PlannedCall {
     const filesUnknown = paths.length === 0
     if (filesUnknown && needs.length === 0) return true
     return rules.some(
-      ({ decision, effect, path }) =>
-        decision === 'allow' && (effect !== undefined || (path !== undefined && filesUnknown)),
+      rule =>
+        rule.decision === 'allow' && (rule.effect !== undefined || (isAboutFiles(rule) && filesUnknown)),
     )
   }
 

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Rule } from './gate.ts'
+import { isAboutFiles, type Rule } from './gate.ts'
 import { yesOf } from './policy/clients.ts'
 import { FilePolicy, type Looked, type PolicyChange } from './policy/file-policy.ts'
 import type { KnownTools } from './policy/named-tools.ts'
@@ -208,7 +208,7 @@ function rulesOf(seen: readonly Looked[], { userFile, ...caller }: Caller): Rule
 
 /** Links may have been laid anew since. The same object, if none that matters was. */
 function followedAgain(rules: Rules): Rules {
-  if (rules.rules.every(({ path, decision }) => path === undefined || decision === 'allow')) return rules
+  if (rules.rules.every(rule => !isAboutFiles(rule) || rule.decision === 'allow')) return rules
   const again = followed(rules.rules)
   return again.every((rule, index) => rule === rules.rules[index]) ? rules : { ...rules, rules: again }
 }

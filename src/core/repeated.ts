@@ -43,7 +43,7 @@ function keyOf({ tool, kernel, root, origin, changes, args }: Plan): string {
 
 /**
  * The rule, in TOML, by which nobody would be asked about the like any more, where it is asked for often: as narrow as a
- * rule can be. Null where that is not so, or no rule can say it.
+ * rule can be, about exactly the files of the plan and nothing below what may be a folder. Null where that is not so, or no rule can say it.
  */
 export function ruleAgainst(plan: Plan, times: number): string | null {
   const { tool, level, kernel, changes } = plan
@@ -58,7 +58,7 @@ export function ruleAgainst(plan: Plan, times: number): string | null {
     ...(kernel === null ? [] : [`kernel = ${JSON.stringify(kernel)}`]),
   ]
   if (paths.length > 0)
-    return paths.map(path => [...lines, `path = ${JSON.stringify(path)}`].join('\n')).join('\n\n')
+    return paths.map(path => [...lines, `file = ${JSON.stringify(path)}`].join('\n')).join('\n\n')
   return [`# Whatever its arguments are: a rule cannot tell them apart.`, ...lines].join('\n')
 }
 

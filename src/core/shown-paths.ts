@@ -1,5 +1,5 @@
 import type { Shows } from './files/ground.ts'
-import { decide, type Rule } from './gate.ts'
+import { decide, isAboutFiles, type Rule } from './gate.ts'
 import { isWithin } from './within.ts'
 
 /** The tool whose rules also hold for tools that show what is in files which their call did not name. */
@@ -53,7 +53,7 @@ interface Found {
 
 function foundIn(rules: readonly Rule[]): Found {
   // A rule without a path was decided on for the whole call.
-  const held = rules.filter(rule => rule.path !== undefined && tightens(rule))
+  const held = rules.filter(rule => isAboutFiles(rule) && tightens(rule))
   return { known: new Set(rules.map(keyOf)), held }
 }
 

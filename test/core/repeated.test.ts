@@ -18,7 +18,7 @@ test('from the third time on, whoever sits and whoever called are told how often
   const person = seat(() => 'approve')
   const put = (text: string, path = 'a.txt') => run('put', { path, text })
   const notices = [await put('1'), await put('2'), await put('3')].map(one => resultOf(one).notice)
-  const rule = `[[rule]]\ndecision = "allow"\ntool = "put"\nlevel = "dangerous"\npath = "${root}/a.txt"`
+  const rule = `[[rule]]\ndecision = "allow"\ntool = "put"\nlevel = "dangerous"\nfile = "${root}/a.txt"`
   assert.equal(
     person.plans.map(({ times, rule }) => [times, rule]),
     [
@@ -100,7 +100,7 @@ test('the same is the same tool, files, project and place it comes from; or argu
 test('a rule names each of a few files, and the kernel where there are none', () => {
   const files = ruleAgainst(somePlanOn(['a.py', 'src/b.py']), 3)
   const allow = '[[rule]]\ndecision = "allow"\ntool = "write_file"\nlevel = "dangerous"\n'
-  assert.is(files, `${allow}path = "/project/a.py"\n\n${allow}path = "/project/src/b.py"`)
+  assert.is(files, `${allow}file = "/project/a.py"\n\n${allow}file = "/project/src/b.py"`)
   assert.is(
     ruleAgainst(somePlan(), 3),
     '# Whatever its arguments are: a rule cannot tell them apart.\n[[rule]]\ndecision = "allow"\ntool = "do_dangerous"\nlevel = "dangerous"\nkernel = "main"',
@@ -111,7 +111,7 @@ test('a rule names each of a few files, and the kernel where there are none', ()
 test('no rule is made of a name that would not be seen as it is (threat 15)', () => {
   assert.is(ruleAgainst(somePlanOn('a\u202e.py'), 3), null)
   assert.is(ruleAgainst(somePlanOn('a\n[[rule]].py'), 3), null)
-  assert.ok(ruleAgainst(somePlanOn('a"b\\.py'), 3)?.endsWith('path = "/project/a\\"b\\\\.py"'))
+  assert.ok(ruleAgainst(somePlanOn('a"b\\.py'), 3)?.endsWith('file = "/project/a\\"b\\\\.py"'))
 })
 
 test('what was asked longest ago is forgotten, so that memory is bounded (threat 36)', () => {

@@ -105,12 +105,15 @@ function parseToml(file: string, text: string): unknown {
 
 /** A rule that loosens is the user's alone, and says what it is about. */
 function checkRule(rule: WrittenRule, { place, where }: { place: PolicyPlace; where: string }): void {
-  const { decision, path } = rule
+  const { decision, path, file } = rule
+  const written = path ?? file
   if (decision === 'allow' && place.type === 'project')
     throw new Error(`${where} says "allow", and a project may only tighten: use "ask" or "deny".`)
   if (decision === 'allow' && MATCHERS.every(matcher => rule[matcher] === undefined))
     throw new Error(`${where} would allow everything; say what it is about: ${MATCHERS.join(', ')}.`)
-  if (path?.startsWith('~') && (place.type === 'project' || !/^~(\/|$)/.test(path)))
+  if (path !== undefined && file !== undefined)
+    throw new Error(`${where} has a path and a file: leave out one of them.`)
+  if (written?.startsWith('~') && (place.type === 'project' || !/^~(\/|$)/.test(written)))
     throw new Error(`${where} has a path that begins with ~, which is your home and only in your own file.`)
 }
 

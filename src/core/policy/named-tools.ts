@@ -1,3 +1,4 @@
+import { isAboutFiles } from '../gate.ts'
 import { nearest } from '../nearest.ts'
 import type { Registry } from '../registry.ts'
 
@@ -8,13 +9,15 @@ export type KnownTools = Pick<Registry, 'find' | 'list'>
 interface AboutTool {
   readonly tool?: string | undefined
   readonly path?: string | undefined
+  readonly file?: string | undefined
 }
 
 /**
  * Why a rule or a test would be without effect, as the end of a sentence about it: there is no such tool, or none whose
  * files could be judged. It would look as if it held.
  */
-export function faultOfTool({ tool, path }: AboutTool, tools: KnownTools): string | undefined {
+export function faultOfTool(about: AboutTool, tools: KnownTools): string | undefined {
+  const { tool, file } = about
   if (tool === undefined || tool.endsWith('*')) return undefined
   const found = tools.find(tool)
   if (found === undefined) {
@@ -22,17 +25,19 @@ export function faultOfTool({ tool, path }: AboutTool, tools: KnownTools): strin
     const hint = alike.length === 0 ? '' : `; nearest: ${alike.join(', ')}`
     return `is about the tool ${JSON.stringify(tool)}, and there is none${hint}`
   }
-  if (path === undefined || found.namesFiles) return undefined
-  return `names a path, and ${tool} names and changes no files: leave out path`
+  if (!isAboutFiles(about) || found.namesFiles) return undefined
+  const word = file === undefined ? 'path' : 'file'
+  return `names a ${word}, and ${tool} names and changes no files: leave out ${word}`
 }
 
 /** The same for the beginning of a name, which may be meant for tools to come: nothing is forbidden because of it. */
-export function warningOfTool({ tool, path }: AboutTool, tools: KnownTools): string | undefined {
+export function warningOfTool(about: AboutTool, tools: KnownTools): string | undefined {
+  const { tool, file } = about
   if (tool === undefined || !tool.endsWith('*')) return undefined
   const matched = tools.list('full').filter(({ name }) => name.startsWith(tool.slice(0, -1)))
   if (matched.length === 0) return `is about ${tool}, and there is no tool whose name begins so`
-  if (path === undefined || matched.some(({ namesFiles }) => namesFiles)) return undefined
-  return `names a path, and no tool ${tool} names or changes files`
+  if (!isAboutFiles(about) || matched.some(({ namesFiles }) => namesFiles)) return undefined
+  return `names a ${file === undefined ? 'path' : 'file'}, and no tool ${tool} names or changes files`
 }
 
 /** The name under which the tool is judged: rules may use older names, as callers may. */

@@ -17,6 +17,7 @@ export function placedRules(
     ...rule,
     ...(rule.tool !== undefined && { tool: judgedName(rule.tool, tools) }),
     ...(rule.path !== undefined && { path: pathOf(rule.path, { place, root }) }),
+    ...(rule.file !== undefined && { file: pathOf(rule.file, { place, root }) }),
     from: { type, file, number, ...(removed && { removed }) },
   }))
 }
@@ -32,10 +33,11 @@ export function followed(rules: readonly Rule[]): readonly Rule[] {
   })
 }
 
-function realOfRule({ decision, path }: Rule): string | undefined {
-  if (path === undefined || decision === 'allow') return undefined
-  const real = realOfPath(path)
-  return real === path ? undefined : real
+function realOfRule({ decision, path, file }: Rule): string | undefined {
+  const written = path ?? file
+  if (written === undefined || decision === 'allow') return undefined
+  const real = realOfPath(written)
+  return real === written ? undefined : real
 }
 
 /** The path without links, also of a file that is not there yet; as given where that cannot be told. */

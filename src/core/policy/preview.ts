@@ -45,8 +45,7 @@ function changesOf(looked: Looked): Shown {
     words: [
       ...ordered.map(one => looseningInWords(one, place)),
       ...again.map(
-        ({ rule, number }) =>
-          `${holding(rule)}, ${wherein(rule.path, place)} (${nameOf(rule, number)}, written)`,
+        ({ rule, number }) => `${holding(rule)}, ${wherein(rule, place)} (${nameOf(rule, number)}, written)`,
       ),
     ],
     diff: [
@@ -69,7 +68,7 @@ const VERBS = { allow: 'allows', ask: 'asks before', deny: 'denies' } as const
 
 /** As a clause: `allows write_file that is dangerous at ~/notes without asking, in every project`. */
 export function looseningInWords({ what, rule, number }: Loosening, place: PolicyPlace): string {
-  const where = wherein(rule.path, place)
+  const where = wherein(rule, place)
   if (what === 'removed') return `no longer ${holding(rule)}, ${where} (${nameOf(rule, number)}, taken out)`
   const without = rule.client === undefined ? ' without asking' : ''
   return `${holding(rule)}${without}, ${where} (${nameOf(rule, number)}, written)`
@@ -85,9 +84,9 @@ function holding(rule: WrittenRule): string {
 const nameOf = ({ client }: WrittenRule, number: number) =>
   `${client === undefined ? 'rule' : 'client'} ${number}`
 
-function wherein(path: string | undefined, place: PolicyPlace): string {
+function wherein({ path, file }: WrittenRule, place: PolicyPlace): string {
   if (place.type === 'project') return `in ${place.root}`
-  return path === undefined || !/^[~/]/.test(path) ? 'in every project' : 'whichever project calls'
+  return !/^[~/]/.test(path ?? file ?? '') ? 'in every project' : 'whichever project calls'
 }
 
 function hunk({ rule, number }: NumberedRule, mark: '+' | '-'): readonly string[] {

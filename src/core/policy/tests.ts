@@ -42,6 +42,7 @@ function ruleOf({ rule, number }: NumberedRule, { place, tools }: TestRun): Rule
     ...rule,
     tool: judgedName(rule.tool, tools),
     path: testPath(rule.path, place),
+    file: testPath(rule.file, place),
     from: { type, file, number },
   }
 }

@@ -4,7 +4,7 @@ import { LEVELS } from '../../../tools/define.ts'
 import { DECISIONS, EFFECTS, type Effect } from '../gate.ts'
 
 /** The words with which a rule says what it is about, in the order in which they are shown. */
-export const MATCHERS = ['tool', 'level', 'kernel', 'path', 'effect'] as const
+export const MATCHERS = ['tool', 'level', 'kernel', 'path', 'file', 'effect'] as const
 
 /** Text that can hide nothing in a file or in a preview: no control characters. */
 const plainText = (most: number) =>
@@ -25,6 +25,12 @@ const path = plainText(4_096).regex(
   'is a file or a folder and all in it, and no pattern: leave out *',
 )
 
+/** One file by its name: with a `/` at its end it would look as if it were about a folder. */
+const file = plainText(4_096).regex(
+  /^(?!.*(?:^|\/)(?:\.{1,2}|~)$)[^*]*[^*/]$/,
+  'is exactly one file, and neither a pattern nor a folder: leave out * and a / at the end',
+)
+
 /** The effects that some tool tells of. A rule about another one would be silently without effect, so it is refused. */
 const TOLD = ['write_file'] as const satisfies readonly Effect[]
 
@@ -41,6 +47,7 @@ const RULE = z.strictObject({
   level: z.enum(LEVELS).optional(),
   kernel: pattern.optional(),
   path: path.optional(),
+  file: file.optional(),
   effect: effect.optional(),
 })
 
@@ -145,19 +152,24 @@ export function aboutInWords({
   level,
   kernel,
   path: at,
+  file: only,
   effect,
 }: Omit<WrittenRule, 'effect'> & { readonly effect?: Effect | undefined }): string {
   const whose =
     tool === undefined || tool === '*' ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
+  const on = effect === undefined ? 'on' : 'at'
   const parts = [
     whose,
     level && `that is ${level}`,
     kernel && `in the kernel ${kernel}`,
     effect && `that would ${EFFECT_WORDS[effect]}`,
-    at && `${effect === undefined ? 'on' : 'at'} ${at}${/^[~/]/.test(at) ? '' : ' of the project'}`,
+    at && `${on} ${inProject(at)}`,
+    only && `${on} exactly ${inProject(only)}`,
   ]
   return parts.filter(Boolean).join(' ')
 }
+
+const inProject = (written: string) => `${written}${/^[~/]/.test(written) ? '' : ' of the project'}`
 
 const EFFECT_WORDS = {
   write_file: 'write a file',
