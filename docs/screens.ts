@@ -75,7 +75,15 @@ try {
   screen.type('\x0c\x12largest')
   await screen.shows('search: largest')
   keep('search', screen)
-  screen.type('\x07\x04')
+
+  screen.type('\x07\x03\x0ccheapest = ')
+  await screen.shows(/^>>> cheapest =$/m)
+  const model = await rig.connect({ name: 'claude-code' })
+  const args = { path: 'shop.py', old_str: 'nothing to send', new_str: 'there is nothing to send' }
+  void model.call({ tool: 'edit_file', args }).catch(() => {})
+  await screen.shows('Ctrl-T answers')
+  keep('approvals', screen)
+  screen.type('\x03\x04')
   await screen.ended
 } finally {
   screen.close()

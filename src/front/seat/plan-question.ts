@@ -157,7 +157,7 @@ async function grant(
     [
       `From now on ${oneLine(tool)} is done without asking, for ${oneLine(who)}, in:`,
       ...grants.map((pattern, index) => `  ${String(index + 1).padStart(width)}  ${oneLine(pattern)}`),
-      'That ends with this seat.',
+      'That ends with this seat, or with: imago revoke',
     ],
     at,
   )

@@ -32,12 +32,7 @@ export function idleSheet(
       title(who === '' ? 'Taking a seat…' : 'Nothing waits for you.'),
       BLANK,
       {
-        value: [
-          prose(
-            undefined,
-            'What needs your approval is shown here as it comes; leave this open beside your work.',
-          ),
-        ],
+        value: [prose(undefined, 'What needs your approval is shown here as it comes.')],
       },
       ...(who === '' ? [] : [hint(`You are ${oneLine(who)}.`)]),
       ...(last.length === 0 ? [] : [BLANK, hint('What became of the last ones:'), ...last.map(pastLine)]),
@@ -69,7 +64,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['G <', 'to the end and to the beginning'],
   ['/', 'searches; / and Enter again finds the next'],
   ['h', 'what became of earlier plans'],
-  ['q', 'leaves the seat, as Ctrl-C does; what waits goes on waiting'],
+  ['q', 'leaves, as Ctrl-C does; what waits goes on waiting'],
   ['Ctrl-Z', 'stops this program, fg goes on with it'],
 ]
 
