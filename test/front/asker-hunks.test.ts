@@ -1,81 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SeatAnswer, ShownHunk, ShownPlan, Taken } from '../../src/core/approvals.ts'
-import type { Draft, Redrafted } from '../../src/front/person-editor.ts'
-import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
-import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import type { Typed } from '../../src/front/seat/typing.ts'
+import type { ShownHunk } from '../../src/core/approvals.ts'
 import { hunksFrom } from '../../tools/hunks.ts'
 import { linesOf } from '../../tools/newlines.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
+import { askLines, editor } from '../support/line-asker.ts'
 import { openRig, within } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 import { shownPlanOf } from '../support/shown-plans.ts'
 
-const test = suite('the seat that asks line by line')
-
-interface Asked {
-  /** What the person types, one line for each question; a function is done first, and says what they type. */
-  readonly types: readonly (string | ((asker: Asker) => string))[]
-  readonly plans: readonly ShownPlan[]
-  readonly edit?: (draft: Draft) => Promise<Redrafted>
-  readonly taken?: (answer: SeatAnswer) => Taken
-}
-
-interface Came {
-  /** All that was printed, and what was typed after each question. */
-  readonly text: string
-  readonly prompts: readonly string[]
-  readonly answers: readonly SeatAnswer[]
-}
-
-/** Plans before a person who types these lines, until they have nothing more to say. */
-async function ask({ types, plans, edit, taken = () => ({ type: 'taken' }) }: Asked): Promise<Came> {
-  const over = new AbortController()
-  const lines = [...types]
-  const [prompts, answers]: [string[], SeatAnswer[]] = [[], []]
-  let text = ''
-  /** Nothing more is typed: what follows from the last answer is done first. */
-  const ended = () => void (lines.length === 0 && setImmediate(() => over.abort()))
-  const out = (more: string) => {
-    text += more
-  }
-  const typing = {
-    async ask(prompt: string, drop?: AbortSignal): Promise<Typed> {
-      const next = lines.shift()
-      out(prompt)
-      prompts.push(prompt)
-      if (next === undefined) {
-        over.abort()
-        return { type: 'dropped' }
-      }
-      const line = typeof next === 'string' ? next : next(asker)
-      if (drop?.aborted) ended()
-      out(`${line}\n`)
-      return drop?.aborted ? { type: 'dropped' } : { type: 'line', text: line }
-    },
-    say: out,
-    left: new AbortController().signal,
-  }
-  const asker = openAsker({
-    typing,
-    printer: { out, err: out },
-    terminal: { columns: 80, rows: 24 },
-    ...(edit && { edit }),
-  })
-  const seat = {
-    trouble: null,
-    answer: async (answer: SeatAnswer) => {
-      answers.push(answer)
-      ended()
-      return taken(answer)
-    },
-  } as Partial<OpenSeat> as OpenSeat
-  for (const plan of plans) asker.tell({ type: 'plan', plan })
-  await asker.run(seat, over.signal)
-  return { text, prompts, answers }
-}
+const test = suite('hunks at the seat that asks line by line')
 
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join('')
@@ -114,7 +49,7 @@ const PLAN = shownPlanOf({
 const CHOOSE = { plan: PLAN.id, hash: PLAN.hash, decision: 'choose' } as const
 
 test('hunks are asked about one after the other, and one answer is sent once all are decided', async () => {
-  const { answers, prompts, text } = await ask({
+  const { answers, prompts, text } = await askLines({
     plans: [PLAN],
     types: ['y', 'n', 'not in this release', 'y', 'y'],
   })
@@ -140,7 +75,7 @@ test('hunks are asked about one after the other, and one answer is sent once all
 })
 
 test('what is no diff in the preview is shown first, then each hunk with its file and what it is for', async () => {
-  const { text } = await ask({ plans: [PLAN], types: ['y', 'y', 'y'] })
+  const { text } = await askLines({ plans: [PLAN], types: ['y', 'y', 'y'] })
   assert.match(text, '| Edits 2 files: 4 lines added, 4 removed.\n| This is no diff.\n')
   assert.not.match(text, '| diff --git')
   assert.match(text, 'Hunk 1 of 3, in a.py\n  why      it was wrong\n| @@ -1,6 +1,6 @@\n')
@@ -150,7 +85,7 @@ test('what is no diff in the preview is shown first, then each hunk with its fil
 })
 
 test('nothing is sent before the last question is answered, and it can be gone back from', async () => {
-  const { answers, prompts } = await ask({ plans: [PLAN], types: ['y', 'y', 'y', 'k', 'n no', 'q'] })
+  const { answers, prompts } = await askLines({ plans: [PLAN], types: ['y', 'y', 'y', 'k', 'n no', 'q'] })
   assert.equal(answers, [])
   assert.equal(prompts.slice(-2), [
     '(3/3) Apply this hunk? [y,n,q,a,d,?] ',
@@ -159,13 +94,13 @@ test('nothing is sent before the last question is answered, and it can be gone b
 })
 
 test('a and d decide this hunk and the later ones of its file, which a shows first', async () => {
-  const all = await ask({ plans: [PLAN], types: ['a', 'd nothing here', 'y'] })
+  const all = await askLines({ plans: [PLAN], types: ['a', 'd nothing here', 'y'] })
   assert.match(all.text, 'Hunk 2 of 3, in a.py')
   assert.equal(
     all.answers[0]?.choices?.map(({ decision }) => decision),
     ['accept', 'accept', 'refuse'],
   )
-  const none = await ask({ plans: [PLAN], types: ['d not here', 'y', 'y'] })
+  const none = await askLines({ plans: [PLAN], types: ['d not here', 'y', 'y'] })
   assert.equal(none.answers[0]?.choices, [
     { hunk: 1, decision: 'refuse', reason: 'not here' },
     { hunk: 2, decision: 'refuse', reason: 'not here' },
@@ -174,7 +109,10 @@ test('a and d decide this hunk and the later ones of its file, which a shows fir
 })
 
 test('j and k go over undecided hunks, and only keys that make sense are offered', async () => {
-  const { prompts, answers } = await ask({ plans: [PLAN], types: ['j', 'k', 'k', 'j', 'y', 'y', 'y', 'y'] })
+  const { prompts, answers } = await askLines({
+    plans: [PLAN],
+    types: ['j', 'k', 'k', 'j', 'y', 'y', 'y', 'y'],
+  })
   assert.equal(
     prompts.map(prompt => /^\((\d)/.exec(prompt)?.[1] ?? 'all'),
     ['1', '2', '1', '1', '2', '3', '1', 'all', 'all'].slice(0, prompts.length),
@@ -184,7 +122,7 @@ test('j and k go over undecided hunks, and only keys that make sense are offered
 })
 
 test('all hunks refused is a denial with their reasons', async () => {
-  const { answers, text } = await ask({ plans: [PLAN], types: ['n one', 'n two', 'n', '', 'y'] })
+  const { answers, text } = await askLines({ plans: [PLAN], types: ['n one', 'n two', 'n', '', 'y'] })
   assert.equal(
     answers[0]?.choices?.map(choice => choice.decision === 'refuse' && choice.reason),
     ['one', 'two', null],
@@ -194,7 +132,10 @@ test('all hunks refused is a denial with their reasons', async () => {
 })
 
 test('s splits a hunk, and what is taken of it is an edit of that hunk', async () => {
-  const { answers, prompts } = await ask({ plans: [PLAN], types: ['y', 's', 'y', 'n only one', 'y', 'y'] })
+  const { answers, prompts } = await askLines({
+    plans: [PLAN],
+    types: ['y', 's', 'y', 'n only one', 'y', 'y'],
+  })
   assert.equal(prompts.slice(2, 4), [
     '(2/4) Apply this hunk? [y,n,q,a,d,j,?] ',
     '(3/4) Apply this hunk? [y,n,q,a,d,j,?] ',
@@ -207,16 +148,8 @@ test('s splits a hunk, and what is taken of it is an edit of that hunk', async (
   })
 })
 
-/** An editor that makes one text of the draft. */
-const editor = (change: (text: string) => string) => (draft: Draft) => redraftBy(draft, change)
-
-async function redraftBy({ text }: Draft, change: (text: string) => string): Promise<Redrafted> {
-  const after = change(text)
-  return after === text ? { type: 'unchanged' } : { type: 'text', text: after }
-}
-
 test('e gives a hunk to an editor, shows what it made of it, and sends that', async () => {
-  const { answers, text } = await ask({
+  const { answers, text } = await askLines({
     plans: [PLAN],
     types: ['e', 'y', 'y', 'y'],
     edit: editor(patch => patch.replace('+three', '+drei\n+\u202e')),
@@ -227,7 +160,7 @@ test('e gives a hunk to an editor, shows what it made of it, and sends that', as
 })
 
 test('an edit that cannot be used says why, and the question stands', async () => {
-  const { answers, text, prompts } = await ask({
+  const { answers, text, prompts } = await askLines({
     plans: [PLAN],
     types: ['e', 'q'],
     edit: editor(patch => patch.replace('-3\n', '')),
@@ -238,19 +171,19 @@ test('an edit that cannot be used says why, and the question stands', async () =
 })
 
 test('an editor that failed, or left it as it was, decides nothing', async () => {
-  const failed = await ask({
+  const failed = await askLines({
     plans: [PLAN],
     types: ['e', 'q'],
     edit: async () => ({ type: 'failed', why: 'The editor ended with code 1: what it wrote was dropped.' }),
   })
   assert.match(failed.text, 'ended with code 1')
-  const unchanged = await ask({ plans: [PLAN], types: ['e', 'q'], edit: editor(text => text) })
+  const unchanged = await askLines({ plans: [PLAN], types: ['e', 'q'], edit: editor(text => text) })
   for (const { prompts } of [failed, unchanged])
     assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,e,j,?] '))
 })
 
 test('a hunk that was edited and is looked at again is accepted as it was edited', async () => {
-  const { answers } = await ask({
+  const { answers } = await askLines({
     plans: [PLAN],
     types: ['y', 'y', 'e', 'k', 'y', 'y'],
     edit: editor(patch => patch.replace('+seven', '+sieben')),
@@ -259,14 +192,14 @@ test('a hunk that was edited and is looked at again is accepted as it was edited
 })
 
 test('q leaves all undecided, and other words are explained', async () => {
-  const { answers, text } = await ask({ plans: [PLAN], types: ['y', 'yes please', '?', 'q'] })
+  const { answers, text } = await askLines({ plans: [PLAN], types: ['y', 'yes please', '?', 'q'] })
   assert.equal(answers, [])
   assert.match(text, 's  split it into smaller ones\n')
   assert.not.match(text, 'e  change this hunk')
 })
 
 test('an answer that does not fit leaves the plan waiting, and the hunks as they were decided', async () => {
-  const { answers, text } = await ask({
+  const { answers, text } = await askLines({
     plans: [PLAN],
     types: ['y', 'y', 'y', 'y', 'n', 'no', 'y'],
     taken: ({ choices }) =>
@@ -282,7 +215,7 @@ test('an answer that does not fit leaves the plan waiting, and the hunks as they
 })
 
 test('a plan that is withdrawn between two hunks is asked about no more, with the cause', async () => {
-  const { answers, text } = await ask({
+  const { answers, text } = await askLines({
     plans: [PLAN],
     types: [
       'y',
@@ -302,7 +235,7 @@ test('a long hunk is shown page by page, and is not accepted before its end was'
     { number: 1, why: null, at: 0, removed: 0, put: linesOf(long) },
   ])
   const plan = { ...PLAN, hunks, body: LEAD }
-  const { prompts, answers, text } = await ask({
+  const { prompts, answers, text } = await askLines({
     plans: [plan],
     types: ['s', 'y', 'a', 'p', ...Array(13).fill('')],
   })
@@ -310,103 +243,6 @@ test('a long hunk is shown page by page, and is not accepted before its end was'
   assert.is(prompts.at(-1), '(1/1) Apply this hunk? [y,n,q,a,d,?] ')
   assert.match(text, '| +new 299\n')
   assert.equal(answers, [])
-})
-
-const WRITE = shownPlanOf({ args: { path: 'a.py', content: 'one\n' }, tool: 'write_file' })
-
-test('the arguments of a plan are edited as JSON, and what comes of it is asked about anew', async () => {
-  const { answers, text } = await ask({
-    plans: [WRITE],
-    types: ['e'],
-    edit: editor(json => json.replace('one', 'two')),
-  })
-  assert.equal(answers, [
-    { plan: WRITE.id, hash: WRITE.hash, decision: 'edit', args: { path: 'a.py', content: 'two\n' } },
-  ])
-  assert.match(text, 'edited; what comes of that is asked about anew')
-})
-
-for (const [what, change, why] of [
-  ['no JSON', (json: string) => `${json}}\u202e`, 'not JSON any more'],
-  ['no object', () => '[1]', 'have to be one JSON object'],
-] as const)
-  test(`arguments that are ${what} any more are not sent, and it is said why`, async () => {
-    const { answers, text } = await ask({ plans: [WRITE], types: ['e', 'q'], edit: editor(change) })
-    assert.equal(answers, [])
-    assert.match(text, why)
-    assert.is(text.includes('\u202e'), false)
-  })
-
-test('g offers what can be granted, and takes one of it or nothing', async () => {
-  const plan = { ...WRITE, grants: ['src/a.py', 'src/*.py'] }
-  const { prompts, answers, text } = await ask({ plans: [plan], types: ['g', '', 'g', '3', 'g', '2'] })
-  assert.is(prompts[0], 'Approve? [y]es [n]o [g]rant [q]uit [?] ')
-  assert.match(
-    text,
-    'From now on write_file is done without asking, for a model, in:\n  1  src/a.py\n  2  src/*.py\n',
-  )
-  assert.equal(answers, [{ plan: plan.id, hash: plan.hash, decision: 'approve', grant: 'src/*.py' }])
-})
-
-const turn = (count: number) =>
-  Array.from({ length: count }, (_, index) =>
-    shownPlanOf({
-      id: `plan-${'abcdefgh'[index]?.repeat(8)}`,
-      turn: 'plan-aaaaaaaa',
-      body: `body ${index}\n`,
-    }),
-  )
-
-test('a shows the rest of the turn whole, and approves all of it with one answer more', async () => {
-  const { answers, text, prompts } = await ask({ plans: turn(3), types: ['a', 'y'] })
-  assert.is(prompts[0], 'Approve? [y]es [n]o [a]ll 3 [d]eny 3 [j] [k] [q]uit [?] ')
-  assert.is(prompts[1], 'Approve these 3, as shown? [y]es [n]o ')
-  assert.ok(text.indexOf('| body 2') < text.indexOf('Approve these 3'))
-  assert.equal(
-    answers.map(({ plan, decision }) => [plan, decision]),
-    turn(3).map(({ id }) => [id, 'approve']),
-  )
-})
-
-test('what was withdrawn while the rest of the turn was shown is not approved, and n approves none', async () => {
-  const withdrawn = (asker: Asker) => {
-    asker.tell({ type: 'settled', id: 'plan-bbbbbbbb', why: 'gone' })
-    return 'y'
-  }
-  const some = await ask({ plans: turn(3), types: ['a', withdrawn] })
-  assert.equal(
-    some.answers.map(({ plan }) => plan),
-    ['plan-aaaaaaaa', 'plan-cccccccc'],
-  )
-  const none = await ask({ plans: turn(3), types: ['a', 'n', 'q'] })
-  assert.equal(none.answers, [])
-})
-
-test('d denies the whole turn with one reason, and no other', async () => {
-  const other = shownPlanOf({ id: 'plan-zzzzzzzz' })
-  const { answers } = await ask({ plans: [...turn(2), other], types: ['d', 'all wrong', 'q'] })
-  assert.equal(
-    answers.map(({ plan, decision, reason }) => [plan, decision, reason]),
-    turn(2).map(({ id }) => [id, 'deny', 'all wrong']),
-  )
-})
-
-test('j and k look at other plans first', async () => {
-  const plans = ['a', 'b', 'c'].map(letter =>
-    shownPlanOf({ id: `plan-${letter.repeat(8)}`, body: `${letter}\n` }),
-  )
-  const { answers } = await ask({ plans, types: ['j', 'k', 'y', 'y', 'y'] })
-  assert.equal(
-    answers.map(({ plan }) => plan.slice(-1)),
-    ['a', 'b', 'c'],
-  )
-})
-
-test('that the same is asked for again is said, with the rule that would settle it (threat 14)', async () => {
-  const rule = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
-  const { text } = await ask({ plans: [{ ...WRITE, times: 3, rule }], types: [] })
-  assert.match(text, /asked for 3 times by now; with this rule nobody would be asked:/)
-  for (const line of rule.trimEnd().split('\n')) assert.match(text, `\n           ${line}\n`)
 })
 
 test('at a real terminal one hunk is refused, one is edited there, and the caller is told which and why', async () => {
