@@ -48,7 +48,7 @@ const TABLE: readonly Row[] = [
       'wire/signal.ts',
       'wire/bounded-file.ts',
     ],
-    packages: ['zod', 'p-timeout', 'smol-toml', 'ignore', 'node:'],
+    packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
   },
   // What a process needs before it is a client or the daemon: paths, configuration, the log.

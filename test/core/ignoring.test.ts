@@ -51,6 +51,14 @@ const PARTS = [
     'd e',
     '\\[z]',
     'é',
+    '[[:alpha:]]',
+    '[a-c]',
+    '[]a]',
+    '[a/b]',
+    '[',
+    'b**',
+    '\\a',
+    'b\\',
   ],
 ]
 const someOf = (words: readonly string[]) => fc.constantFrom(...words)
@@ -179,19 +187,89 @@ test('an ignore file that is a link, a pipe or too large is not used, and that i
     )
 })
 
-test('a line of an ignore file that no bound can be put on is not used, and that is said', async () => {
-  rig.put('.gitignore', ['a/**/a/**/a/**/a', 'x'.repeat(2_000), 'a/**/b/**/c', '*.log'].join('\n'))
-  rig.put('b.log', '')
+test('a line of an ignore file that is too long or too wild is not used, and that is said', async () => {
+  const spread = Array.from({ length: 5 }, (_, at) => `a/**/${'b/'.repeat(450)}${at}`)
+  rig.put('.gitignore', ['x'.repeat(2_000), ...spread, 'a/**/b/**/c/**/d', '*.log'].join('\n'))
+  for (const name of ['b.log', 'a/b/x/c/d']) rig.put(name, '')
   const { paths, walk } = await walked(project())
-  assert.equal(paths, ['.gitignore'])
+  assert.equal(paths, ['.gitignore', 'a/', 'a/b/', 'a/b/x/', 'a/b/x/c/'])
   assert.match(walk.remarks.join(), '2 lines were not used')
 })
 
+const fileOf = (text: string, folder = '') => ({ folder, shown: '.gitignore', text, isQuoted: true })
+
 test('rules beyond the number that is held are not used, and counted', () => {
   const text = Array.from({ length: 5_000 }, (_, index) => `name-${index}`).join('\n')
-  const rules = NO_RULES.with({ folder: '', shown: '.gitignore', text })
+  const rules = NO_RULES.with(fileOf(text))
   assert.equal([rules.ignoredBy('name-1', false), rules.unused], ['.gitignore:2: name-1', 1_000])
   assert.is(rules.ignoredBy('name-4500', false), undefined)
+})
+
+/** As many lines as an ignore file of the largest size has, each as long and as wild as one may be. */
+const costly = (folder: string) =>
+  fileOf(
+    Array.from({ length: 255 }, (_, index) => `${'*a*b'.repeat(250)}${folder}${index}`).join('\n'),
+    folder,
+  )
+
+test('rules beyond the characters that are held are not used, and counted, however deep they lie (threat 23)', () => {
+  let rules = NO_RULES
+  let folder = ''
+  for (let depth = 0; depth < 16; depth++) {
+    rules = rules.with(costly(folder))
+    folder = folder === '' ? 'd' : `${folder}/d`
+  }
+  assert.is(rules.unused, 16 * 255 - 16)
+  const name = `${'ab'.repeat(250)}15`
+  assert.equal(
+    [rules.ignoredBy(name, false)?.slice(0, 20), rules.ignoredBy('ab', false)],
+    ['.gitignore:16: *a*b*', undefined],
+  )
+})
+
+test('lines without wildcards are held beyond those with them, and both end', () => {
+  const lines = (begin: string, count: number) =>
+    Array.from({ length: count }, (_, index) => `${begin}${'x'.repeat(500)}${index}`)
+  const rules = NO_RULES.with(fileOf([...lines('*', 100), ...lines('', 1_000)].join('\n')))
+  const used = rules.unused
+  assert.ok(used > 68 && used < 1_100)
+  assert.ok(rules.ignoredBy(`${'x'.repeat(500)}200`, false))
+  assert.is(rules.ignoredBy(`${'x'.repeat(500)}999`, false), undefined)
+})
+
+test('of the ignore files that hold in a folder no more is read than a bound, and that is said', async () => {
+  const comments = `# ${'x'.repeat(100)}\n`.repeat(2_500)
+  const folders = Array.from({ length: 6 }, (_, depth) => 'd/'.repeat(depth))
+  for (const folder of folders) {
+    rig.put(`${folder}.gitignore`, `${comments}*.log\n`)
+    rig.put(`${folder}x`, '')
+  }
+  const { walk } = await walked(project(), { path: 'd/d/d/d/d' })
+  assert.match(walk.remarks.join(), 'd/d/d/d/.gitignore was not used')
+})
+
+test('in a folder that lies deeper than any project goes no ignore file holds, and that is said', async () => {
+  const deep = 'd/'.repeat(130)
+  rig.put('.gitignore', '*.log')
+  rig.put(`${deep}x.log`, '')
+  const { paths, walk } = await walked(project(), { path: deep.slice(0, -1) })
+  assert.equal(paths, [`${deep}x.log`])
+  assert.match(walk.remarks.join(), 'Ignore files were not used')
+})
+
+test('a line of an ignore file that the policy keeps from being read is named, and not quoted', async () => {
+  rig.put('.gitignore', 'secret-*\n')
+  rig.put('src/.gitignore', '*.log\n')
+  for (const name of ['secret-a', 'src/b.log', 'secret-folder/x']) rig.put(name, '')
+  const shows = { has: (path: string) => path !== rig.at('.gitignore'), meets: () => undefined }
+  const order = { signal: new AbortController().signal, ms: 60_000 }
+  const of = async (path: string) => seen(await rig.files.of(rig.root, shows).info(path, order))
+  assert.equal(
+    [(await of('secret-a')).ignoredBy, (await of('src/b.log')).ignoredBy],
+    ['.gitignore:1', 'src/.gitignore:1: *.log'],
+  )
+  const { remarks } = await of('secret-folder')
+  assert.match(remarks.join(), '(.gitignore:1)')
 })
 
 test('the globs of a call know braces, and say why they cannot be used', () => {
@@ -204,6 +282,15 @@ test('the globs of a call know braces, and say why they cannot be used', () => {
   assert.ok(has('{a}', '{a}'))
   assert.not.ok(has('*.{ts,tsx}', 'a.js'))
   assert.not.ok(has('*.TS', 'a.ts'))
-  const bad = [['{a,b}'.repeat(9)], ['a/**/b/**/c/**/d'], Array.from({ length: 300 }, (_, at) => `n${at}`)]
+  assert.ok(has('a/**/b/**/c/**/d', 'a/x/b/c/y/d'))
+  const many = (count: number, glob: string) => Array.from({ length: count }, (_, at) => `${glob}${at}`)
+  const bad = [
+    ['{a,b}'.repeat(9)],
+    ['x'.repeat(1_025)],
+    many(300, 'n'),
+    many(50, '*a*b'.repeat(100)),
+    many(12, `a/**/${'b/'.repeat(190)}`),
+    [`${'*a*b'.repeat(90)}{${many(100, '').join()}}`],
+  ]
   for (const globs of bad) assert.is(globsOf(globs).type, 'no_globs', globs[0])
 })

@@ -141,8 +141,8 @@ test('a folder that cannot be looked into is refused with what to do instead', a
   assert.match(file.message, 'get_file_info')
   assert.is(errorOf(await run(directoryTree, { path: 'no/such' })).code, 'not_found')
   assert.is(errorOf(await run(listDirectory, { path: join(rig().outside) })).code, 'path_refused')
-  const glob = errorOf(await run(directoryTree, { exclude_patterns: ['a/**/b/**/c/**/d'] }))
-  assert.equal([glob.code, glob.details.glob], ['invalid_args', 'a/**/b/**/c/**/d'])
+  const glob = errorOf(await run(directoryTree, { exclude_patterns: ['{a,b}'.repeat(9)] }))
+  assert.equal([glob.code, glob.details.glob], ['invalid_args', '{a,b}'.repeat(9)])
 })
 
 test('a look without time says that it ended early, and what to do', async () => {

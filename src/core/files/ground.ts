@@ -85,12 +85,19 @@ export function startAt(ground: Ground, path: string): Start | Failed {
   }
 }
 
+/** Folders above one that is looked at; in a deeper one no ignore file holds, for each is asked about each of them. */
+const DEEPEST_RULES = 128
+
 /** The ignore files of every folder from the root down to this one. */
 function rulesTo(
   ground: Ground,
   { top, folder, remarks }: { top: string; folder: string; remarks: string[] },
 ): Pick<Start, 'rules' | 'ignoredBy'> {
   const parts = relative(top, folder).split('/').filter(Boolean)
+  if (parts.length > DEEPEST_RULES) {
+    remarks.push(`Ignore files were not used: the folder lies deeper than ${DEEPEST_RULES} others.`)
+    return { rules: NO_RULES, ignoredBy: undefined }
+  }
   let rules = NO_RULES
   for (let depth = 0; depth <= parts.length; depth++) {
     const rel = parts.slice(0, depth).join('/')
@@ -121,9 +128,12 @@ export function entered(
   const isOwn = ground.confinement.glance().in(path)
   const unusable = (shown: string) => {
     if (remarks.length < MOST_REMARKS)
-      remarks.push(`${shown} was not used: it is no plain file, cannot be read, or is too large.`)
+      remarks.push(
+        `${shown} was not used: it is no plain file, cannot be read, or is too large, by itself or with those above it.`,
+      )
   }
-  const now = rulesIn({ ...ground, folder, path, above: rel, isOwn, unusable }, rules)
+  const isShown = (file: string) => ground.shows.has(file)
+  const now = rulesIn({ ...ground, folder, path, above: rel, isOwn, isShown, unusable }, rules)
   if (now.unused > rules.unused && remarks.length < MOST_REMARKS)
     remarks.push(
       `Of the ignore files, ${now.unused} lines were not used: they are too many, too long or too wild.`,

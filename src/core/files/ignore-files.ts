@@ -17,6 +17,8 @@ export interface Entering extends Pinning {
   readonly above: string
   /** Whether a name in a folder, as it stands there, is not for tools. */
   isOwn(name: string, stat: Stat): boolean
+  /** Whether the policy lets the call show what is in that file. */
+  isShown(path: string): boolean
   /** Told of an ignore file that cannot be used. */
   unusable(shown: string): void
 }
@@ -31,20 +33,24 @@ export function rulesIn(entering: Entering, rulesAbove: IgnoreRules): IgnoreRule
   let rules = isRepository ? rulesAbove.fresh() : rulesAbove
   const shown = (name: string) => (above === '' ? name : `${above}/${name}`)
   const use = (name: string, text: string | undefined) => {
-    if (text !== undefined) rules = rules.with({ folder: above, shown: shown(name), text })
+    if (text === undefined) return
+    const isQuoted = entering.isShown(join(entering.path, name))
+    rules = rules.with({ folder: above, shown: shown(name), text, isQuoted })
   }
-  if (isRepository) use(join(GIT, ...EXCLUDE), excludeOf(entering, shown(join(GIT, ...EXCLUDE))))
-  use(IGNORE_FILE, textIn(entering, { folder, name: IGNORE_FILE, shown: shown(IGNORE_FILE) }))
+  const exclude = join(GIT, ...EXCLUDE)
+  if (isRepository) use(exclude, excludeOf(entering, { shown: shown(exclude), room: rules.room }))
+  const own = { name: IGNORE_FILE, shown: shown(IGNORE_FILE) }
+  use(IGNORE_FILE, textIn(entering, { ...own, folder, room: rules.room }))
   return rules
 }
 
 /** Each folder on its way is held while the next is opened, so that no link leads elsewhere. */
-function excludeOf(entering: Entering, shown: string): string | undefined {
+function excludeOf(entering: Entering, told: { shown: string; room: number }): string | undefined {
   const [info, name] = EXCLUDE
   const git = quietly(() => pinFolder(entering, join(entering.path, GIT)))
   const folder = git && quietly(() => pinFolder(entering, join(entering.path, GIT, info)))
   try {
-    return folder && textIn(entering, { folder, name, shown })
+    return folder && textIn(entering, { ...told, folder, name })
   } finally {
     folder?.close()
     git?.close()
@@ -53,24 +59,27 @@ function excludeOf(entering: Entering, shown: string): string | undefined {
 
 function textIn(
   { disk, isOwn, unusable }: Entering,
-  { folder, name, shown }: { folder: Folder; name: string; shown: string },
+  { folder, name, shown, room }: { folder: Folder; name: string; shown: string; room: number },
 ): string | undefined {
   const path = folder.at(name)
   const stat = quietly(() => disk.lstat(path))
   if (stat === undefined) return undefined
-  const text =
-    stat.kind === 'file' && !isOwn(name, stat) ? quietly(() => textAt(disk, path, stat)) : undefined
+  const most = Math.min(MOST_BYTES, room)
+  const isUsable = stat.kind === 'file' && !isOwn(name, stat) && stat.size <= most
+  const text = isUsable ? quietly(() => textAt(disk, { path, id: stat.id, most })) : undefined
   if (text === undefined) unusable(shown)
   return text
 }
 
-function textAt(disk: Disk, path: string, { id, size }: Stat): string | undefined {
-  if (size > MOST_BYTES) return undefined
+function textAt(
+  disk: Disk,
+  { path, id, most }: { path: string; id: Stat['id']; most: number },
+): string | undefined {
   const fd = disk.open(path, { for: 'reading' })
   try {
     const now = disk.fstat(fd)
     if (now.id !== id || now.kind !== 'file') return undefined
-    const bytes = readAll(disk, { fd, most: MOST_BYTES })
+    const bytes = readAll(disk, { fd, most })
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
   } finally {
     disk.close(fd)

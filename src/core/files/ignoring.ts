@@ -1,13 +1,19 @@
-import ignore, { type Ignore, type PatternParams } from 'ignore'
+import { type Pattern, patternOf } from './wildmatch.ts'
 
-/** A line that is longer, or has more `**` between other names, is not used: what it would cost has no bound. */
+/** A line that is longer is not used. */
 const LINE_LENGTH = 1_024
-const MOST_WILD = 2
-/** Lines that hold at once, and those of them with `**` between other names. */
+/**
+ * Lines that hold at once, and their characters: of all, of those that have wildcards, and of those with `**` before
+ * other names. What a name costs grows with them, whatever else the lines say; those beyond are not used.
+ */
 const MOST_RULES = 4_000
-const MOST_WILD_RULES = 64
-/** A matcher remembers every path that it was asked about; a new one begins without them. */
-const REMEMBERED = 10_000
+const MOST_CHARACTERS = 128 * 1024
+const MOST_WILD = 16 * 1024
+const MOST_SPREAD = 4 * 1024
+/** Bytes of all ignore files that are read for one folder. */
+const MOST_READ = 1024 * 1024
+/** Folders whose verdict is remembered. */
+const REMEMBERED = 1_000
 const MOST_SHOWN = 160
 
 export const GIT = '.git'
@@ -25,6 +31,8 @@ export interface IgnoreRules {
   fresh(): IgnoreRules
   /** Lines that are not used. */
   readonly unused: number
+  /** Bytes that further files may have. */
+  readonly room: number
 }
 
 export interface IgnoreFile {
@@ -32,97 +40,123 @@ export interface IgnoreFile {
   /** As it is shown beside a line of it. */
   readonly shown: string
   readonly text: string
+  /** Whether its lines may be shown; else only their numbers are. */
+  readonly isQuoted: boolean
+}
+
+interface Rule {
+  readonly pattern: Pattern
+  /** Parts of the path of the folder that it counts from. */
+  readonly depth: number
+  readonly mark: string
+}
+
+/** What lines cost. */
+interface Cost {
+  readonly rules: number
+  readonly characters: number
+  readonly wild: number
+  readonly spread: number
 }
 
 interface Held {
-  readonly matcher: Ignore | undefined
-  readonly rules: number
-  readonly wild: number
+  readonly rules: readonly Rule[]
+  readonly cost: Cost
   readonly unused: number
+  readonly read: number
 }
 
-const NOTHING: Held = { matcher: undefined, rules: 0, wild: 0, unused: 0 }
+const FREE: Cost = { rules: 0, characters: 0, wild: 0, spread: 0 }
+const NOTHING: Held = { rules: [], cost: FREE, unused: 0, read: 0 }
 
 export const NO_RULES: IgnoreRules = rulesOf(NOTHING)
 
 function rulesOf(held: Held): IgnoreRules {
-  let { matcher } = held
-  let asked = 0
+  const { unused, read } = held
+  const ruleOn = lastOf(held.rules)
   return {
-    unused: held.unused,
+    unused,
+    room: MOST_READ - read,
     ignoredBy(path, isFolder) {
       if (path === GIT || path.endsWith(`/${GIT}`)) return `${GIT} is never walked`
-      if (matcher === undefined) return undefined
-      if (++asked % REMEMBERED === 0) matcher = openMatcher().add(matcher)
-      const { rule } = matcher.test(bytes(isFolder ? `${path}/` : path))
-      return rule === undefined ? undefined : (rule.mark ?? rule.pattern)
+      return ruleOn(bytes(path), isFolder)?.mark
     },
     with: file => rulesOf(added(held, file)),
-    fresh: () => rulesOf({ ...NOTHING, unused: held.unused }),
+    fresh: () => rulesOf({ ...NOTHING, unused, read }),
   }
 }
 
-function added(held: Held, { folder, shown, text }: IgnoreFile): Held {
-  const patterns: PatternParams[] = []
-  let { rules, wild, unused } = held
+type RuleOn = (path: string, isFolder: boolean) => Rule | undefined
+
+/** The rule that leaves a path out: the last one that matches it, or the folder above it that is left out. */
+function lastOf(rules: readonly Rule[]): RuleOn {
+  const remembered = new Map<string, Rule | undefined>()
+  const ruleOn: RuleOn = (path, isFolder) => {
+    const above = path.lastIndexOf('/')
+    const before = above === -1 ? undefined : onFolder(path.slice(0, above))
+    if (before !== undefined) return before
+    const parts = path.split('/')
+    const below: (readonly string[])[] = [parts]
+    const last = rules.findLast(({ pattern, depth }) => {
+      if (depth >= parts.length) return false
+      below[depth] ??= parts.slice(depth)
+      return pattern.matches(below[depth], isFolder)
+    })
+    return last?.pattern.isNegative ? undefined : last
+  }
+  const onFolder = (path: string): Rule | undefined => {
+    if (remembered.has(path)) return remembered.get(path)
+    if (remembered.size === REMEMBERED) remembered.clear()
+    const rule = ruleOn(path, true)
+    remembered.set(path, rule)
+    return rule
+  }
+  return rules.length === 0 ? () => undefined : ruleOn
+}
+
+function added(held: Held, { folder, shown, text, isQuoted }: IgnoreFile): Held {
+  const rules = [...held.rules]
+  const depth = folder === '' ? 0 : folder.split('/').length
+  let { cost, unused } = held
   for (const [index, raw] of text
     .replace(/^\ufeff/, '')
     .split('\n')
     .entries()) {
     const line = raw.replace(/\r$/, '')
-    const pattern = placed(line, folder)
-    if (pattern === undefined) continue
-    const isWild = wildParts(line) > 0
-    if (!isBounded(line) || rules === MOST_RULES || (isWild && wild === MOST_WILD_RULES)) {
+    if (line.startsWith('#') || line.trim() === '') continue
+    const afforded = withinCost(cost, line)
+    if (afforded === undefined) {
       unused++
       continue
     }
-    rules++
-    if (isWild) wild++
-    patterns.push({ pattern: bytes(pattern), mark: `${shown}:${index + 1}: ${line.slice(0, MOST_SHOWN)}` })
+    const { pattern } = afforded
+    if (pattern === undefined) continue
+    cost = afforded.cost
+    const quoted = isQuoted ? `: ${line.slice(0, MOST_SHOWN)}` : ''
+    rules.push({ pattern, depth, mark: `${shown}:${index + 1}${quoted}` })
   }
-  const matcher = openMatcher()
-  if (held.matcher !== undefined) matcher.add(held.matcher)
-  return { matcher: matcher.add(patterns), rules, wild, unused }
+  return { rules, cost, unused, read: held.read + Buffer.byteLength(text) }
+}
+
+/** The pattern of a line, with what all cost then; undefined where that is too much. */
+function withinCost(cost: Cost, line: string): { cost: Cost; pattern: Pattern | undefined } | undefined {
+  const { length } = line
+  if (length > LINE_LENGTH || cost.rules === MOST_RULES) return undefined
+  const isWild = /[*?[]/.test(line)
+  const characters = cost.characters + length
+  const wild = cost.wild + (isWild ? length : 0)
+  if (characters > MOST_CHARACTERS || wild > MOST_WILD) return undefined
+  const pattern = patternOf(bytes(line))
+  if (pattern === undefined) return { cost, pattern }
+  const spread = cost.spread + (pattern.isSpread ? length : 0)
+  return spread > MOST_SPREAD
+    ? undefined
+    : { cost: { rules: cost.rules + 1, characters, wild, spread }, pattern }
 }
 
 /** As git has it, a `?` in an ignore file is one byte: each byte of a text as one character. */
 const bytes = (text: string): string =>
   /[^\0-\x7f]/.test(text) ? Buffer.from(text).toString('latin1') : text
-
-const openMatcher = () => ignore({ ignoreCase: false })
-
-/** A line of the ignore file of a folder, as one that counts from the root; undefined where it says nothing. */
-function placed(line: string, folder: string): string | undefined {
-  if (line.startsWith('#') || line.trim() === '') return undefined
-  if (folder === '') return line
-  const [, mark = '', rest = ''] = /^(!?)(.*)$/s.exec(line) ?? []
-  const body = trimmed(rest)
-  if (body === '' || body === '/') return undefined
-  const isAnchored = body.slice(0, -1).includes('/')
-  const within = isAnchored ? body.replace(/^\//, '') : `**/${body}`
-  return `${mark}/${escaped(folder)}/${within}`
-}
-
-/** Without spaces at the end, but for one after a backslash. */
-function trimmed(body: string): string {
-  let end = body.length
-  while (body[end - 1] === ' ' && body[end - 2] !== '\\') end--
-  return body.slice(0, end)
-}
-
-const escaped = (folder: string): string => folder.replace(/[\\*?[\]!# ]/g, '\\$&')
-
-/** Parts of a pattern that stand for any number of folders, but for the first and the last, which cost nothing. */
-function wildParts(pattern: string): number {
-  return pattern
-    .split('/')
-    .slice(1, -1)
-    .filter(part => /^\*{2,}$/.test(part)).length
-}
-
-const isBounded = (pattern: string): boolean =>
-  pattern.length <= LINE_LENGTH && wildParts(pattern) <= MOST_WILD
 
 /** Globs that a caller wrote, in the words of an ignore file, and `{a,b}` besides. */
 export interface Globs {
@@ -142,35 +176,27 @@ export interface NoGlobs {
 const MOST_GLOBS = 256
 
 export function globsOf(globs: readonly string[]): Globs | NoGlobs {
-  const patterns: string[] = []
+  const rules: Rule[] = []
+  let cost = FREE
   for (const glob of globs) {
     const all = alternatives(glob)
-    const why = all === undefined ? TOO_MANY : faultOf(all, patterns)
-    if (all === undefined || why !== undefined) return { type: 'no_globs', glob, why: why ?? TOO_MANY }
-    patterns.push(...all)
+    if (all === undefined || rules.length + all.length > MOST_GLOBS)
+      return { type: 'no_globs', glob, why: TOO_MANY }
+    for (const one of all) {
+      const afforded = withinCost(cost, one)
+      if (afforded === undefined) return { type: 'no_globs', glob, why: TOO_LONG }
+      cost = afforded.cost
+      if (afforded.pattern !== undefined) rules.push({ pattern: afforded.pattern, depth: 0, mark: one })
+    }
   }
-  let matcher = openMatcher().add(patterns.map(pattern => ({ pattern })))
-  let asked = 0
-  return {
-    type: 'globs',
-    has(path, isFolder) {
-      if (patterns.length === 0) return false
-      if (++asked % REMEMBERED === 0) matcher = openMatcher().add(matcher)
-      return matcher.ignores(isFolder ? `${path}/` : path)
-    },
-  }
+  const ruleOn = lastOf(rules)
+  return { type: 'globs', has: (path, isFolder) => ruleOn(path, isFolder) !== undefined }
 }
 
 const TOO_MANY = `with what braces stand for there are more than ${MOST_GLOBS} globs`
-
-function faultOf(all: readonly string[], others: readonly string[]): string | undefined {
-  if (!all.every(isBounded))
-    return `it is longer than ${LINE_LENGTH} characters, or has ** more than ${MOST_WILD} times between other names`
-  const both = [...others, ...all]
-  if (both.length > MOST_GLOBS) return TOO_MANY
-  const wild = both.filter(pattern => wildParts(pattern) > 0).length
-  return wild > MOST_WILD_RULES ? `more than ${MOST_WILD_RULES} globs have ** between other names` : undefined
-}
+const TOO_LONG =
+  `it has more than ${LINE_LENGTH} characters, or all globs with what braces stand for have more than ${MOST_WILD}, ` +
+  `or more than ${MOST_SPREAD} where ** stands before other names`
 
 /** `a.{ts,tsx}` as `a.ts` and `a.tsx`; undefined where they are too many. Braces without a comma stand for themselves. */
 function alternatives(glob: string): readonly string[] | undefined {
