@@ -32,18 +32,23 @@ export interface Scan {
   isOver(): boolean | Promise<boolean>
 }
 
-/** A longer line is looked through in parts, with others having their turn between two. */
+/** Characters that are looked through between two turns of others; a longer line is looked through in parts. */
 const PART = 64 * 1024
-const LINES_AT_ONCE = 256
+/** What a line costs however short it is, in characters. */
+const LINE_COST = 32
 
 /** All lines of a text; undefined where there was no time for them. */
 export async function scan(o: Scan): Promise<FileMatches | undefined> {
   const found: FoundLine[] = []
   const recent: FoundLine[] = []
-  let [count, shown, after] = [0, 0, 0]
+  let [count, shown, after, looked] = [0, 0, 0, 0]
   for (const { number, line } of linesIn(o.text)) {
     const isLong = line.length > PART
-    if ((isLong || number % LINES_AT_ONCE === 0) && (await o.isOver())) return undefined
+    looked += line.length + LINE_COST
+    if (looked > PART) {
+      if (await o.isOver()) return undefined
+      looked = 0
+    }
     const place = isLong ? await firstInParts(o, line) : o.matcher.first(line)
     if (place === 'over') return undefined
     if (place !== undefined) {

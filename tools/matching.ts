@@ -13,41 +13,103 @@ export interface Place {
 }
 
 export interface Matcher {
-  /** The first place at or after `from`. What it costs grows with the line times the text, and no faster. */
+  /** The first place at or after `from`. What it costs grows with the line, whatever the text and the line are. */
   first(line: string, from?: number): Place | undefined
-  /** What a file holds in which it occurs, to the letter; null where that is not known. */
+  /** A text that a file holds to the letter where it occurs; null where none is known. */
   readonly holding: string | null
 }
 
+/** A text up to this length the engine looks for; of a longer one its beginning is what a file has to hold. */
+const SHORT = 32
+
 export function openMatcher({ text, ignoreCase, wholeWord }: Wanted): Matcher {
-  const find = ignoreCase ? foldedFinder(text) : exactFinder(text)
+  const fits = wholeWord ? isWord : () => true
+  const isEasy = !ignoreCase && !wholeWord && text.length <= SHORT
   return {
-    holding: ignoreCase ? null : text,
-    first(line, from = 0) {
-      for (let place = find(line, from); place !== undefined; place = find(line, place.at + 1))
-        if (!wholeWord || isWord(line, place)) return place
-      return undefined
-    },
+    holding: ignoreCase ? null : text.slice(0, whole(text, SHORT)),
+    first: isEasy
+      ? (line, from = 0) => placeAt(line.indexOf(text, from), text)
+      : finder(text, { ignoreCase, fits }),
   }
 }
 
-type Finder = (line: string, from: number) => Place | undefined
+const placeAt = (at: number, { length }: string): Place | undefined =>
+  at === -1 ? undefined : { at, length }
 
-function exactFinder(text: string): Finder {
-  return (line, from) => {
-    const at = line.indexOf(text, from)
-    return at === -1 ? undefined : { at, length: text.length }
+interface Seeking {
+  readonly ignoreCase: boolean
+  fits(line: string, place: Place): boolean
+}
+
+/** As Knuth, Morris and Pratt: each unit of a line is looked at once, also by a text that almost occurs everywhere. */
+function finder(text: string, { ignoreCase, fits }: Seeking): Matcher['first'] {
+  const unitAt = ignoreCase ? foldedUnit : (line: string, at: number) => line.charCodeAt(at)
+  const { length } = text
+  const wanted = Uint16Array.from({ length }, (_, at) => unitAt(text, at))
+  const borders = bordersOf(wanted)
+  return (line, from = 0) => {
+    let met = 0
+    for (let at = from; at < line.length; at++) {
+      const unit = unitAt(line, at)
+      while (met > 0 && unit !== wanted[met]) met = borders[met - 1] ?? 0
+      if (unit === wanted[met]) met++
+      if (met < length) continue
+      const place = { at: at + 1 - length, length }
+      if (fits(line, place)) return place
+      met = borders[met - 1] ?? 0
+    }
+    return undefined
   }
 }
+
+/** For each beginning of a text the length of its longest end, shorter than itself, that the text begins with too. */
+function bordersOf(units: Uint16Array): Uint16Array {
+  const borders = new Uint16Array(units.length)
+  for (let at = 1, met = 0; at < units.length; at++) {
+    while (met > 0 && units[at] !== units[met]) met = borders[met - 1] ?? 0
+    if (units[at] === units[met]) met++
+    borders[at] = met
+  }
+  return borders
+}
+
+/** Of each unit that stands for itself, what it is folded to, and 0 while that was not asked. */
+const FOLDED = new Uint16Array(0x1_0000)
 
 /** Upper and lower case as Unicode folds single characters; a letter and two that stand for it stay different. */
-function foldedFinder(text: string): Finder {
-  const literal = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu')
-  return (line, from) => {
-    literal.lastIndex = from
-    const found = literal.exec(line)
-    return found === null ? undefined : { at: found.index, length: found[0].length }
-  }
+function foldedUnit(text: string, at: number): number {
+  const unit = text.charCodeAt(at)
+  if (unit >= 0xd800 && unit < 0xe000) return foldedHalf(text, at)
+  const known = FOLDED[unit] ?? 0
+  if (known !== 0) return known
+  const folded = foldedCharacter(text.charAt(at)).charCodeAt(0)
+  FOLDED[unit] = folded
+  return folded
+}
+
+/** Characters of two units fold to such, so that lengths stay. */
+function foldedHalf(text: string, at: number): number {
+  const begin = whole(text, at)
+  const character = after(text, begin)
+  const folded = foldedCharacter(character)
+  return (folded.length === character.length ? folded : character).charCodeAt(at - begin)
+}
+
+/** Folded by Unicode otherwise than by way of their upper case: the dotless i is no case of I. */
+const APART: ReadonlyMap<string, string> = new Map([
+  ['\u0131', '\u0131'],
+  ['\u1fd3', '\u0390'],
+  ['\u1fe3', '\u03b0'],
+  ['\ufb05', '\ufb06'],
+])
+
+function foldedCharacter(character: string): string {
+  const apart = APART.get(character)
+  if (apart !== undefined) return apart
+  const upper = character.toUpperCase()
+  const single = upper.length === character.length ? upper : character
+  const lower = single.toLowerCase()
+  return lower.length === character.length ? lower : single
 }
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u

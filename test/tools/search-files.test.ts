@@ -190,7 +190,7 @@ test('a search that cannot be made is refused with what to do', async () => {
     { text: 'a\nb' },
     { text: '\ud800' },
     { text: 'x', path: '..' },
-    { pattern: 'a/**/'.repeat(5) },
+    { pattern: '{a,b}'.repeat(9) },
   ])
     assert.ok(
       ['invalid_args', 'path_refused'].includes(errorOf(await run(searchFiles, args)).code),
@@ -236,4 +236,63 @@ test('parts of a line longer than one part are searched as the whole line is', a
   const within = `${'a'.repeat(part - 6)}needle${'s'.repeat(part)}`
   const none = await scan({ text: within, matcher, context: 0, most: 9, isOver: () => false })
   assert.is(none?.count, 0)
+})
+
+test('many lines that are nearly as long as a part give others their turn between them (threat 23)', async () => {
+  const text = Array.from({ length: 32 }, () => 'a'.repeat(64 * 1024 - 1)).join('\n')
+  const matcher = openMatcher({ text: `${'a'.repeat(999)}b`, ignoreCase: true, wholeWord: false })
+  let turns = 0
+  const isOver = () => {
+    turns++
+    return false
+  }
+  const scanned = await scan({ text, matcher, context: 0, most: 9, isOver })
+  assert.equal([scanned?.count, turns], [0, 32])
+})
+
+/** A line that counts how often one of its units is looked at. */
+class Watched extends String {
+  looks = 0
+  override charCodeAt(at: number): number {
+    this.looks++
+    return super.charCodeAt(at)
+  }
+}
+
+test('each unit of a line is looked at once, whatever almost occurs in it (threat 23)', () => {
+  const nearly = 'a'.repeat(20_000)
+  for (const [text, ignoreCase, wholeWord] of [
+    [`${'a'.repeat(999)}b`, true, false],
+    [`b${'a'.repeat(999)}`, false, true],
+    [`${'a'.repeat(500)}b${'a'.repeat(499)}`, false, false],
+  ] as const) {
+    const line = new Watched(nearly)
+    const { first } = openMatcher({ text, ignoreCase, wholeWord })
+    assert.is(first(line as unknown as string), undefined)
+    assert.is(line.looks, nearly.length)
+  }
+})
+
+test('whatever the case, a text is found where a regular expression without wildcards finds it', () => {
+  const some = 'aAbBsSſßẞkK\u212aiIıİσςΣÉéµμΜ\u0345ιǅǆǄ𐐀𐐨😀'
+  const word = fc.array(fc.constantFrom(...some), { minLength: 1, maxLength: 4 }).map(parts => parts.join(''))
+  const body = fc.array(fc.constantFrom(...some), { maxLength: 80 }).map(parts => parts.join(''))
+  fc.assert(
+    fc.property(word, body, (text, line) => {
+      const found = openMatcher({ text, ignoreCase: true, wholeWord: false }).first(line)
+      const at = new RegExp(text, 'iu').exec(line)?.index
+      assert.is(found?.at, at)
+    }),
+    { numRuns: 1_000, seed: 20_261_122 },
+  )
+})
+
+test('a long text is found where it is, also where only its beginning is what a file has to hold', async () => {
+  const long = `${'needle '.repeat(20)}end`
+  put('a', `x ${long} y\n`)
+  put('b', `${'needle '.repeat(20)}\n`)
+  for (const whole_word of [false, true]) {
+    const { found, searched } = await search({ text: long, whole_word })
+    assert.equal([found.map(({ path }) => path), searched], [['a'], 2])
+  }
 })
