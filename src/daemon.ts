@@ -80,6 +80,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
     expiryMs: approvalMs,
+    roomToUndo: bytes => files.roomToUndo(bytes),
     journal,
     log: (sentence, error) => log.error({ error }, sentence),
   })

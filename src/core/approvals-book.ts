@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { openAges } from './ages.ts'
 import type { Approvals, Asking, CodedAnswer, SeatAnswer, SeatNews, ShownPlan, Taken } from './approvals.ts'
 import { Audience, type Seated } from './audience.ts'
-import { askClient, type ClientSaid, counts, nameOf } from './client-asking.ts'
+import { approvedInWords, askClient, type ClientSaid, counts, nameOf } from './client-asking.ts'
 import type { Clock } from './clock.ts'
 import { isSameCode, NO_CODE_WORKS, newCode, WRONG_FOR_ONE, WRONG_IN_ALL } from './codes.ts'
 import { crowdInWords, openCrowds } from './crowds.ts'
@@ -11,7 +11,7 @@ import { type Pattern, patternsOf } from './grant-patterns.ts'
 import { openGranting } from './granting.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
-import { openPauses, pauseInWords } from './pauses.ts'
+import { type AnsweredAt, openPauses, pauseInWords } from './pauses.ts'
 import { openPendingPlans, type Pending } from './pending-plans.ts'
 import type { Answer, Plan } from './plan.ts'
 import { noteOf, openRepeated, ruleAgainst } from './repeated.ts'
@@ -24,6 +24,11 @@ export interface ApprovalsOptions {
   wallClock(): number
   /** How long a plan may wait, and an approval be used, in milliseconds. */
   readonly expiryMs: number
+  /**
+   * Whether as many bytes more can be kept for undoing, and nothing that was changed in the last day goes for them: past
+   * that a person is asked, whatever was granted. Left out: there always is as much room.
+   */
+  roomToUndo?(bytes: number): boolean
   /** Where seats are written down. */
   readonly journal: Pick<Journal, 'later'>
   readonly log: (message: string, error: unknown) => void
@@ -39,6 +44,16 @@ export interface OpenApprovals extends Approvals {
 
 /** Plans that may wait at once. One program can make as many connections, each a caller, as it likes. */
 const MOST_WAITING = 64
+
+/** What those who sit hear of an answer. */
+interface Settling {
+  /** A sentence. */
+  readonly why: string
+  /** Who knows already. */
+  readonly except?: Seated
+  /** Where it was given. Left out: on a seat. */
+  readonly at?: AnsweredAt
+}
 
 /** One plan that waits. */
 interface Waiting extends Pending {
@@ -59,7 +74,8 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
   const repeated = openRepeated()
   const notes = new WeakMap<Plan, string>()
   const audience: Audience = new Audience({ journal, log, left: seat => granting.left(seat) })
-  const granting = openGranting({ ages, journal, audience })
+  const { roomToUndo = () => true } = options
+  const granting = openGranting({ ages, clock, journal, audience, expiryMs, roomToUndo })
   const pending = openPendingPlans<Waiting>({ clock, ages, expired, expiryMs, ended }, (one, answer, why) =>
     toldOf(one, answer, { why }),
   )
@@ -76,24 +92,20 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
   }
 
   /** The answer, once; and why it needs none any more, for every seat but the one that knows. */
-  function settle(one: Waiting, answer: Answer, how: { readonly why: string; readonly except?: Seated }) {
+  function settle(one: Waiting, answer: Answer, how: Settling) {
     if (pending.settle(one, answer, how.why)) toldOf(one, answer, how)
   }
 
-  function toldOf(
-    { plan }: Waiting,
-    answer: Answer,
-    how: { readonly why: string; readonly except?: Seated },
-  ) {
-    audience.tellAll(() => ({ type: 'settled', id: plan.id, why: how.why }), how.except)
-    count(plan, answer)
+  function toldOf({ plan }: Waiting, answer: Answer, { why, except, at = 'seat' }: Settling) {
+    audience.tellAll(() => ({ type: 'settled', id: plan.id, why }), except)
+    count(plan, answer, at)
   }
 
   /** What people say no to, and who is let be for a while by it. */
-  function count({ origin, who }: Plan, answer: Answer): void {
+  function count({ origin, who }: Plan, answer: Answer, at: AnsweredAt): void {
     const said = saidBy(answer)
-    if (said === 'yes') pauses.approved(origin)
-    const paused = said === 'no' ? pauses.refused(origin) : undefined
+    if (said === 'yes') pauses.approved(origin, at)
+    const paused = said === 'no' ? pauses.refused(origin, at) : undefined
     if (paused !== undefined) audience.notice(pauseInWords(paused, markedLine(who)))
   }
 
@@ -137,7 +149,7 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
     granting.give(seat, plan, pattern)
     for (const one of pending.all()) {
       const answer = one.patterns.length > 0 ? granting.letThrough(one.plan, one.preview) : undefined
-      if (answer !== undefined) settle(one, answer, { why: `It is let through by ${answer.by}.` })
+      if (answer?.type === 'approved') settle(one, answer, { why: `It is let through by ${answer.by}.` })
     }
   }
 
@@ -175,7 +187,10 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
       journal.later({ type: 'seat', what: 'doubted', seat: null, who, why: said.doubted })
       audience.notice(`${who}: ${said.doubted}`)
     }
-    if (said.type === 'answer' || audience.size === 0) settle(one, said.answer, said)
+    if (said.type !== 'answer' && audience.size > 0) return
+    settle(one, said.answer, { why: said.why, at: 'client' })
+    const { plan, preview } = one
+    if (said.answer.type === 'approved') audience.notice(approvedInWords({ who, title: preview.title, plan }))
   }
 
   /** How often a person was asked the same, and from when on which rule would end that. */
@@ -218,10 +233,14 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
       const plain = shownPlan(plan)
       const patterns = how.byDefault === undefined ? [] : patternsOf(plan, plain)
       const granted = patterns.length > 0 ? granting.letThrough(plan, plain) : undefined
-      if (granted !== undefined) return Promise.resolve(granted)
+      if (granted?.type === 'approved') return Promise.resolve(granted)
+      const warnings = granted === undefined ? plain.warnings : [...plain.warnings, granted.why]
       const turn = turns.joined(plan)
       const grants = patterns.map(({ text }) => text)
-      return put(plan, how, { preview: { ...plain, turn, grants, ...repetition(plan, how) }, patterns })
+      return put(plan, how, {
+        preview: { ...plain, warnings, turn, grants, ...repetition(plan, how) },
+        patterns,
+      })
     },
     waiting: () =>
       pending.all().map(one => {
@@ -251,6 +270,7 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
     kept: () => sum([pending, turns, crowds, granting, repeated, audience]),
     close() {
       for (const one of pending.all()) settle(one, DAEMON_ENDED, { why: 'The daemon ends.' })
+      granting.close()
     },
   }
 }

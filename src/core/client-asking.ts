@@ -2,7 +2,7 @@ import { LightSignal } from '../../wire/signal.ts'
 import type { ClientAnswer, ClientAsker, ShownPlan } from './approvals.ts'
 import { reasonOf } from './given-answers.ts'
 import { plainName } from './marks.ts'
-import type { Answer } from './plan.ts'
+import type { Answer, Plan } from './plan.ts'
 
 /** What the client that a call came from has made of the question. */
 export type ClientSaid =
@@ -77,6 +77,20 @@ function saidOf(client: ClientAsker, { id }: ShownPlan, given: ClientAnswer): Cl
     default:
       return given.how satisfies never
   }
+}
+
+/** For those who sit, and may not have been shown the plan yet: what was approved there, and what undoes it. */
+export function approvedInWords({ who, title, plan }: ApprovedThere): string {
+  const { id, changes } = plan
+  const back = changes.length === 0 ? '' : `. To take it back: imago undo ${id}`
+  return `The person at ${who} approved ${id} there: ${title}${back}`
+}
+
+interface ApprovedThere {
+  readonly who: string
+  /** Of the plan, as it is shown. */
+  readonly title: string
+  readonly plan: Pick<Plan, 'id' | 'changes'>
 }
 
 const asker = (who: string) => `The person at ${who}, which asks for it,`

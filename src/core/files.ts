@@ -46,6 +46,11 @@ export interface Files {
 export interface OpenFiles extends Files {
   /** Once what a daemon left that died in the middle of a change is tidied up. Never rejects. */
   readonly tidied: Promise<void>
+  /**
+   * Whether what is replaced, of that many bytes, can be kept for undoing, and nothing that was changed in the last day
+   * goes for it. False where that cannot be told.
+   */
+  roomToUndo(bytes: number): boolean
 }
 
 export interface FilesOptions {
@@ -114,6 +119,14 @@ export function openFiles(options: FilesOptions): OpenFiles {
 
   return {
     tidied: unfinished.tidy(),
+    roomToUndo(bytes) {
+      try {
+        return kept.spares(bytes)
+      } catch (error) {
+        log('What is kept for undoing cannot be looked at.', error)
+        return false
+      }
+    },
     of(root, shows) {
       const known = projects.get(root) ?? filesOf({ looking, kept, root })
       projects.set(root, known)

@@ -12,12 +12,18 @@ export interface Paused {
   readonly leftMs: number
 }
 
+/**
+ * Where a plan was answered: on a seat or with a code of one, or at the client that it came from. A client says no for
+ * its person, or by itself: that is about what comes from the same place alone, and nothing of what others ask.
+ */
+export type AnsweredAt = 'seat' | 'client'
+
 /** Who is not put before a person for a while, because a person has refused too much of it in a row. */
 export interface Pauses {
-  /** A person has refused a plan. The answer is the pause that this begins, if it begins one. */
-  refused(origin: string): Paused | undefined
-  /** A person has approved one: what was refused before counts no more. */
-  approved(origin: string): void
+  /** A plan was refused there. The answer is the pause that this begins, if it begins one: of all only by seats. */
+  refused(origin: string, at: AnsweredAt): Paused | undefined
+  /** One was approved there: what was refused before counts no more; of all, only where it was on a seat. */
+  approved(origin: string, at: AnsweredAt): void
   paused(origin: string): Paused | undefined
   /** Ends all pauses: somebody has taken a seat, and may be asked whatever there is. */
   lift(): void
@@ -65,14 +71,14 @@ export function openPauses(clock: Clock): Pauses {
   }
 
   return {
-    refused(origin) {
+    refused(origin, at) {
       forgetOld()
-      const [one, all] = [count(origin), count(ALL)]
-      return all ?? one
+      const one = count(origin)
+      return (at === 'seat' ? count(ALL) : undefined) ?? one
     },
-    approved(origin) {
+    approved(origin, at) {
       rows.delete(origin)
-      rows.delete(ALL)
+      if (at === 'seat') rows.delete(ALL)
     },
     paused: origin => pausedAt(ALL) ?? pausedAt(origin),
     lift: () => rows.clear(),
@@ -82,6 +88,15 @@ export function openPauses(clock: Clock): Pauses {
 /** Whose calls they are, however often it connects anew. */
 export const originOf = ({ origin, kind, root }: Pick<Caller, 'origin' | 'kind' | 'root'>): string =>
   origin ?? `${kind} ${root}`
+
+/** Whether nothing is known of the program behind an MCP connection, so that many may have the same origin. */
+export const isOfUnknownHost = ({
+  origin,
+  root,
+}: {
+  readonly origin: string
+  readonly root: string
+}): boolean => origin === originOf({ kind: 'mcp', root })
 
 /** For those who sit. `who` asked for what was refused last. */
 export function pauseInWords({ of, refusals, leftMs }: Paused, who: string): string {

@@ -1,12 +1,14 @@
+import type { ClientAnswer } from '../../src/core/approvals.ts'
+import type { Plan } from '../../src/core/plan.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { LightSignal } from '../../wire/signal.ts'
-import { book, MINUTE } from '../support/book.ts'
+import { type Book, book, MINUTE } from '../support/book.ts'
 import { errorOf, settled } from '../support/calls-rig.ts'
 import { no, scriptedClient, YES } from '../support/clients.ts'
 import { fileRigsOf, PUT } from '../support/file-rigs.ts'
 import { assert, suite } from '../support/harness.ts'
 import { invariantsOf } from '../support/history.ts'
-import { somePlan } from '../support/plans.ts'
+import { somePlan, somePlanOn } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
 
 const test = suite('asking the client of a call')
@@ -22,6 +24,31 @@ test('a yes that nobody doubts approves, with nobody on a seat', async () => {
   assert.is((await client.asked()).id, plan.id)
   client.answer(YES)
   assert.equal(await answer, { type: 'approved', by: 'client a client' })
+})
+
+test('whoever sits is told of a yes that counts, also where they were not shown the plan any more', async () => {
+  const { approvals } = book()
+  const person = takeSeat(approvals)
+  const there = async (plan: Plan) => {
+    const client = scriptedClient('claude-code')
+    const answer = approvals.ask(plan, { signal: still, client })
+    await client.asked()
+    client.answer(YES)
+    await answer
+    return person.told.slice(-2)
+  }
+  const [one, other] = [somePlanOn('src/a.py', { title: 'Write src/a.py' }), somePlan({ title: 'Do it' })]
+  const why = 'The person at claude-code, which asks for it, approved it.'
+  const said = `The person at claude-code approved ${one.id} there: Write src/a.py. To take it back: imago undo ${one.id}`
+  assert.equal(await there(one), [
+    { type: 'settled', id: one.id, why },
+    { type: 'notice', text: said },
+  ])
+  const [, notice] = await there(other)
+  assert.equal(notice, {
+    type: 'notice',
+    text: `The person at claude-code approved ${other.id} there: Do it`,
+  })
 })
 
 test('a client is shown neither the code nor what could be granted: those are for seats alone (threat 5)', async () => {
@@ -209,6 +236,67 @@ test('three refusals in a row at the client pause its caller; a client that only
   for (let n = 0; n < 5; n++) assert.is(await ask('failed'), undefined)
   for (let n = 0; n < 2; n++) assert.is(await ask('declined'), undefined)
   assert.is((await ask('declined'))?.refusals, 3)
+})
+
+/** A plan of that origin, answered at its own client. */
+async function answeredThere(
+  { approvals }: Book,
+  { origin, given, doubted }: { origin: string; given: ClientAnswer; doubted?: string },
+): Promise<void> {
+  const client = scriptedClient()
+  client.doubted = doubted
+  const answer = approvals.ask(somePlan({ origin }), { signal: still, client })
+  await client.asked()
+  client.answer(given)
+  await answer
+}
+
+test('what clients refuse lets be only those from the same place, however many they are (threat 36)', async () => {
+  const made = book()
+  const person = takeSeat(made.approvals)
+  for (let n = 0; n < 30; n++)
+    await answeredThere(made, {
+      origin: `host ${n % 10}`,
+      given: no('declined'),
+      doubted: 'it answers by itself',
+    })
+  assert.is(made.approvals.paused('host 3')?.of, 'origin')
+  assert.is(made.approvals.paused('somebody else'), undefined)
+  const nine = Array.from({ length: 9 }, (_, n) => somePlan({ origin: `other ${n}` }))
+  for (const plan of nine) {
+    void made.approvals.ask(plan, { signal: still })
+    person.answer('deny', plan.id)
+  }
+  assert.is(made.approvals.paused('somebody else'), undefined)
+  void made.approvals.ask(somePlan({ origin: 'other 9' }), { signal: still })
+  person.answer('deny')
+  assert.equal(made.approvals.paused('somebody else'), { of: 'all', refusals: 10, leftMs: MINUTE })
+})
+
+test('a yes at a client ends the pause of its place, and none that holds for all (threat 36)', async () => {
+  const made = book()
+  const person = takeSeat(made.approvals)
+  const client = scriptedClient()
+  const plan = somePlan({ origin: 'host 1' })
+  const waiting = made.approvals.ask(plan, { signal: still, client })
+  await client.asked()
+  for (let n = 0; n < 10; n++) {
+    void made.approvals.ask(somePlan({ origin: `host ${Math.max(1, n - 6)}` }), { signal: still })
+    person.answer('deny')
+  }
+  await made.clock.pass(MINUTE)
+  for (const origin of ['host 1', 'host 9']) {
+    void made.approvals.ask(somePlan({ origin }), { signal: still })
+    person.answer('deny')
+  }
+  const before = made.approvals.paused('host 9')
+  assert.is(before?.of, 'all')
+  client.answer(YES)
+  assert.is((await waiting).type, 'approved')
+  assert.equal(made.approvals.paused('host 9'), before)
+  await made.clock.pass(before?.leftMs ?? 0)
+  for (let n = 0; n < 2; n++) await answeredThere(made, { origin: 'host 1', given: no('declined') })
+  assert.is(made.approvals.paused('host 1'), undefined)
 })
 
 test('a name that a client gives itself is no seat, and holds nothing that does not show (threat 4)', async () => {

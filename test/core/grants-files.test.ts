@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFiles } from '../../src/core/files.ts'
+import { type OpenFiles, openFiles } from '../../src/core/files.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { errorOf, type RigOptions, resultOf, rigsOf } from '../support/calls-rig.ts'
 import { fileRigsOf } from '../support/file-rigs.ts'
@@ -25,6 +25,29 @@ async function granted(options: RigOptions = {}) {
   const write = (path: string, content = `${replies}\n`) => rig.run('write_file', { path, content })
   resultOf(await write('src/shop.py', 'new\n'))
   return { ...rig, person, write, asked: () => person.plans.length, read: readIn(rig.root) }
+}
+
+const linesOf = (text: string, bytes: number) => `${text.repeat(79)}\n`.repeat(bytes / 80)
+
+/** A project whose files are kept for undoing in so many bytes. */
+function roomy(undoBytes: number, now = Date.now) {
+  const opened: { files?: OpenFiles } = {}
+  const rig = open({
+    projectFiles: root => {
+      mkdirSync(join(root, '../kept'))
+      opened.files = openFiles({
+        protected: [],
+        stateDir: join(root, '../kept'),
+        limits: { undoBytes },
+        now,
+      })
+      return opened.files
+    },
+    roomToUndo: bytes => opened.files?.roomToUndo(bytes) ?? false,
+  })
+  mkdirSync(join(rig.root, 'src'))
+  if (opened.files === undefined) throw new Error('the rig made no files')
+  return { rig, files: opened.files }
 }
 
 const readIn = (root: string) => (path: string) => readFileSync(join(root, path), 'utf8')
@@ -55,6 +78,50 @@ test('what is granted is written without asking, is in the journal like any appr
     ),
     [],
   )
+})
+
+test('a loop of granted writes does not cost what a person could undo: they are asked before it would (threat 22)', async () => {
+  const { rig, files } = roomy(2_000_000)
+  let granting = true
+  const person = rig.seat(() => {
+    const reply = granting ? { grant: 'src/**' } : ('deny' as const)
+    granting = false
+    return reply
+  })
+  const precious = linesOf('p', 100_000)
+  writeFileSync(join(rig.root, 'src/precious.txt'), precious)
+  const first = resultOf(await rig.run('write_file', { path: 'src/precious.txt', content: 'gone\n' }))
+  let through = 0
+  const big = linesOf('x', 100_000)
+  for (; through < 40; through++) {
+    const name = `src/${through}.txt`
+    writeFileSync(join(rig.root, name), big)
+    if (!(await rig.run('write_file', { path: name, content: 'y\n' })).ok) break
+  }
+  assert.ok(through > 0 && through < 20, String(through))
+  assert.match(person.plans.at(-1)?.warnings.join() ?? '', 'you are asked all the same')
+  const change = await files.of(rig.root).undone(String(first.undo))
+  if (change.type === 'failed') throw new Error(change.error.message)
+})
+
+test('what is older than a day goes for what is granted, as for anything else', async () => {
+  const later = { ms: 0 }
+  const { rig, files } = roomy(2_000_000, () => Date.now() + later.ms)
+  let granting = true
+  rig.seat(() => {
+    const reply = granting ? { grant: 'src/**' } : ('approve' as const)
+    granting = false
+    return reply
+  })
+  const old = linesOf('o', 200_000)
+  const rewrite = async (name: string) => {
+    writeFileSync(join(rig.root, name), old)
+    return resultOf(await rig.run('write_file', { path: name, content: 'y\n' }))
+  }
+  for (let n = 0; n < 9; n++) await rewrite(`src/${n}.txt`)
+  assert.is(files.roomToUndo(300_000), false)
+  later.ms = 24 * 60 * 60_000 + 60_000
+  assert.is(files.roomToUndo(300_000), true)
 })
 
 test('a path that leads out of what was granted is asked about, however it is written (threat 22)', async () => {

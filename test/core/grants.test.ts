@@ -1,19 +1,12 @@
-import type { Answer, Plan } from '../../src/core/plan.ts'
-import { LightSignal } from '../../wire/signal.ts'
-import { type Book, book, MINUTE } from '../support/book.ts'
+import type { Plan } from '../../src/core/plan.ts'
+import { book } from '../support/book.ts'
+import { ask, byDefault, granted, HOUR, isLetThrough, noticesOf, still } from '../support/granted.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type SomePlan, somePlan, somePlanOn } from '../support/plans.ts'
-import { type ScriptedSeat, takeSeat } from '../support/seat.ts'
+import { somePlan, somePlanOn } from '../support/plans.ts'
+import { takeSeat } from '../support/seat.ts'
 import { someHunks } from '../support/some-hunks.ts'
 
 const test = suite('grants')
-
-const still = new LightSignal()
-const byDefault = { policyFile: '/home/me/.config/imago/policy.toml' }
-const HOUR = 60 * MINUTE
-
-const ask = ({ approvals }: Book, plan: Plan): Promise<Answer> =>
-  approvals.ask(plan, { signal: still, byDefault })
 
 /** What is offered with a plan. */
 function offered(plan: Plan, how: { readonly byDefault?: typeof byDefault } = { byDefault }) {
@@ -22,31 +15,6 @@ function offered(plan: Plan, how: { readonly byDefault?: typeof byDefault } = { 
   void approvals.ask(plan, { signal: still, ...how })
   return person.plans[0]?.grants
 }
-
-/** A book in which one person has let a pattern through with `src/shop.py`, or the files given. */
-async function granted(pattern: string, files: string | readonly string[] = 'src/shop.py', more?: SomePlan) {
-  const made = book()
-  const person = takeSeat(made.approvals)
-  const plan = somePlanOn(files, more)
-  const answer = ask(made, plan)
-  assert.is(person.answer({ grant: pattern }, plan.id).type, 'taken')
-  assert.equal(await answer, { type: 'approved', by: 'seat-1' })
-  return { ...made, person }
-}
-
-/** Whether nobody is asked about it. */
-async function isLetThrough(made: Book & { readonly person: ScriptedSeat }, plan: Plan): Promise<boolean> {
-  const signal = new LightSignal()
-  const before = made.person.plans.length
-  const answer = made.approvals.ask(plan, { signal, byDefault })
-  signal.abort()
-  const { type } = await answer
-  assert.is(type === 'approved', made.person.plans.length === before)
-  return type === 'approved'
-}
-
-const noticesOf = (person: ScriptedSeat) =>
-  person.told.flatMap(news => (news.type === 'notice' ? [news.text] : []))
 
 for (const [files, patterns] of [
   ['src/shop.py', ['src/shop.py', 'src/*.py', 'src/**']],
@@ -338,4 +306,6 @@ test('grants are bounded: of more than 64 the oldest has ended', async () => {
   }
   const ids = made.approvals.grants().map(({ id }) => id)
   assert.equal([ids.length, ids[0], ids.at(-1)], [64, 'grant-7', 'grant-70'])
+  const over = noticesOf(person).filter(text => text.includes(': over, because there are 64 others'))
+  assert.equal([over.length, over[0]?.slice(0, 8)], [6, 'grant-1,'])
 })

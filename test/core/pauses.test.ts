@@ -129,7 +129,7 @@ test('refusals far apart are not in a row', async () => {
   const clock = new HandClock()
   const pauses = openPauses(clock)
   for (let n = 0; n < 20; n++) {
-    assert.is(pauses.refused('one'), undefined)
+    assert.is(pauses.refused('one', 'seat'), undefined)
     await clock.pass(60 * MINUTE)
   }
   await settled()

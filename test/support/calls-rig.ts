@@ -60,6 +60,8 @@ export interface RigOptions {
   readonly files?: JournalFiles
   /** The files of the project, made for its root. Left out: none can be looked at. */
   readonly projectFiles?: (root: string) => Files
+  /** Whether there is room to keep so many bytes for undoing. Left out: there always is. */
+  readonly roomToUndo?: (bytes: number) => boolean
   /** What the journal does otherwise than the real one. */
   readonly journalAs?: (journal: Journal) => Partial<Journal>
   readonly options?: Partial<CallsOptions>
@@ -134,7 +136,9 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
   const log = (message: string, error: unknown) => faults.push({ message, error })
   const wall = { ahead: 0 }
   const wallClock = () => clock.now() + wall.ahead
-  const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log })
+  const { roomToUndo } = more
+  const room = roomToUndo === undefined ? {} : { roomToUndo }
+  const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log, ...room })
   const calls = openCalls({
     registry: openRegistry(tools),
     kernels: {

@@ -29,6 +29,11 @@ export interface Kept {
   keep(change: string, files: readonly KeptFile[]): Promise<void>
   /** Undefined for a change that is not known, or not any more. Throws what the disk throws. */
   find(change: string): KeptChange | undefined
+  /**
+   * Whether as many bytes more can be kept, and nothing of the last day has to go for them: what has a person's leave to
+   * happen without asking may not cost anybody what they could undo. Throws what the disk throws.
+   */
+  spares(bytes: number): boolean
   /** After a change that did not come about. Never throws. */
   forget(change: string): void
 }
@@ -63,6 +68,9 @@ const RECORD = z.object({
     }),
   ),
 })
+
+/** No change that is younger goes for another one that nobody was asked about, in milliseconds. */
+const SPARED_MS = 24 * 60 * 60 * 1_000
 
 const RECORD_BYTES = 1024 * 1024
 
@@ -109,15 +117,19 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
     await syncDir(stateDir)
   }
 
-  /** Oldest first, until what is left and what comes are within the limits. */
-  function makeRoom(bytes: number) {
+  /** What has to go, oldest first, so that what is left and what comes are within the limits. */
+  function* superfluous(bytes: number): Iterable<OnDisk> {
     const all = [...changesIn(disk, dir)].sort((one, other) => one.changedMs - other.changedMs)
     let held = all.reduce((sum, each) => sum + each.bytes, bytes)
     for (const each of all) {
       if (held <= limits.bytes && now() - each.changedMs <= limits.ms) return
-      for (const name of each.names) disk.unlink(join(dir, name))
+      yield each
       held -= each.bytes
     }
+  }
+
+  function makeRoom(bytes: number) {
+    for (const { names } of superfluous(bytes)) for (const name of names) disk.unlink(join(dir, name))
   }
 
   function forget(change: string) {
@@ -150,6 +162,10 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
         forget(change)
         throw error
       }
+    },
+    spares(bytes) {
+      if (disk.lstat(dir) === undefined) return true
+      return [...superfluous(bytes)].every(({ changedMs }) => now() - changedMs > SPARED_MS)
     },
     forget,
     find(change) {

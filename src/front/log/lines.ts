@@ -184,7 +184,7 @@ function seatText(said: (name: string) => string, why: string): string {
     case 'revoked':
       return `${said('who')} ended what was let through${why}`
     case 'ended':
-      return `what was let through ended with ${said('seat')}, ${said('who')}${why}`
+      return `what ${said('seat')}, ${said('who')}, let through has ended${why}`
     case 'doubted':
       return `${said('who')}${why}`
     default:
