@@ -18,6 +18,8 @@ export interface Ages {
   now(): Moment
   /** Whether as many milliseconds have passed since, by either clock. */
   passed(since: Moment, ms: number): boolean
+  /** Milliseconds until as many have passed since, by the clock that is ahead; 0 once they have. */
+  leftMs(since: Moment, ms: number): number
   /** From now on the plan is so old. */
   begin(plan: Plan): void
   /** When that was; undefined for a plan that never began to wait. */
@@ -32,6 +34,7 @@ export function openAges({ clock, wallClock }: AgesOptions): Ages {
   return {
     now,
     passed: (since, ms) => clock.now() - since.clock >= ms || wallClock() - since.wall >= ms,
+    leftMs: (since, ms) => Math.max(0, ms - Math.max(clock.now() - since.clock, wallClock() - since.wall)),
     begin: plan => void began.set(plan, now()),
     began: plan => began.get(plan),
     waitedMs(plan) {

@@ -31,9 +31,13 @@ export interface Approvals {
   readonly full: boolean
   /**
    * Why nobody should be asked about plans of that origin for a while: a person has refused too many in a row. An
-   * approval, or somebody who takes a seat, ends that.
+   * approval, somebody who takes a seat, or one who sits, ends that.
    */
   paused(origin: string): Paused | undefined
+  /** All who are not put before a person now. */
+  pauses(): readonly Pause[]
+  /** How the plans that waited last have ended, oldest first: up to 64. */
+  ends(): readonly Ended[]
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
    * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
@@ -53,6 +57,7 @@ export interface Approvals {
   close(): void
 }
 
+/** Whoever is behind a seat, as the book knows them. */
 export interface SeatListener {
   /** For people and the journal: `terminal /dev/pts/3 (process 4711)`. */
   readonly who: string
@@ -60,15 +65,19 @@ export interface SeatListener {
   tell(news: SeatNews): void
 }
 
+/** The right to answer plans, of one listener, until it leaves. */
 export interface Seat {
   /** `seat-1`; in the journal with every answer it gives. */
   readonly id: string
   /** `unknown` once it has left. */
   answer(answer: SeatAnswer): Taken
+  /** Ends all pauses, which the journal says and every seat is told. How many there were; 0 once it has left. */
+  lift(): number
   /** Which the journal says. Plans go on waiting, for the next seat. */
   leave(): void
 }
 
+/** What a seat is told, in the order in which it happens. */
 export type SeatNews =
   /** Again for one that was told before, where something in it changed: its code ended, because wrong ones were tried. */
   | { readonly type: 'plan'; readonly plan: ShownPlan }
@@ -105,11 +114,10 @@ export interface WaitingPlan {
   /** Of the preview, which may be long: `previewOf` has it. */
   readonly bytes: number
   readonly lines: number
-  /**
-   * What a person should look at twice: hidden characters and how many, very long lines, and what of a kernel their
-   * approval does not bind; often empty.
-   */
+  /** What a person should look at twice: hidden characters and how many, very long lines; often empty. */
   readonly warnings: readonly string[]
+  /** What is so with every plan of its kind, and is shown as one row among others: what of a kernel is not checked again. */
+  readonly notes: readonly string[]
   readonly waited_ms: number
   /** The plans of one turn of a caller have the same name for it here: they came together, and belong together. */
   readonly turn: string
@@ -138,8 +146,46 @@ export interface Grant {
   readonly seat: string
   /** How many calls it has let through. */
   readonly used: number
+  /** Milliseconds until it ends by itself. */
+  readonly ends_ms: number
 }
 
+/** That nobody is asked for a while about plans that come from one place, or about any. */
+export interface Pause {
+  /** Who asked for what was refused last; null where nothing is asked of anybody, wherever it comes from. */
+  readonly who: string | null
+  /** Refusals in a row, those of one turn counted once. */
+  readonly refusals: number
+  /** Milliseconds until it ends by itself. */
+  readonly left_ms: number
+}
+
+/** How a plan that waited came to its end. Nothing of its preview, its arguments or the reason of a denial is in it. */
+export interface Ended {
+  readonly id: string
+  readonly tool: string
+  readonly title: string
+  readonly outcome: PlanOutcome
+  /** A sentence for a person, as seats are told. */
+  readonly why: string
+  readonly ago_ms: number
+}
+
+/**
+ * What was said of a plan, or came before anybody said anything. `edited`: approved with other arguments, which are a
+ * plan of their own. `withdrawn`: its caller gave up, or the daemon ended. Whether it could be carried out after that,
+ * the journal says.
+ */
+export type PlanOutcome =
+  | 'approved'
+  | 'approved_in_part'
+  | 'edited'
+  | 'denied'
+  | 'stale'
+  | 'timed_out'
+  | 'withdrawn'
+
+/** Who is asked about a plan, and until when. */
 export interface Asking {
   /** Aborts when the caller gives up. */
   readonly signal: Signal

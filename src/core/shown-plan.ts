@@ -41,7 +41,8 @@ export function shownPlan(plan: Plan): Shown {
     times: 1,
     rule: null,
     grants: [],
-    warnings: [...warningsOf(`${title}\n${body}`), ...unboundIn(plan)],
+    warnings: warningsOf(`${title}\n${body}`),
+    notes: unboundIn(plan),
   }
 }
 

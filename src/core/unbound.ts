@@ -2,7 +2,7 @@ import { markedLine } from './marks.ts'
 import type { Plan } from './plan.ts'
 
 /**
- * What of a kernel an approval does not bind, as a warning for whoever is asked. An image is checked again by its epoch,
+ * What of a kernel an approval does not bind, as a note for whoever is asked. An image is checked again by its epoch,
  * and nothing that is defined in it but what the tool brought as evidence. Nothing to say of a plan without a kernel.
  */
 export function unboundIn({ kernel, epoch, evidence }: Plan): readonly string[] {

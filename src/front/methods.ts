@@ -133,6 +133,7 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   approve: z.strictObject({ plan: key, code: key }),
   deny: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
   acknowledge: nothing,
+  lift: nothing,
   revoke: z.strictObject({ grant: z.string() }),
   policy: nothing,
   check_policy: z.strictObject({

@@ -3,7 +3,7 @@
 import type { Level, Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question } from '../../wire/kernel.ts'
-import type { Grant, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
+import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { PolicyReport } from '../core/policy/report.ts'
@@ -83,13 +83,18 @@ export interface Methods {
     params: { readonly plan: string }
     result: { readonly body: string | null } & Pick<ShownPlan, 'hunks' | 'args'>
   }
-  /** What waits for an answer, who could give one, and what is let through without asking. */
+  /**
+   * What waits for an answer, who could give one, what is let through without asking and who is not put before anybody
+   * for a while; and how the plans that waited last have ended, oldest first.
+   */
   approvals: {
     params: Empty
     result: {
       readonly seats: readonly SeatRow[]
       readonly approvals: readonly WaitingRow[]
       readonly grants: readonly Grant[]
+      readonly pauses: readonly Pause[]
+      readonly ends: readonly Ended[]
     }
   }
   /** Ends a grant. From anybody: it makes nothing possible. */
@@ -100,6 +105,8 @@ export interface Methods {
     params: { readonly plan: string; readonly code: string; readonly reason?: string }
     result: Taken
   }
+  /** From a seat: ends all pauses. How many there were. */
+  lift: { params: Empty; result: { readonly lifted: number } }
   /** From a seat: a person has taken note of what is wrong with the journal, so dangerous calls may go on. */
   acknowledge: { params: Empty; result: Empty }
   /** What is in force in the project, and from where. */

@@ -63,7 +63,7 @@ test('a line is one line, whatever a plan is called', async () => {
   let asked = 0
   const request = (async () => {
     if (++asked === 3) over.abort()
-    return { approvals: asked === 1 ? [plan satisfies WaitingPlan] : [], seats: [], grants: [] }
+    return { approvals: asked === 1 ? [plan satisfies WaitingPlan] : [], seats: [], grants: [], pauses: [], ends: [] }
   }) as never
   const out = (text: string) => {
     printed += text

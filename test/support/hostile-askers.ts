@@ -158,9 +158,10 @@ const LIST: HostileAsker = {
       who,
       seat: 'seat-1',
       used: 1,
+      ends_ms: 60_000,
     }
     const seats = [{ seat: 'seat-1', who }]
-    printer.out(`${approvalsText({ seats, approvals: [waiting], grants: [grant] })}\n`)
+    printer.out(`${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [], ends: [] })}\n`)
     return { text: written(), approvable: false }
   },
 }
@@ -183,7 +184,7 @@ const LINES_ONLY: HostileAsker = {
         return hurries.shift() ?? true
       },
     } as AbortSignal
-    const request = async () => ({ seats: [], approvals: looks.shift() ?? [], grants: [] })
+    const request = async () => ({ seats: [], approvals: looks.shift() ?? [], grants: [], pauses: [], ends: [] })
     const client = { request } as unknown as FollowOptions['client']
     await followPlans({ client, printer, signal })
     return { text: written(), approvable: false }

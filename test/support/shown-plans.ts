@@ -18,6 +18,7 @@ export function shownPlanOf(given: Partial<ShownPlan> = {}): ShownPlan {
     bytes: Buffer.byteLength(body),
     lines: body.replace(/\n$/, '').split('\n').length,
     warnings: [],
+    notes: [],
     waited_ms: 0,
     turn: given.id ?? 'plan-abcdefgh',
     times: 1,

@@ -61,10 +61,20 @@ export type JournalEntry =
   /**
    * A seat was taken, refused or left; `who` is a terminal and a process. Or a person on one `granted` that some calls
    * are let through, which was `revoked` or `ended`. `doubted`: `who` is a client, and its yes counted for nothing.
+   * `paused`: nobody is asked for a while about what `who` asks, until a seat has `lifted` that.
    */
   | {
       readonly type: 'seat'
-      readonly what: 'taken' | 'refused' | 'left' | 'granted' | 'revoked' | 'ended' | 'doubted'
+      readonly what:
+        | 'taken'
+        | 'refused'
+        | 'left'
+        | 'granted'
+        | 'revoked'
+        | 'ended'
+        | 'doubted'
+        | 'paused'
+        | 'lifted'
       readonly seat: string | null
       readonly who: string
       readonly why: string | null

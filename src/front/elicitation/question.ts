@@ -41,7 +41,7 @@ function fits(body: string): boolean {
 }
 
 function factsOf(plan: ShownPlan): readonly (readonly [word: string, text: string])[] {
-  const { id, title, tool, level, kernel, root, who, hash, warnings } = plan
+  const { id, title, tool, level, kernel, root, who, hash, warnings, notes } = plan
   return [
     ['what', title],
     ['tool', `${tool} (${level})`],
@@ -52,6 +52,7 @@ function factsOf(plan: ShownPlan): readonly (readonly [word: string, text: strin
     ['sha256', hash],
     ['plan', id],
     ...warnings.map(warning => ['LOOK', warning] as const),
+    ...notes.map(note => ['note', note] as const),
   ]
 }
 

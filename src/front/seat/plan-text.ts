@@ -13,7 +13,7 @@ export interface PlanText {
 
 /** `columns`: of the terminal. */
 export function planText(plan: ShownPlan, columns: number): PlanText {
-  const { id, hash, tool, level, kernel, root, who, bytes, lines, warnings, waited_ms, code } = plan
+  const { id, hash, tool, level, kernel, root, who, bytes, lines, warnings, notes, waited_ms, code } = plan
   const head = [
     `==== ${id} ${'='.repeat(Math.max(4, Math.min(columns, 80) - id.length - 6))}`,
     oneLine(plan.title),
@@ -24,6 +24,7 @@ export function planText(plan: ShownPlan, columns: number): PlanText {
     `  size     ${bytes} bytes, ${lines} ${lines === 1 ? 'line' : 'lines'}`,
     `  sha256   ${hash}`,
     ...warnings.map(warning => `  LOOK     ${oneLine(warning)}`),
+    ...notes.map(note => `  note     ${oneLine(note)}`),
     ...againLines(plan),
     '',
   ]

@@ -33,6 +33,7 @@ export type SeatMethod =
   | 'approve'
   | 'deny'
   | 'acknowledge'
+  | 'lift'
   | 'revoke'
 
 /** A seat and the connection that it belongs to. */
@@ -169,6 +170,8 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       seats: rows(),
       approvals: approvals.waiting(),
       grants: approvals.grants(),
+      pauses: approvals.pauses(),
+      ends: approvals.ends(),
     }),
     revoke: ({ grant }, { session }) => ({
       revoked: approvals.revoke(grant, `${session.name} (${session.id})`),
@@ -176,6 +179,7 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
       withCode({ plan, code, decision: 'deny', ...(reason === undefined ? {} : { reason }) }, context),
+    lift: (_, context) => ({ lifted: seatOf('end a pause', context).seat.lift() }),
     async acknowledge(_, context) {
       const { seat, who } = seatOf('take note of trouble with the journal', context)
       await journal.acknowledge(`${seat.id}, ${who}`)
