@@ -6,6 +6,7 @@ import { approvedInWords, askClient, type ClientSaid, counts, nameOf } from './c
 import type { Clock } from './clock.ts'
 import { isSameCode, NO_CODE_WORKS, newCode, WRONG_FOR_ONE, WRONG_IN_ALL } from './codes.ts'
 import { crowdInWords, openCrowds } from './crowds.ts'
+import { openEnds } from './ends.ts'
 import { answerOf, didOf, misfitOf, saidBy } from './given-answers.ts'
 import { type Pattern, patternsOf } from './grant-patterns.ts'
 import { openGranting } from './granting.ts'
@@ -72,6 +73,7 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
   const turns = openTurns(clock)
   const pauses = openPauses(clock)
   const repeated = openRepeated()
+  const ends = openEnds(clock)
   const notes = new WeakMap<Plan, string>()
   const audience: Audience = new Audience({ journal, log, left: seat => granting.left(seat) })
   const { roomToUndo = () => true } = options
@@ -96,17 +98,32 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
     if (pending.settle(one, answer, how.why)) toldOf(one, answer, how)
   }
 
-  function toldOf({ plan }: Waiting, answer: Answer, { why, except, at = 'seat' }: Settling) {
+  function toldOf({ plan, preview }: Waiting, answer: Answer, { why, except, at = 'seat' }: Settling) {
+    ends.add(preview, answer, why)
     audience.tellAll(() => ({ type: 'settled', id: plan.id, why }), except)
     count(plan, answer, at)
   }
 
-  /** What people say no to, and who is let be for a while by it. */
-  function count({ origin, who }: Plan, answer: Answer, at: AnsweredAt): void {
+  /** What people say no to, and who is let be for a while by it. A turn that is refused is one refusal. */
+  function count(plan: Plan, answer: Answer, at: AnsweredAt): void {
     const said = saidBy(answer)
-    if (said === 'yes') pauses.approved(origin, at)
-    const paused = said === 'no' ? pauses.refused(origin, at) : undefined
-    if (paused !== undefined) audience.notice(pauseInWords(paused, markedLine(who)))
+    if (said === 'yes') pauses.approved(plan.origin, at)
+    if (said !== 'no' || !turns.refused(plan)) return
+    const who = markedLine(plan.who)
+    const paused = pauses.refused({ origin: plan.origin, who }, at)
+    if (paused === undefined) return
+    const why = pauseInWords(paused, who)
+    journal.later({ type: 'seat', what: 'paused', seat: null, who, why })
+    audience.notice(why)
+  }
+
+  /** All pauses; how many there were. */
+  function lift({ id: seat, listener: { who } }: Seated): number {
+    const lifted = pauses.lift()
+    if (lifted === 0) return 0
+    journal.later({ type: 'seat', what: 'lifted', seat, who, why: null })
+    audience.notice(`${who} wants to be asked again: no caller is kept waiting any more.`)
+    return lifted
   }
 
   /** A seat may answer while it is told: then the others have heard already that it is settled. */
@@ -253,6 +270,8 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
       return pending.all().length >= MOST_WAITING
     },
     paused: origin => pauses.paused(origin),
+    pauses: () => pauses.list(),
+    ends: () => ends.list(),
     expired,
     sit(listener) {
       pauses.lift()
@@ -261,13 +280,18 @@ export function openApprovals(options: ApprovalsOptions): OpenApprovals {
         const news = newsOf(one)()
         if (news !== undefined) audience.tell(seat, news)
       }
-      return { id: seat.id, answer: given => answered(seat, given), leave: () => audience.leave(seat, null) }
+      return {
+        id: seat.id,
+        answer: given => answered(seat, given),
+        lift: () => (audience.has(seat) ? lift(seat) : 0),
+        leave: () => audience.leave(seat, null),
+      }
     },
     answerWithCode: answeredWithCode,
     noteOn: plan => notes.get(plan),
     grants: () => granting.list(),
     revoke: granting.revoke,
-    kept: () => sum([pending, turns, crowds, granting, repeated, audience]),
+    kept: () => sum([pending, turns, crowds, granting, repeated, ends, audience]),
     close() {
       for (const one of pending.all()) settle(one, DAEMON_ENDED, { why: 'The daemon ends.' })
       granting.close()

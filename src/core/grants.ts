@@ -70,7 +70,7 @@ const MOST = 64
 /** In these, what is let through is to the letter as what it was given with. */
 const ALIKE = ['tool', 'toolHash', 'level', 'kernel', 'root', 'origin'] as const
 
-interface Given extends Grant {
+interface Given extends Omit<Grant, 'ends_ms'> {
   /** What it was given with: another plan is let through if it is of the same kind. */
   readonly like: Pick<Plan, (typeof ALIKE)[number]>
   /** The connection for which alone it holds; null where it is known what program asks, or each call is a connection. */
@@ -95,6 +95,20 @@ export function openGrants({ ages, clock, over }: GrantsOptions): Grants {
       stopLooking = undefined
     }
     return grant
+  }
+
+  function toldOf({ id, tool, kernel, pattern, root, who, seat, used, since }: Given): Grant {
+    return {
+      id,
+      tool,
+      kernel,
+      pattern,
+      root,
+      who,
+      seat,
+      used,
+      ends_ms: Math.round(ages.leftMs(since, LASTS_MS)),
+    }
   }
 
   function endByItself(id: string, why: string): void {
@@ -131,11 +145,12 @@ export function openGrants({ ages, clock, over }: GrantsOptions): Grants {
       const { tool, kernel, root, who } = plan
       const { text, covers } = pattern
       const id = `grant-${++count}`
-      const told = { id, tool, kernel, pattern: text, root, who: markedLine(who), seat: seat.id, used: 0 }
+      const one = { id, tool, kernel, pattern: text, root, who: markedLine(who), seat: seat.id, used: 0 }
       const connection = isOfUnknownHost(plan) ? plan.caller : null
-      given.set(id, { ...told, like: likeOf(plan), connection, on: seat, covers, since: ages.now() })
+      const grant = { ...one, like: likeOf(plan), connection, on: seat, covers, since: ages.now() }
+      given.set(id, grant)
       lookLater()
-      return told
+      return toldOf(grant)
     },
     covering(plan) {
       forgetOld()
@@ -184,7 +199,3 @@ const likeOf = ({ tool, toolHash, level, kernel, root, origin }: Plan): Given['l
   root,
   origin,
 })
-
-function toldOf({ id, tool, kernel, pattern, root, who, seat, used }: Given): Grant {
-  return { id, tool, kernel, pattern, root, who, seat, used }
-}

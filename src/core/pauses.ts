@@ -1,4 +1,5 @@
 import { duration } from '../../tools/wording.ts'
+import type { Pause } from './approvals.ts'
 import type { Caller } from './call.ts'
 import type { Clock } from './clock.ts'
 
@@ -18,15 +19,23 @@ export interface Paused {
  */
 export type AnsweredAt = 'seat' | 'client'
 
+/** Who asked for what was refused, as a person is shown it. */
+export interface Asker {
+  readonly origin: string
+  readonly who: string
+}
+
 /** Who is not put before a person for a while, because a person has refused too much of it in a row. */
 export interface Pauses {
   /** A plan was refused there. The answer is the pause that this begins, if it begins one: of all only by seats. */
-  refused(origin: string, at: AnsweredAt): Paused | undefined
+  refused(asker: Asker, at: AnsweredAt): Paused | undefined
   /** One was approved there: what was refused before counts no more; of all, only where it was on a seat. */
   approved(origin: string, at: AnsweredAt): void
   paused(origin: string): Paused | undefined
-  /** Ends all pauses: somebody has taken a seat, and may be asked whatever there is. */
-  lift(): void
+  /** All that go on. */
+  list(): readonly Pause[]
+  /** Ends all pauses, and forgets all refusals: somebody who sits may be asked whatever there is. How many ended. */
+  lift(): number
 }
 
 /** Refusals in a row that begin a pause: of one origin, and of all together, for those who change their origin. */
@@ -38,6 +47,8 @@ const LENGTHS = [MINUTE, 5 * MINUTE, 30 * MINUTE]
 const IN_A_ROW_MS = 60 * MINUTE
 
 interface Row {
+  /** Null in the row of all. */
+  readonly who: string | null
   readonly refusals: number
   readonly last: number
   readonly until: number
@@ -56,32 +67,45 @@ export function openPauses(clock: Clock): Pauses {
   }
 
   /** What was asked before a pause began, and is refused in it, makes that no longer. */
-  function count(key: string | typeof ALL): Paused | undefined {
+  function count(key: string | typeof ALL, who: string | null): Paused | undefined {
     if (pausedAt(key) !== undefined) return undefined
     const now = clock.now()
     const refusals = (rows.get(key)?.refusals ?? 0) + 1
     const beyond = refusals - MOST[ofKey(key)]
     const length = beyond < 0 ? 0 : (LENGTHS[beyond] ?? LENGTHS.at(-1) ?? 0)
-    rows.set(key, { refusals, last: now, until: now + length })
+    rows.set(key, { who, refusals, last: now, until: now + length })
     return pausedAt(key)
   }
+
+  const list = (): readonly Pause[] =>
+    [...rows].flatMap(([key, { who }]) => {
+      const paused = pausedAt(key)
+      return paused === undefined
+        ? []
+        : [{ who, refusals: paused.refusals, left_ms: Math.round(paused.leftMs) }]
+    })
 
   function forgetOld() {
     for (const [key, { last }] of rows) if (clock.now() - last >= IN_A_ROW_MS) rows.delete(key)
   }
 
   return {
-    refused(origin, at) {
+    refused({ origin, who }, at) {
       forgetOld()
-      const one = count(origin)
-      return (at === 'seat' ? count(ALL) : undefined) ?? one
+      const one = count(origin, who)
+      return (at === 'seat' ? count(ALL, null) : undefined) ?? one
     },
     approved(origin, at) {
       rows.delete(origin)
       if (at === 'seat') rows.delete(ALL)
     },
     paused: origin => pausedAt(ALL) ?? pausedAt(origin),
-    lift: () => rows.clear(),
+    list,
+    lift() {
+      const ended = list().length
+      rows.clear()
+      return ended
+    },
   }
 }
 

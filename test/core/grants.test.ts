@@ -97,6 +97,7 @@ test('what was granted is let through without asking, is counted, told to the se
       who: 'a test',
       seat: 'seat-1',
       used: 1,
+      ends_ms: 8 * HOUR,
     },
   ])
   const words = 'grant-1, write_file on src/*.py for a test'

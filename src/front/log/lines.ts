@@ -187,6 +187,10 @@ function seatText(said: (name: string) => string, why: string): string {
       return `what ${said('seat')}, ${said('who')}, let through has ended${why}`
     case 'doubted':
       return `${said('who')}${why}`
+    case 'paused':
+      return `${said('who')} is let be${why}`
+    case 'lifted':
+      return `${said('seat')}, ${said('who')}, wants to be asked again: all pauses have ended`
     default:
       return `${said('seat') || 'seat'} ${said('what')}, ${said('who')}${why}`
   }
