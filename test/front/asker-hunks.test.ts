@@ -54,11 +54,11 @@ test('hunks are asked about one after the other, and one answer is sent once all
     types: ['y', 'n', 'not in this release', 'y', 'y'],
   })
   assert.equal(prompts.slice(0, 5), [
-    '(1/3) Apply this hunk? [y,n,q,a,d,j,?] ',
-    '(2/3) Apply this hunk? [y,n,q,a,d,s,j,?] ',
+    '(1/3) Apply this hunk? [y,n,q,a,d,A,D,j,?] ',
+    '(2/3) Apply this hunk? [y,n,q,a,d,A,D,s,j,K,?] ',
     'Why? (Enter: no reason) ',
-    '(3/3) Apply this hunk? [y,n,q,a,d,?] ',
-    'Is that to be done? [y,n,q,k,?] ',
+    '(3/3) Apply this hunk? [y,n,q,a,d,K,?] ',
+    'Is that to be done? [y,n,D,q,?] ',
   ])
   assert.equal(answers, [
     {
@@ -84,13 +84,57 @@ test('what is no diff in the preview is shown first, then each hunk with its fil
   assert.match(text, `sha256   ${PLAN.hash}`)
 })
 
-test('nothing is sent before the last question is answered, and it can be gone back from', async () => {
-  const { answers, prompts } = await askLines({ plans: [PLAN], types: ['y', 'y', 'y', 'k', 'n no', 'q'] })
-  assert.equal(answers, [])
-  assert.equal(prompts.slice(-2), [
-    '(3/3) Apply this hunk? [y,n,q,a,d,?] ',
-    'Is that to be done? [y,n,q,k,?] ',
+test('n at the last question sends nothing, and lets the person decide anew with what they decided kept', async () => {
+  const { answers, prompts, text } = await askLines({
+    plans: [PLAN],
+    types: ['y', 'n not in this release', 'y', 'n', 'K', 'K', 'n never', 'y'],
+  })
+  assert.match(text, 'Nothing was sent. Decide anew what you like')
+  assert.equal(
+    prompts.slice(4).map(prompt => /^\((\d)/.exec(prompt)?.[1] ?? 'all'),
+    ['3', '2', '1', 'all'],
+  )
+  assert.equal(
+    answers.map(({ choices }) => choices),
+    [
+      [
+        { hunk: 1, decision: 'refuse', reason: 'never' },
+        { hunk: 2, decision: 'refuse', reason: 'not in this release' },
+        { hunk: 3, decision: 'accept' },
+      ],
+    ],
+  )
+})
+
+test('D at the last question refuses the whole plan, with one reason', async () => {
+  const { answers } = await askLines({ plans: [PLAN], types: ['y', 'y', 'y', 'D', 'all wrong'] })
+  assert.equal(answers, [{ plan: PLAN.id, hash: PLAN.hash, decision: 'deny', reason: 'all wrong' }])
+})
+
+test('A shows and accepts all that is undecided in the plan, and D refuses all of that', async () => {
+  const all = await askLines({ plans: [PLAN], types: ['n not this', 'A', 'y'] })
+  assert.match(all.text, 'Hunk 3 of 3, in b.py')
+  assert.equal(
+    all.answers[0]?.choices?.map(({ decision }) => decision),
+    ['refuse', 'accept', 'accept'],
+  )
+  const none = await askLines({ plans: [PLAN], types: ['y', 'D no more', 'y'] })
+  assert.equal(none.answers[0]?.choices, [
+    { hunk: 1, decision: 'accept' },
+    { hunk: 2, decision: 'refuse', reason: 'no more' },
+    { hunk: 3, decision: 'refuse', reason: 'no more' },
   ])
+})
+
+test('q asks first where decisions were not sent, and leaves at once where there is none', async () => {
+  const asked = await askLines({ plans: [PLAN], types: ['y', 'n no good', 'q', 'n', 'y', 'q', 'y'] })
+  assert.is(asked.prompts[3], '2 decisions are not sent: leave? [y]es [n]o ')
+  assert.is(asked.prompts[4], '(3/3) Apply this hunk? [y,n,q,a,d,K,?] ')
+  assert.is(asked.prompts[6], '3 decisions are not sent: leave? [y]es [n]o ')
+  assert.is(asked.prompts.length, 7)
+  assert.equal(asked.answers, [])
+  const atOnce = await askLines({ plans: [PLAN], types: ['q', 'y', 'y'] })
+  assert.is(atOnce.prompts.length, 1)
 })
 
 test('a and d decide this hunk and the later ones of its file, which a shows first', async () => {
@@ -137,8 +181,8 @@ test('s splits a hunk, and what is taken of it is an edit of that hunk', async (
     types: ['y', 's', 'y', 'n only one', 'y', 'y'],
   })
   assert.equal(prompts.slice(2, 4), [
-    '(2/4) Apply this hunk? [y,n,q,a,d,j,?] ',
-    '(3/4) Apply this hunk? [y,n,q,a,d,j,?] ',
+    '(2/4) Apply this hunk? [y,n,q,a,d,A,D,j,K,?] ',
+    '(3/4) Apply this hunk? [y,n,q,a,d,A,D,j,K,?] ',
   ])
   assert.equal(answers[0]?.choices?.[1], {
     hunk: 2,
@@ -165,9 +209,36 @@ test('an edit that cannot be used says why, and the question stands', async () =
     types: ['e', 'q'],
     edit: editor(patch => patch.replace('-3\n', '')),
   })
-  assert.match(text, "To keep a line, make its '-' a ' '")
-  assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,e,j,?] '))
+  assert.match(text.replaceAll('\n    ', ''), "To keep a line, make its '-' a ' '")
+  assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,A,D,e,j,?] '))
   assert.equal(answers, [])
+})
+
+test('e again has what could not be used, with the cause in front, which the next cause replaces', async () => {
+  const drafts: string[] = []
+  const written = [
+    (patch: string) => patch.replace('-3\n', ''),
+    (patch: string) => patch.replace('+three', 'three'),
+    (patch: string) => patch.replace('\nthree', '\n-3\n+drei'),
+  ]
+  const { answers, text } = await askLines({
+    plans: [PLAN],
+    types: ['e', 'e', 'e', 'y', 'y', 'y'],
+    edit: async ({ text: draft }) => {
+      drafts.push(draft)
+      return { type: 'text', text: written[drafts.length - 1]?.(draft) ?? draft }
+    },
+  })
+  assert.match(text.replaceAll('\n    ', ''), 'e goes on with what you wrote.')
+  assert.match(
+    drafts[1] ?? '',
+    /^# This could not be used: The lines with ' ' and '-' are not those of a\.py, from /,
+  )
+  assert.not.match(drafts[1] ?? '', '\n-3\n')
+  const line = (drafts[2] ?? '').split('\n').indexOf('three') + 1
+  assert.match(drafts[2] ?? '', `# This could not be used: Line ${line} of the patch begins with none of`)
+  assert.is(drafts[2]?.split('could not be used').length, 2)
+  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n', reason: null })
 })
 
 test('an editor that failed, or left it as it was, decides nothing', async () => {
@@ -179,23 +250,23 @@ test('an editor that failed, or left it as it was, decides nothing', async () =>
   assert.match(failed.text, 'ended with code 1')
   const unchanged = await askLines({ plans: [PLAN], types: ['e', 'q'], edit: editor(text => text) })
   for (const { prompts } of [failed, unchanged])
-    assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,e,j,?] '))
+    assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,A,D,e,j,?] '))
 })
 
 test('a hunk that was edited and is looked at again is accepted as it was edited', async () => {
   const { answers } = await askLines({
     plans: [PLAN],
-    types: ['y', 'y', 'e', 'k', 'y', 'y'],
+    types: ['y', 'y', 'e', 'n', 'y', 'y'],
     edit: editor(patch => patch.replace('+seven', '+sieben')),
   })
   assert.equal(answers[0]?.choices?.[2], { hunk: 3, decision: 'edit', text: 'sieben\n', reason: null })
 })
 
 test('q leaves all undecided, and other words are explained', async () => {
-  const { answers, text } = await askLines({ plans: [PLAN], types: ['y', 'yes please', '?', 'q'] })
+  const { answers, text } = await askLines({ plans: [PLAN], types: ['y', 'yes please', '?', 'q', 'y'] })
   assert.equal(answers, [])
-  assert.match(text, 's  split it into smaller ones\n')
-  assert.not.match(text, 'e  change this hunk')
+  assert.match(text, 's  it is split into its separate changes\n')
+  assert.not.match(text, 'e  it is changed')
 })
 
 test('an answer that does not fit leaves the plan waiting, and the hunks as they were decided', async () => {
@@ -265,7 +336,7 @@ test('at a real terminal one hunk is refused, one is edited there, and the calle
     )
     await screen.shows('(1/2) Apply this hunk? [y,n,q,a,d,e,j,?]')
     screen.type('n keep it\n')
-    await screen.shows('(2/2) Apply this hunk? [y,n,q,a,d,e,?]')
+    await screen.shows('(2/2) Apply this hunk? [y,n,q,a,d,e,K,?]')
     screen.type('e\n')
     await screen.shows('Is that to be done?')
     assert.match(screen.text(), '| +zwanzig')

@@ -26,9 +26,36 @@ for (const [what, change, why] of [
   test(`arguments that are ${what} any more are not sent, and it is said why`, async () => {
     const { answers, text } = await askLines({ plans: [WRITE], types: ['e', 'q'], edit: editor(change) })
     assert.equal(answers, [])
-    assert.match(text, why)
+    assert.match(text.replaceAll('\n    ', ''), why)
     assert.is(text.includes('\u202e'), false)
   })
+
+test('e again has the arguments that could not be used, with the cause, and they are kept while others are looked at', async () => {
+  const drafts: string[] = []
+  const other = shownPlanOf({ id: 'plan-zzzzzzzz' })
+  const { answers, text } = await askLines({
+    plans: [WRITE, other],
+    types: ['e', 'j', 'k', 'e', 'e'],
+    edit: async ({ text: draft }) => {
+      drafts.push(draft)
+      const change = [
+        draft.replace('"a.py"', '"b.py'),
+        `${draft}[]`,
+        draft.replace('"b.py', '"b.py"').replace('[]', ''),
+      ]
+      return { type: 'text', text: change[drafts.length - 1] ?? draft }
+    },
+  })
+  assert.match(text.replaceAll('\n    ', ''), 'e goes on with what you wrote.')
+  assert.match(
+    drafts[1] ?? '',
+    /^# This could not be used: The arguments are not JSON any more: .*\n\{\n {2}"path": "b\.py,\n/,
+  )
+  assert.is(drafts[2]?.split('could not be used').length, 2)
+  assert.equal(answers, [
+    { plan: WRITE.id, hash: WRITE.hash, decision: 'edit', args: { path: 'b.py', content: 'one\n' } },
+  ])
+})
 
 test('g offers what can be granted, and takes one of it or nothing', async () => {
   const plan = { ...WRITE, grants: ['src/a.py', 'src/*.py'] }

@@ -1,5 +1,6 @@
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
+import { refusedDraft } from '../drafts.ts'
 import { fromPatch, patchOf } from './patch.ts'
 import { choiceOf, type Part, type PartDecision, split } from './split.ts'
 
@@ -18,6 +19,19 @@ export interface Piece {
   readonly decision: Decision | undefined
   /** Whether the end of its text, as it stands here, was on the screen. */
   readonly seen: boolean
+  /** What was written of it last and could not be used: a patch whose first line says why. */
+  readonly draft: string | undefined
+}
+
+/** What becomes of the pieces, in numbers. */
+export interface Tally {
+  readonly pieces: number
+  /** That are not refused. */
+  readonly taken: number
+  /** Of those: with the person's own lines. */
+  readonly edited: number
+  /** About which anything was decided by now. */
+  readonly decided: number
 }
 
 /** What a person decides of the hunks of one plan, one after the other. */
@@ -29,7 +43,7 @@ export class Deciding {
 
   constructor(hunks: readonly ShownHunk[]) {
     this.#hunks = hunks
-    this.#pieces = hunks.map((hunk, of) => ({ hunk, of, part: undefined, decision: undefined, seen: false }))
+    this.#pieces = hunks.map((hunk, of) => ({ hunk, of, part: undefined, ...FRESH }))
   }
 
   get pieces(): readonly Piece[] {
@@ -54,6 +68,13 @@ export class Deciding {
     return this.#pieces.filter(({ decision }) => decision === undefined).length
   }
 
+  get tally(): Tally {
+    const of = (type?: Decision['type']) =>
+      this.#pieces.filter(({ decision }) => decision?.type === type).length
+    const pieces = this.#pieces.length
+    return { pieces, taken: pieces - of('refuse'), edited: of('edit'), decided: pieces - of() }
+  }
+
   see(): void {
     const piece = this.#pieces[this.#at]
     if (piece !== undefined) this.#pieces[this.#at] = { ...piece, seen: true }
@@ -71,6 +92,15 @@ export class Deciding {
     this.#change(this.#at, { decision: this.#asItStands(this.#at, decision) })
     for (let at = this.#at + 1; this.#pieces[at]?.hunk.shown === file; at++)
       if (this.#pieces[at]?.decision === undefined)
+        this.#change(at, { decision: this.#asItStands(at, decision) })
+    this.#goOn()
+  }
+
+  /** The same for this one and all undecided ones of the plan. */
+  decideAll(decision: Decision): void {
+    const here = this.#at
+    for (const [at, piece] of this.#pieces.entries())
+      if (at === here || piece.decision === undefined)
         this.#change(at, { decision: this.#asItStands(at, decision) })
     this.#goOn()
   }
@@ -96,23 +126,29 @@ export class Deciding {
     if (piece === undefined || piece.part !== undefined || piece.decision?.type === 'edit') return 1
     const parts = split(piece.hunk)
     if (parts.length < 2) return 1
-    const pieces = parts.map(part => ({ ...piece, hunk: part, part, decision: undefined, seen: false }))
+    const pieces = parts.map(part => ({ ...piece, hunk: part, part, ...FRESH }))
     this.#pieces.splice(this.#at, 1, ...pieces)
     this.#version++
     return parts.length
   }
 
-  /** As a patch, for an editor. */
+  /** As a patch, for an editor; as it was left there, where that could not be used. */
   get patch(): string {
-    return this.piece === undefined ? '' : patchOf(this.piece.hunk)
+    const { piece } = this
+    return piece === undefined ? '' : (piece.draft ?? patchOf(piece.hunk))
   }
 
-  /** What an editor made of the patch of that piece; a sentence where it cannot be done. */
+  /** What an editor made of the patch of that piece; a sentence where it cannot be done, and then it is kept. */
   edited(at: number, text: string): string | undefined {
     const piece = this.#pieces[at]
     if (piece === undefined) return 'There is no such hunk any more.'
-    const patched = fromPatch(piece.hunk, text)
-    if (patched.type === 'bad') return patched.why
+    // Its lines are counted as they will be seen again.
+    const patched = fromPatch(piece.hunk, refusedDraft(text, ''))
+    if (patched.type === 'bad') {
+      this.#change(at, { draft: refusedDraft(text, patched.why) })
+      return patched.why
+    }
+    this.#change(at, { draft: undefined })
     if (patched.type === 'none') return 'Nothing was left of it, so that it is undecided as before.'
     const hunk = { ...piece.hunk, after: patched.text }
     const diff = split(hunk)
@@ -154,6 +190,8 @@ export class Deciding {
     this.#version++
   }
 }
+
+const FRESH = { decision: undefined, seen: false, draft: undefined } as const
 
 function choice(hunk: number, decision: Decision | undefined): Choice {
   switch (decision?.type) {

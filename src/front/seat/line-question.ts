@@ -37,8 +37,10 @@ export interface Word {
   readonly rest: string
 }
 
-export function wordOf(text: string): Word {
+/** In small letters, but for these capitals. */
+export function wordOf(text: string, capitals = ''): Word {
   const [, word = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/.exec(text) ?? []
+  if (word.length === 1 && capitals.includes(word)) return { word, rest }
   const small = word.toLowerCase()
   return { word: WORDS[small] ?? small, rest }
 }
@@ -51,6 +53,9 @@ const WORDS: Readonly<Record<string, string>> = {
   grant: 'g',
   all: 'a',
 }
+
+/** Said of what was written and could not be used: it is kept. */
+export const GOES_ON = 'e goes on with what you wrote.'
 
 /** More rows as they are printed, or more bytes, are shown page by page, so that nothing rolls by unseen. */
 const ROLLED_ROWS = 200

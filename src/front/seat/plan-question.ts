@@ -1,8 +1,9 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { ShownPlan } from '../../core/approvals.ts'
-import { markedLine } from '../../core/marks.ts'
-import { messageOf } from '../../failure.ts'
+import { argumentsDraft, readArguments } from '../drafts.ts'
+import { explained, KEY_WORDS } from './key-words.ts'
 import {
+  GOES_ON,
   give,
   type LineQuestion,
   type Posed,
@@ -14,18 +15,22 @@ import {
   yesOrNo,
 } from './line-question.ts'
 import { planText } from './plan-text.ts'
+import type { Question } from './questions.ts'
+
+/** A plan that is asked about, and what was written of it by now. */
+type Asked = Extract<Question, { type: 'plan' }>
 
 type Shown = 'shown' | 'cut'
 
-/** What can be typed, in order: the letter, how it is offered, and what it does. */
+/** What can be typed, in order: the letter, and how it is offered. */
 interface Offer {
-  readonly key: string
+  readonly key: keyof typeof KEY_WORDS.plan
   readonly shown: string
-  readonly help: string
 }
 
 /** Asks about a plan that is taken or left as a whole, once all of it was printed. */
-export async function askPlan(plan: ShownPlan, at: LineQuestion): Promise<Posed> {
+export async function askPlan(asked: Asked, at: LineQuestion): Promise<Posed> {
+  const { plan } = asked
   const shown = await showPlan(plan, at)
   if (shown === 'left' || shown === 'dropped') return shown
   for (;;) {
@@ -39,9 +44,9 @@ export async function askPlan(plan: ShownPlan, at: LineQuestion): Promise<Posed>
     const word = wordOf(typed.text)
     const offered =
       offers.some(({ key }) => key === word.word) && (word.rest === '' || TAKES_REASON.has(word.word))
-    const posed = offered ? await answered(plan, word, at) : undefined
+    const posed = offered ? await answered(asked, word, at) : undefined
     if (posed !== undefined) return posed
-    if (!offered) at.print(offers.map(({ key, help }) => `${key}  ${help}\n`).join(''))
+    if (!offered) at.print(explained(offers.map(({ key }) => [key, KEY_WORDS.plan[key]])))
   }
 }
 
@@ -59,41 +64,23 @@ async function showPlan(plan: ShownPlan, at: LineQuestion): Promise<Shown | 'lef
 function offersFor(plan: ShownPlan, shown: Shown, at: LineQuestion): Offer[] {
   const all = at.together(plan.turn).length + 1
   const yes = shown === 'shown'
+  const offer = (is: boolean, key: Offer['key'], shown: string): Offer[] => (is ? [{ key, shown }] : [])
   return [
-    ...(yes ? [{ key: 'y', shown: '[y]es', help: 'it is done exactly as shown, once' }] : []),
-    { key: 'n', shown: '[n]o', help: 'it is not done; then a reason, which the model is told' },
-    ...(yes && at.edit !== undefined && plan.args !== null
-      ? [
-          {
-            key: 'e',
-            shown: '[e]dit',
-            help: 'change what is called in your editor; you are asked about that anew',
-          },
-        ]
-      : []),
-    ...(yes && plan.grants.length > 0
-      ? [{ key: 'g', shown: '[g]rant', help: 'it is done, and the like from now on without asking' }]
-      : []),
-    ...(yes && all > 1
-      ? [
-          {
-            key: 'a',
-            shown: `[a]ll ${all}`,
-            help: `shows the others of its turn, and asks about all ${all} at once`,
-          },
-        ]
-      : []),
-    ...(all > 1
-      ? [{ key: 'd', shown: `[d]eny ${all}`, help: `none of the ${all} of its turn is done` }]
-      : []),
-    ...(at.others ? [{ key: 'j', shown: '[j]', help: 'looks at the next one that waits first' }] : []),
-    ...(at.others ? [{ key: 'k', shown: '[k]', help: 'looks at the one before first' }] : []),
-    { key: 'q', shown: '[q]uit', help: 'leave the seat; what waits goes on waiting' },
+    ...offer(yes, 'y', '[y]es'),
+    ...offer(true, 'n', '[n]o'),
+    ...offer(yes && at.edit !== undefined && plan.args !== null, 'e', '[e]dit'),
+    ...offer(yes && plan.grants.length > 0, 'g', '[g]rant'),
+    ...offer(yes && all > 1, 'a', `[a]ll ${all}`),
+    ...offer(all > 1, 'd', `[d]eny ${all}`),
+    ...offer(at.others, 'j', '[j]'),
+    ...offer(at.others, 'k', '[k]'),
+    ...offer(true, 'q', '[q]uit'),
   ]
 }
 
 /** Undefined: the question stands. */
-async function answered(plan: ShownPlan, { word, rest }: Word, at: LineQuestion): Promise<Posed | undefined> {
+async function answered(asked: Asked, { word, rest }: Word, at: LineQuestion): Promise<Posed | undefined> {
+  const { plan } = asked
   const { id, hash } = plan
   switch (word) {
     case 'y':
@@ -101,7 +88,7 @@ async function answered(plan: ShownPlan, { word, rest }: Word, at: LineQuestion)
     case 'n':
       return deny([plan], rest, at)
     case 'e':
-      return edit(plan, at)
+      return edit(asked, at)
     case 'g':
       return grant(plan, at)
     case 'a':
@@ -175,31 +162,23 @@ async function grant(
   )
 }
 
-async function edit({ id, hash, args }: ShownPlan, at: LineQuestion): Promise<Posed | undefined> {
-  const draft = { text: `${JSON.stringify(args, null, 2)}\n`, name: 'arguments.json' }
-  const came = await at.edit?.(draft)
+async function edit({ plan, draft }: Asked, at: LineQuestion): Promise<Posed | undefined> {
+  const { id, hash, args } = plan
+  if (args === null) return undefined
+  const came = await at.edit?.({ text: draft.text ?? argumentsDraft(args), name: 'arguments.json' })
   if (at.drop.aborted) return 'dropped'
-  if (came?.type === 'failed') at.print(`${oneLine(came.why)}\n`)
+  if (came?.type === 'failed') printOwn([oneLine(came.why)], at)
   if (came?.type !== 'text') return undefined
-  const read = argumentsOf(came.text)
-  if (typeof read === 'string') {
-    at.print(`${oneLine(read)}\n`)
+  const read = readArguments(came.text)
+  if (read.type === 'bad') {
+    draft.text = read.draft
+    printOwn([`${oneLine(read.why)} ${GOES_ON}`], at)
     return undefined
   }
+  delete draft.text
   return give(
-    { plan: id, hash, decision: 'edit', args: read },
+    { plan: id, hash, decision: 'edit', args: read.args },
     'edited; what comes of that is asked about anew',
     at,
   )
-}
-
-/** What a person wrote as arguments; a sentence where they are none. */
-export function argumentsOf(text: string): Record<string, unknown> | string {
-  try {
-    const read: unknown = JSON.parse(text)
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return { ...read }
-    return 'The arguments have to be one JSON object. Nothing was changed.'
-  } catch (error) {
-    return `The arguments are not JSON any more: ${markedLine(messageOf(error))}. Nothing was changed.`
-  }
 }

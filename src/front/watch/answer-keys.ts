@@ -70,7 +70,7 @@ export class AnswerKeys {
         else this.#at.view.grantFor = item
         return undefined
       case 'e': {
-        const text = argumentsIn(plan)
+        const text = argumentsIn(item)
         if (text !== undefined)
           return { type: 'edit', text, about: { type: 'arguments', plan: plan.id, suffix: '.json' } }
         this.#at.say('There are no arguments to edit.')

@@ -66,7 +66,7 @@ export class Answering {
       if (why !== undefined) this.#say(why, 'error')
       return undefined
     }
-    const given = editedArguments(item.plan, came.text)
+    const given = editedArguments(item, came.text)
     if (typeof given !== 'string') return send([item], [given], DID.edit)
     this.#say(given, 'error')
     return undefined

@@ -1,6 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
-import type { SeatAnswer, ShownPlan } from '../../core/approvals.ts'
-import { messageOf } from '../../failure.ts'
+import type { SeatAnswer } from '../../core/approvals.ts'
+import { argumentsDraft, readArguments } from '../drafts.ts'
 import type { Did, PlanItem } from './items.ts'
 import type { Wish } from './wishes.ts'
 
@@ -34,18 +34,15 @@ export function send(items: readonly PlanItem[], answers: readonly SeatAnswer[],
   return { type: 'answer', answers }
 }
 
-/** The arguments as a person edits them; undefined where there are none. */
-export const argumentsIn = ({ args }: ShownPlan): string | undefined =>
-  args === null ? undefined : `${JSON.stringify(args, null, 2)}\n`
+/** The arguments as a person edits them, or goes on editing them; undefined where there are none. */
+export const argumentsIn = ({ plan, draft }: PlanItem): string | undefined =>
+  plan.args === null ? undefined : (draft ?? argumentsDraft(plan.args))
 
-/** A sentence where what was written is no arguments. */
-export function editedArguments({ id, hash }: ShownPlan, text: string): SeatAnswer | string {
-  try {
-    const args: unknown = JSON.parse(text)
-    if (typeof args !== 'object' || args === null || Array.isArray(args))
-      return 'Arguments are a JSON object: { "name": value }. Nothing was sent.'
-    return { plan: id, hash, decision: 'edit', args: args as Record<string, unknown> }
-  } catch (error) {
-    return `That is no JSON, so that nothing was sent: ${oneLine(messageOf(error))}`
-  }
+/** A sentence where what was written is no arguments; then it is kept, to be gone on with. */
+export function editedArguments(item: PlanItem, text: string): SeatAnswer | string {
+  const read = readArguments(text)
+  if (read.type === 'bad') item.draft = read.draft
+  else delete item.draft
+  const { id, hash } = item.plan
+  return read.type === 'bad' ? read.why : { plan: id, hash, decision: 'edit', args: read.args }
 }

@@ -19,6 +19,8 @@ export interface PlanItem extends Waiting {
   readonly deciding: Deciding | undefined
   /** Whether the end of its text was on the screen. */
   seen: boolean
+  /** Arguments that were written and could not be used, with the cause. */
+  draft?: string
   /** What was answered, until it is known what became of that. */
   sent?: Did
 }
