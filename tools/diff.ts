@@ -162,6 +162,8 @@ function compared(parts: Parts, effort: Effort): Edit[] {
   const other = within(parts.new, head, parts.new.ids.length - tail)
   const all = { old: old.at, new: other.at, removed: old.ids.length, added: other.ids.length }
   if (all.removed === 0 || all.added === 0) return all.removed === all.added ? [] : [all]
+  // After what is alike at both ends is gone, two single lines differ.
+  if (all.removed === 1 && all.added === 1) return [all]
   const changes = diffArrays([...old.ids], [...other.ids], { maxEditLength: effort.distance })
   if (changes !== undefined) return inPlace(changes, all)
   const marks = effort.rounds === 0 ? [] : landmarks(old.ids, other.ids)
@@ -256,8 +258,10 @@ function between(parts: Parts, marks: readonly Landmark[], { distance, rounds }:
   let [old, other] = [0, 0]
   const ends: Landmark = [parts.old.ids.length, parts.new.ids.length]
   for (const [oldEnd, otherEnd] of [...marks, ends]) {
-    const gap = { old: within(parts.old, old, oldEnd), new: within(parts.new, other, otherEnd) }
-    for (const edit of compared(gap, { distance, rounds: rounds - 1 })) edits.push(edit)
+    if (old < oldEnd || other < otherEnd) {
+      const gap = { old: within(parts.old, old, oldEnd), new: within(parts.new, other, otherEnd) }
+      for (const edit of compared(gap, { distance, rounds: rounds - 1 })) edits.push(edit)
+    }
     old = oldEnd + 1
     other = otherEnd + 1
   }

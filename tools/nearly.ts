@@ -96,7 +96,7 @@ function begun(lines: readonly Row[], wanted: readonly string[]): Nearest | unde
   const first = asked[from] ?? ''
   if (first.length < 3) return undefined
   const file = lines.map(row => squeezed(row.text))
-  const starts = [...file.keys()].filter(at => file[at]?.includes(first)).slice(0, BEGINNINGS)
+  const starts = [...file.keys()].filter(at => holds(file[at] ?? '', first)).slice(0, BEGINNINGS)
   const agreeing = (start: number) => {
     let count = 1
     while (count < COMPARED && from + count < asked.length && file[start + count] === asked[from + count])
@@ -120,6 +120,10 @@ function begun(lines: readonly Row[], wanted: readonly string[]): Nearest | unde
     whole: false,
   }
 }
+
+/** Not by `includes`, which can take the one length times the other. */
+const holds = (line: string, wanted: string): boolean =>
+  line.length >= wanted.length && occurrences(line, wanted).length > 0
 
 /** A line of the file without its end, and with it. */
 interface Row {

@@ -22,7 +22,9 @@ export function folded(name: string): string {
   const plain = name.normalize('NFKC').replace(ALL_HIDDEN, '')
   // Through capitals, so that ı, ſ and ς become what they are capitals' small letters of; the dot of İ goes.
   const cased = plain.toUpperCase().toLowerCase().normalize('NFKC').replaceAll('i\u0307', 'i')
-  return cased.replace(/[. ]+$/, '') || cased
+  let end = cased.length
+  while (end > 0 && '. '.includes(cased.charAt(end - 1))) end--
+  return end === 0 ? cased : cased.slice(0, end)
 }
 
 export function foldedPath(path: string): string {

@@ -112,10 +112,16 @@ function seenBehind(bridge: number | undefined): Seen | undefined {
 
 /** The nearest process above it that is no launcher of ours, as `npx imago mcp` has them. */
 function hostOf({ line: [, ...above] }: Seen): Host | undefined {
-  const host = above.find(({ command }) => !/\bimago\b\S*\s+mcp\b/.test(command))
+  const host = above.find(({ command }) => !isLauncher(command))
   return (
     host && { ...host, what: `the host of an MCP server, ${nameOf(host)}`, shell: isShell(host), bridges: 0 }
   )
+}
+
+/** `imago mcp`, whatever stands before or behind the name in its word, as in `npx imago@1 mcp`. */
+function isLauncher(command: string): boolean {
+  const words = command.split(/\s+/)
+  return words.some((word, at) => /\bimago\b/.test(word) && /^mcp\b/.test(words[at + 1] ?? ''))
 }
 
 interface Doubting {

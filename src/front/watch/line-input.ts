@@ -9,14 +9,19 @@ export type Lined =
   /** Nothing is to come of it. */
   | { readonly type: 'dropped' }
 
+/** What Enter does with a line. */
+export type Enters = 'sends it' | 'takes it' | 'searches'
+
 /** One line that a person writes, with the keys of emacs. */
 export class LineInput {
   /** Stands in front of it. */
   readonly prompt: string
+  readonly enters: Enters
   readonly #writer = new Writer()
 
-  constructor(prompt: string) {
+  constructor(prompt: string, enters: Enters = 'sends it') {
     this.prompt = prompt
+    this.enters = enters
   }
 
   get edit(): Edit {
@@ -26,7 +31,7 @@ export class LineInput {
   press(key: Key): Lined {
     if (key.type === 'text') this.#writer.type(key.text)
     // Its line ends do not send it.
-    else if (key.type === 'paste') this.#writer.insert(key.text.trim().replace(/\s*\n\s*/g, ' '))
+    else if (key.type === 'paste') this.#writer.insert(inOneLine(key.text))
     else if (key.name === 'enter' || key.name === 'ctrl-j')
       return { type: 'entered', text: this.edit.text.trim() }
     else if (key.name === 'escape' || key.name === 'ctrl-c' || key.name === 'ctrl-g')
@@ -36,3 +41,10 @@ export class LineInput {
     return { type: 'written' }
   }
 }
+
+const inOneLine = (text: string): string =>
+  text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+    .join(' ')
