@@ -107,7 +107,7 @@ function faultOf(o: {
 }): Failed | undefined {
   const { rewrite, hunk, choice } = o
   if (choice?.decision !== 'edit') return undefined
-  const text = asInFile(hunkedFile(rewrite), hunk, choice.text)
+  const text = asInFile(hunk, choice.text)
   if (text === hunk.before && rewrite.file.exists) return edited(hunk, sameAsBefore())
   const half = halfCharacter('the text', text)
   if (half !== undefined) return edited(hunk, half)

@@ -1,5 +1,5 @@
 import { type FileDiff, hunkText } from './diff.ts'
-import { linesOf, newlineOf, spelled, unspelled } from './newlines.ts'
+import { linesOf, type Newline, newlineOf, spelled, unspelled } from './newlines.ts'
 import type { Choice, Hunk, SeenFile } from './proposal.ts'
 import { indent, oneLine } from './wording.ts'
 
@@ -82,6 +82,8 @@ export function hunksFrom(file: Hunked, changes: readonly Widened[]): Hunk[] {
       line: stretch.at + 1,
       before: old.slice(head, old.length - tail).join(''),
       after: stretch.put.join(''),
+      newline: file.newline,
+      isLast: stretch.at + stretch.removed >= lines.length,
       diff: hunkText(stretch),
       why,
     }
@@ -116,53 +118,51 @@ export function applied(file: Hunked, hunks: readonly Hunk[], choices: readonly 
   for (const hunk of hunks) {
     const end = hunk.line - 1 + linesOf(hunk.before).length
     const kept = lines.slice(at, hunk.line - 1).join('')
-    parts.push(kept, standing({ file, hunk, choice: chosen.get(hunk.number), isLast: end >= lines.length }))
+    parts.push(kept, standing(hunk, chosen.get(hunk.number)))
     at = end
   }
   return parts.join('') + lines.slice(at).join('')
 }
 
-interface Standing {
-  readonly file: Hunked
-  readonly hunk: Hunk
-  readonly choice: Choice | undefined
-  /** Nothing of the file comes after it. */
-  readonly isLast: boolean
-}
-
-function standing({ file, hunk, choice, isLast }: Standing): string {
+function standing(hunk: Hunk, choice: Choice | undefined): string {
   if (choice === undefined) return hunk.after
   switch (choice.decision) {
     case 'accept':
       return hunk.after
     case 'refuse':
       return hunk.before
-    case 'edit': {
-      const text = asInFile(file, hunk, choice.text)
-      // The next line of the file begins on a line of its own, whatever an editor left out.
-      return text === '' || text.endsWith('\n') || isLast ? text : text + asInFile(file, hunk, '\n')
-    }
+    case 'edit':
+      return asInFile(hunk, choice.text)
     default:
       return choice satisfies never
   }
 }
 
-/** A text that a person gave, with the line ends of the file, or of what was proposed where the file has none yet. */
-export function asInFile({ newline }: Hunked, { after }: Hunk, text: string): string {
-  return spelled(text, newline === 'none' ? newlineOf(after) : newline)
+/**
+ * A text that a person gave, to the last character as it stands in the file then: with the line ends of the file, or of
+ * what was proposed where the file has none yet.
+ */
+export function asInFile(hunk: Hunk, text: string): string {
+  const newline = newlineIn(hunk)
+  const put = spelled(text, newline)
+  // The next line of the file begins on a line of its own, whatever an editor left out.
+  return put === '' || put.endsWith('\n') || hunk.isLast === true ? put : put + spelled('\n', newline)
 }
+
+const newlineIn = ({ newline = 'mixed', after }: Hunk): Newline =>
+  newline === 'none' ? newlineOf(after) : newline
 
 /** What became of a hunk, for whoever proposed it. */
 export interface Fate {
   readonly number: number
   /** From the project's root. */
   readonly path: string
-  /** Of the file as it was before. */
-  readonly line: number
+  /** Of the file as it was before; null where the caller may not be told of the file. */
+  readonly line: number | null
   readonly outcome: 'applied' | 'refused' | 'edited'
   /** What the person said to it; null where they said nothing. */
   readonly reason: string | null
-  /** What was written instead of what was proposed, with LF for the line ends of the file; only of `edited`. */
+  /** What was written instead of what was proposed, with LF for the line ends that the file has; only of `edited`. */
   readonly text?: string
 }
 
@@ -171,17 +171,18 @@ export function fatesOf(hunks: readonly Hunk[], choices: readonly Choice[]): Fat
   const chosen = choicesByHunk(choices)
   return [...hunks]
     .sort((one, other) => one.number - other.number)
-    .map(({ number, shown: path, line, after }) => {
+    .map(one => {
+      const { number, shown: path, line, after } = one
       const choice = chosen.get(number)
       const hunk = { number, path, line }
       if (choice === undefined || choice.decision === 'accept')
         return { ...hunk, outcome: 'applied', reason: null }
       const { reason } = choice
       if (choice.decision === 'refuse') return { ...hunk, outcome: 'refused', reason }
-      const text = unspelled(choice.text, newlineOf(choice.text))
-      return text === unspelled(after, newlineOf(after))
+      const put = asInFile(one, choice.text)
+      return put === after
         ? { ...hunk, outcome: 'applied', reason }
-        : { ...hunk, outcome: 'edited', reason, text }
+        : { ...hunk, outcome: 'edited', reason, text: unspelled(put, newlineIn(one)) }
     })
 }
 
@@ -191,7 +192,8 @@ const choicesByHunk = (choices: readonly Choice[]) => new Map(choices.map(choice
 export function showFates(fates: readonly Fate[] = []): string[] {
   return fates.map(({ number, path, line, outcome, reason, text }) => {
     const said = reason === null ? '' : `: ${oneLine(reason)}`
-    const did = `hunk ${number} (${oneLine(path)}:${line}) was ${outcome}${said}`
+    const place = line === null ? oneLine(path) : `${oneLine(path)}:${line}`
+    const did = `hunk ${number} (${place}) was ${outcome}${said}`
     if (text === undefined) return did
     return text === ''
       ? `${did}\nnothing was written there`

@@ -1,4 +1,5 @@
 import type { FolderLooks } from './entries.ts'
+import type { Newline } from './newlines.ts'
 import type { Failed, Ok } from './outcome.ts'
 
 /**
@@ -56,6 +57,10 @@ export interface Hunk {
   readonly before: string
   /** The lines that are to stand there; empty where it only takes some away. */
   readonly after: string
+  /** The line end of its file, as which LF in an edited text is written. Left out: it is written as it is. */
+  readonly newline?: Newline
+  /** Nothing of its file comes after it, so that an edited text needs no line end. Left out: something does. */
+  readonly isLast?: boolean
   /** As `git diff` shows it, with three lines of context: `@@ -12,7 +12,8 @@`, and its lines. */
   readonly diff: string
   /** What the caller says it is for. */
@@ -163,13 +168,18 @@ export interface ProjectFiles extends FolderLooks {
   /** Those bytes as the content of a file would be read: its text, null where it is none, and how it is spelt. */
   decoded(bytes: Uint8Array): Pick<SeenFile, 'text' | 'encoding' | 'sha256'>
   /** The change that takes back the one of that name, or why there is none: `not_found`, or `stale_plan` where the file has moved on. */
-  undone(change: string): Promise<Undone | Failed>
+  undone(change: string): Promise<Undone | NotUndone>
 }
 
 export interface Undone {
   readonly type: 'undone'
   readonly files: readonly SeenFile[]
   readonly changes: readonly FileChange[]
+}
+
+export interface NotUndone extends Failed {
+  /** The real paths of the files that the change was of, as far as it is known. */
+  readonly about?: readonly string[]
 }
 
 /** The approved changes are in the files. */

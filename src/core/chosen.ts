@@ -98,6 +98,14 @@ export function withChoices(outcome: Outcome, fates: readonly Fate[]): Outcome {
   return withSaid(outcome, { approval: approvalOf(fates) })
 }
 
+/** The outcome with those fates for those that the tool itself tells of. */
+export function withFates(outcome: Outcome, fates: readonly Fate[]): Outcome {
+  if (outcome.type !== 'ok') return outcome
+  const { result } = outcome
+  const tells = typeof result === 'object' && result !== null && 'hunks' in result
+  return tells ? { type: 'ok', result: { ...result, hunks: fates } } : outcome
+}
+
 function approvalOf(fates: readonly Fate[]): string {
   const numbers = (outcome: Fate['outcome']) =>
     fates.flatMap(fate => (fate.outcome === outcome ? [fate.number] : []))

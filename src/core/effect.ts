@@ -1,3 +1,4 @@
+import type { ToolErrorCode } from '../../tools/errors.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Committed } from '../../tools/proposal.ts'
 import { withdrawn } from './faults.ts'
@@ -119,7 +120,7 @@ export function effectsOf({ changes }: Pick<Plan, 'changes'>) {
 
 const used = (plan: Plan): Stop => ({ type: 'stale', causes: [`${plan.id} was carried out before`] })
 
-async function run({ passage, plan, asked, args }: LetThrough): Promise<Outcome> {
+async function run({ passage, plan, asked, args }: LetThrough): Promise<Outcome | Stale> {
   const { flight, place } = passage
   passage.begin()
   flight.job?.asks(undefined)
@@ -128,8 +129,23 @@ async function run({ passage, plan, asked, args }: LetThrough): Promise<Outcome>
   const { level, choices } = plan
   const outcome = await passage.attempt({ level, args, choices, commit: () => effect.commit() })
   const undo = await effect.end()
-  return ended(passage, outcome, undo)
+  const causes = effect.begun ? [] : await movedUnder(plan, outcome)
+  if (causes.length === 0) return ended(passage, outcome, undo)
+  ended(passage, planRefusals.stale({ plan: asked ?? plan, causes }))
+  return { type: 'stale', causes, ended: true }
 }
+
+/** Why its handler, which worked it out once more, came to something else than was approved, and committed nothing. */
+async function movedUnder(plan: Plan, outcome: Outcome): Promise<readonly string[]> {
+  const isFault = outcome.type === 'failed' && NOT_BY_FILES.has(outcome.error.code)
+  if (plan.changes.length === 0 || outcome.type === 'rises' || isFault) return []
+  const causes = await causesOf(plan)
+  // It may have moved and be back by now.
+  return causes.length === 0 && outcome.type === 'failed' ? [CAME_BACK] : causes
+}
+
+const NOT_BY_FILES: ReadonlySet<string> = new Set(['internal', 'withdrawn'] satisfies ToolErrorCode[])
+const CAME_BACK = 'what it was worked out from was something else for a moment'
 
 /** The changes of one plan, which happen at most once, and only while its handler runs. */
 class FileEffect {
@@ -157,6 +173,11 @@ class FileEffect {
     const causes = await causesOf(this.#plan)
     if (causes.length > 0) return planRefusals.stale({ plan: this.#asked, causes })
     return this.#passage.options.files.commit({ change: id, changes })
+  }
+
+  /** Whether the handler has asked for the changes. */
+  get begun(): boolean {
+    return this.#committing !== undefined
   }
 
   /** The name under which it can be undone, once a commit that a handler did not wait for is over as well. */

@@ -1,7 +1,35 @@
-import type { Evidence } from '../../tools/proposal.ts'
+import type { Level } from '../../tools/define.ts'
+import type { Evidence, Proposal } from '../../tools/proposal.ts'
 import { toolMoved } from './effect.ts'
-import type { Passage } from './passage.ts'
+import { freeze, toolHash } from './freezing.ts'
+import type { Arguments, Passage } from './passage.ts'
+import { originOf } from './pauses.ts'
+import type { Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
+
+/** What its tool proposes for a call, as a plan. */
+export function planOf(
+  passage: Passage,
+  { args, level, proposal }: { readonly args: Arguments; readonly level: Level; readonly proposal: Proposal },
+): Plan {
+  const { flight, tool, place, options } = passage
+  const { caller } = flight
+  const hash = toolHash(tool, options.version)
+  return freeze({
+    call: flight.call,
+    tool: tool.name,
+    level,
+    toolHash: hash,
+    args,
+    kernel: passage.kernelName,
+    epoch: place?.kernel.identity.epoch ?? null,
+    root: caller.root,
+    who: caller.who,
+    caller: caller.id,
+    origin: originOf(caller),
+    proposal: { ...proposal, evidence: [...proposal.evidence, ...ownEvidence(passage, hash)] },
+  })
+}
 
 /** Any plan stands on its tool, of that hash, and on the image that it is for: they are watched like files. */
 export function ownEvidence(passage: Passage, toolHash: string): Evidence[] {

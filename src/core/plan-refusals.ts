@@ -3,6 +3,7 @@ import type { Fate } from '../../tools/hunks.ts'
 import { type Failed, failed, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/wording.ts'
 import { reasonsIn } from './chosen.ts'
+import type { Verdict } from './gate.ts'
 import type { Paused } from './pauses.ts'
 import type { Plan } from './plan.ts'
 import { STOP } from './refusals.ts'
@@ -60,7 +61,23 @@ export function stale(o: { plan: Plan; causes: readonly string[]; preview?: unkn
   return failed('stale_plan', {
     message: `${plan.id} (${plan.tool}) is out of date: ${causes.join('; ')}. Nothing was changed.`,
     details: { plan: plan.id, tool: plan.tool, causes, ...(preview !== undefined && { preview }) },
-    next: 'Look at what is there now; details.preview shows what the same call would do to it. If that is still right, call again: a person is asked anew.',
+    next: `Look at what is there now${preview === undefined ? '.' : '; details.preview shows what the same call would do to it.'} If that is still right, call again: a person is asked anew.`,
+  })
+}
+
+/**
+ * It comes to nothing, or to what nobody can be asked about, by files that `read_file` may not show: `reading` is why.
+ * The same whatever it comes to, and whatever is there: there is nothing in it to guess by.
+ */
+export function untold({ name }: Tool, { decision, rule }: Verdict): Failed {
+  const asks = decision === 'ask'
+  const kept = asks ? 'a person is asked about before read_file shows it' : 'read_file may not show'
+  return failed('denied', {
+    message: `${name} comes to nothing, and why is not told: that is to be seen only in what ${kept}. Nothing was changed.`,
+    details: { tool: name, by: 'policy', reason: 'not_shown', rule },
+    next: asks
+      ? 'Call read_file, which a person is asked about, and then this with what stands there.'
+      : `${STOP} Tell the person what you wanted to do, and why.`,
   })
 }
 

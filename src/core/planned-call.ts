@@ -1,16 +1,17 @@
 import { type Level, stricter } from '../../tools/define.ts'
-import type { Outcome } from '../../tools/outcome.ts'
+import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Proposal } from '../../tools/proposal.ts'
 import { withNotice } from './answer.ts'
 import { type Asked, askedAbout } from './asked.ts'
 import { fatesIn, type Settled, withChoices } from './chosen.ts'
 import { counts } from './client-asking.ts'
+import { Disclosure } from './disclosure.ts'
 import { withEdits } from './edits.ts'
 import { carryOut, effectsOf, type LetThrough, type Stale } from './effect.ts'
 import { withdrawn } from './faults.ts'
-import { copied, freeze, toolHash } from './freezing.ts'
+import { copied } from './freezing.ts'
 import { type Decision, isAboutFiles } from './gate.ts'
-import { ownEvidence } from './own-evidence.ts'
+import { planOf } from './own-evidence.ts'
 import type { Arguments, Passage, Refusal } from './passage.ts'
 import { originOf } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
@@ -35,6 +36,9 @@ interface Drawn {
   readonly paths: readonly string[]
 }
 
+/** What nobody can be asked about. */
+type About = Pick<Plan, 'level'> & Pick<Drawn, 'paths'>
+
 /**
  * A call that is planned to the last byte before it runs: every dangerous one, and each that a rule wants a person to
  * be asked about. It is carried out exactly as planned, once, or not at all.
@@ -49,6 +53,8 @@ export class PlannedCall {
   #decision: Decision
   /** A person wants to see it again, with their arguments. */
   #again = false
+  /** What the caller may be told of what it was worked out from. */
+  readonly #disclosure: Disclosure
   /** What the answer has to say besides. */
   #note: string | undefined
 
@@ -56,6 +62,7 @@ export class PlannedCall {
     this.#passage = passage
     this.#level = level
     this.#decision = early.decision
+    this.#disclosure = new Disclosure(passage)
   }
 
   /** What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
@@ -117,11 +124,11 @@ export class PlannedCall {
   }
 
   /** Why nobody can be asked, or must not be asked yet another thing. */
-  #unasked(judged: Asked, plan?: Plan): Refusal | undefined {
+  #unasked(judged: Asked, about?: About): Refusal | undefined {
     const { options, flight } = this.#passage
     const { approvals, pendingPlans: most } = options
     const reachable = approvals?.seated === true || counts(flight.caller.client)
-    if (approvals === undefined || !reachable) return this.#unavailable(judged, plan)
+    if (approvals === undefined || !reachable) return this.#unavailable(judged, about)
     const origin = originOf(flight.caller)
     const paused = approvals.paused(origin)
     if (paused !== undefined) return planRefusals.pausedFor(paused)
@@ -131,11 +138,8 @@ export class PlannedCall {
     return waiting === undefined ? undefined : planRefusals.tooManyPlans({ waiting, most })
   }
 
-  #unavailable({ verdict, policy }: Asked, plan?: Plan): Refusal {
-    const paths =
-      plan !== undefined && plan.changes.length > 0 ? plan.changes.map(({ path }) => path) : undefined
-    const { level } = plan ?? { level: this.#level }
-    return this.#passage.unavailable({ level, verdict, policy, ...(paths && { paths }) })
+  #unavailable({ verdict, policy }: Asked, { level, paths }: About = { level: this.#level, paths: [] }) {
+    return this.#passage.unavailable({ level, verdict, policy, ...(paths.length > 0 && { paths }) })
   }
 
   /** Works it out, with nothing done yet. What is not a plan is the answer of the call. */
@@ -145,45 +149,49 @@ export class PlannedCall {
     if ('type' in paths) return paths
     const proposal = await this.#propose(args)
     if (proposal.type !== 'proposal') return proposal
-    const { flight, tool, place, options } = passage
-    const { caller } = flight
-    const hash = toolHash(tool, options.version)
-    const plan = freeze({
-      call: flight.call,
-      tool: tool.name,
-      level,
-      toolHash: hash,
-      args,
-      kernel: passage.kernelName,
-      epoch: place?.kernel.identity.epoch ?? null,
-      root: caller.root,
-      who: caller.who,
-      caller: caller.id,
-      origin: originOf(caller),
-      proposal: { ...proposal, evidence: [...proposal.evidence, ...ownEvidence(passage, hash)] },
-    })
-    return { type: 'drawn', plan, paths: [...new Set([...paths, ...plan.changes.map(({ path }) => path)])] }
+    const plan = planOf(passage, { args, level, proposal })
+    const about = [...new Set([...paths, ...pathsOf(plan)])]
+    this.#disclosure.meets(about)
+    return { type: 'drawn', plan, paths: about }
   }
 
   async #propose(args: Arguments): Promise<Proposal | Outcome> {
     const { files, pathOf } = this.#passage.context('safe')
-    return this.#passage.tool.plan(args, { files, pathOf })
+    return this.#passage.tool.plan(args, { files: this.#disclosure.over(files), pathOf })
   }
 
   #undrawn(outcome: Outcome, wish: Wish): Outcome {
+    const untold = this.#disclosure.untold()
+    if (untold !== undefined) return this.#refuse(this.#unaskedFirst(untold, wish), wish)
     if (outcome.type === 'failed') return this.#refuse(outcome, wish)
     // There was nothing to do, and nothing was done.
     this.#passage.looked({ level: wish.level, decision: this.#decision }, outcome)
     return outcome
   }
 
+  /** Where there were something to ask about, and nobody would be asked, the answer is the same as then. */
+  #unaskedFirst(untold: Failed, { level }: Wish): Refusal {
+    const { paths } = this.#disclosure
+    // What has no kernel is planned because it changes files.
+    const effects = this.#passage.tool.needs.length === 0 ? (['write_file'] as const) : []
+    const judged = this.#passage.judge({ level, paths, effects })
+    this.#decision = judged.decision
+    if (judged.decision === 'deny') return judged.refusal
+    const unasked = judged.decision === 'ask' ? this.#unasked(judged, { level, paths }) : undefined
+    return unasked ?? untold
+  }
+
   /** Puts it before a person. */
   async #ask(plan: Plan, judged: Asked): Promise<Settled | Refusal> {
     const passage = this.#passage
-    const unasked = this.#unasked(judged, plan) ?? unshowable(plan)
+    const unasked = this.#unasked(judged, aboutOf(plan))
     if (unasked !== undefined) return unasked
+    const tooLong = unshowable(plan)
+    if (tooLong !== undefined) return this.#disclosure.untold() ?? tooLong
     const settled = await askedAbout({ passage, plan, judged })
-    this.#note = passage.options.approvals?.noteOn(plan) ?? this.#note
+    // It names the files, by their real paths.
+    if (this.#disclosure.closed === undefined)
+      this.#note = passage.options.approvals?.noteOn(plan) ?? this.#note
     return settled
   }
 
@@ -200,13 +208,13 @@ export class PlannedCall {
       case 'timed_out':
         return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
       case 'refused':
-        return planRefusals.allRefused(plan, fatesIn(plan, answer.choices))
+        return planRefusals.allRefused(plan, this.#disclosure.fates(fatesIn(plan, answer.choices)))
       case 'unusable':
-        return planRefusals.badChoice(plan, answer.why)
+        return this.#disclosure.unusable(plan, answer.why)
       case 'cancelled':
         return planRefusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
-        return this.#unavailable(judged, plan)
+        return this.#unavailable(judged, aboutOf(plan))
       default:
         return answer
     }
@@ -228,7 +236,9 @@ export class PlannedCall {
     if (outcome.type === 'stale') return this.#staleAtEffect(plan, { stale: outcome, wish })
     if (outcome.type === 'failed' && outcome.error.code === 'stale_plan') {
       const { error } = outcome
-      const details = { ...(await this.#preview(wish)), plan: plan.id, ...error.details }
+      const preview = await this.#preview(wish)
+      if (this.#disclosure.closed !== undefined) return this.#disclosure.stale({ plan, causes: [], preview })
+      const details = { preview, plan: plan.id, ...error.details }
       return { type: 'failed', error: { ...error, details } }
     }
     // What would begin again at a higher level would begin with the arguments that nobody approved.
@@ -244,7 +254,8 @@ export class PlannedCall {
     const { plan: asked } = through
     const outcome = await this.#carryOut({ ...through, plan, asked }, wish)
     if (outcome.type === 'rises') return planRefusals.badChoice(asked, outcome.because)
-    return withChoices(outcome, fatesIn(asked, plan.choices))
+    const fates = fatesIn(asked, plan.choices)
+    return withChoices(this.#disclosure.withFates(outcome, fates), fates)
   }
 
   async #staleAtEffect(plan: Plan, o: { readonly stale: Stale; readonly wish: Wish }): Promise<Refusal> {
@@ -257,17 +268,19 @@ export class PlannedCall {
     plan: Plan,
     { causes, wish }: { readonly causes: readonly string[]; readonly wish: Wish },
   ): Promise<Refusal> {
-    return planRefusals.stale({ plan, causes, ...(await this.#preview(wish)) })
+    return this.#disclosure.stale({ plan, causes, preview: await this.#preview(wish) })
   }
 
   /** What the same call would come to now. Nobody is asked about it: that is for the caller to decide. */
-  async #preview({ args }: Wish): Promise<{ readonly preview: unknown }> {
+  async #preview({ args }: Wish): Promise<unknown> {
     try {
       const proposal = await this.#propose(args)
-      if (proposal.type === 'proposal') return { preview: proposal.preview }
-      return { preview: proposal.type === 'failed' ? { failed: proposal.error.message } : null }
+      if (proposal.type !== 'proposal')
+        return proposal.type === 'failed' ? { failed: proposal.error.message } : null
+      this.#disclosure.meets(pathsOf(proposal))
+      return proposal.preview
     } catch {
-      return { preview: null }
+      return null
     }
   }
 
@@ -279,3 +292,6 @@ export class PlannedCall {
     return this.#passage.noted(refusal, { ...this.#judged(), level: wish?.level ?? this.#level }, wish?.args)
   }
 }
+
+const pathsOf = ({ changes }: Pick<Proposal, 'changes'>) => changes.map(({ path }) => path)
+const aboutOf = (plan: Plan): About => ({ level: plan.level, paths: pathsOf(plan) })

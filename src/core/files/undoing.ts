@@ -1,5 +1,5 @@
 import { type Failed, failed } from '../../../tools/outcome.ts'
-import type { FileChange, Undone } from '../../../tools/proposal.ts'
+import type { FileChange, NotUndone, Undone } from '../../../tools/proposal.ts'
 import { changeOf } from './drawing.ts'
 import type { Kept, KeptChange } from './kept.ts'
 import { type Looking, type Sight, see, seenOf } from './look.ts'
@@ -19,21 +19,28 @@ type KeptFile = KeptChange['files'][number]
 export function undone(
   undoing: Undoing,
   asked: { readonly root: string; readonly change: string },
-): Undone | Failed {
+): Undone | NotUndone {
   const { root, change } = asked
+  const about: string[] = []
   try {
     const kept = undoing.kept.find(change)
     if (kept === undefined) return unknown(change, 'is not known, or was too long ago to be undone')
-    const sights: Sight[] = []
-    for (const { path } of kept.files) {
-      const sight = see(undoing, { root, path, newFolders: true })
-      if (sight.type === 'failed') return sight
-      sights.push(sight)
-    }
-    return reversed({ undoing, kept, sights, root })
+    about.push(...kept.files.map(({ path }) => path))
+    const found = seenBack({ undoing, kept, root })
+    return found.type === 'failed' ? { ...found, about } : found
   } catch (error) {
-    return fileFailed(error, { what: 'read', shown: `What is kept of ${change}` })
+    return { ...fileFailed(error, { what: 'read', shown: `What is kept of ${change}` }), about }
   }
+}
+
+function seenBack({ undoing, kept, root }: Omit<Reversing, 'sights'>): Undone | Failed {
+  const sights: Sight[] = []
+  for (const { path } of kept.files) {
+    const sight = see(undoing, { root, path, newFolders: true })
+    if (sight.type === 'failed') return sight
+    sights.push(sight)
+  }
+  return reversed({ undoing, kept, sights, root })
 }
 
 interface Reversing {
