@@ -107,6 +107,24 @@ test('what became of each is told by its number, with what was written where tha
   )
 })
 
+test('what was written is told as it stands in the file, whatever line ends were proposed or given', () => {
+  const crlf = 'a\r\nb\r\nc\r\n'
+  const of = (text: string, put: string, given: string) => {
+    const at = text.indexOf('b')
+    const [hunk] = hunksOf(text, [{ number: 1, from: at, to: at + 1, text: put }])
+    assert.ok(hunk !== undefined)
+    const [fate] = fatesOf([hunk], [chose(1, given)])
+    return [fate?.outcome, fate?.text, applied(fileOf(text), [hunk], [chose(1, given)])]
+  }
+  // A bare LF was proposed in a file of CR LF, and the person's text is spelled as the file is.
+  assert.equal(of(crlf, 'x\ny', 'x\ny\r\n'), ['edited', 'x\ny\n', 'a\r\nx\r\ny\r\nc\r\n'])
+  assert.equal(of(crlf, 'x\r\ny', 'x\ny\n'), ['applied', undefined, 'a\r\nx\r\ny\r\nc\r\n'])
+  assert.equal(of('a\nb\nc\n', 'x', 'x\r\n'), ['edited', 'x\r\n', 'a\nx\r\nc\n'])
+  assert.equal(of('a\nb\nc\n', 'x', 'x'), ['applied', undefined, 'a\nx\nc\n'])
+  assert.equal(of('a\nb\nc\n', 'x', 'y'), ['edited', 'y\n', 'a\ny\nc\n'])
+  assert.equal(of('a\nb', 'x', 'y'), ['edited', 'y', 'a\ny'])
+})
+
 test('a difference of one part, or of too many, has no hunks', () => {
   const parts = (count: number) => {
     const lines = Array.from({ length: count * 10 }, (_, index) => `${index}\n`)
