@@ -46,9 +46,7 @@ test('all that an approval is about is shown: title, tool, who, project, size, h
   tell(ONE)
   for (const part of [
     'Write one',
-    'write_file (dangerous), no kernel',
-    'a model, in /project',
-    'plan-aaaaaaaa: 1 line, 4 bytes',
+    'write_file (dangerous), 1 line, 4 bytes, for a model in /project',
     'a'.repeat(64),
     'imago approve plan-aaaaaaaa --code k7mp-3xqr-9tfw-2hjd',
     '| one',
@@ -167,11 +165,11 @@ test('a title, a reason and a cause that are as long as rows begin none that loo
   const forgedRows = () => rows().filter(row => /^ ?(?:[|+▸─]|tool +list|end +of plan-aaaaaaaa)/.test(row))
   const before = forgedRows().length
   tell(shownPlanOf({ ...ONE, id: 'plan-ffffffff', title: forged, who: forged, root: forged, hunks }))
-  // The list, the rule, and what the preview and the hunk have themselves.
-  assert.is(forgedRows().length - before, 1 + 1 + 2)
+  // The list, and what the hunk has itself.
+  assert.is(forgedRows().length - before, 1 + 2)
   keys('n')
   keys(`${forged}\r`)
-  assert.is(forgedRows().filter(row => !row.startsWith('──')).length - before, 1 - 1)
+  assert.is(forgedRows().filter(row => !row.startsWith('──')).length - before, 1 + 1 - 1)
   desk.tell({ type: 'settled', id: 'plan-ffffffff', why: forged })
   assert.ok(rows().every(row => !/^ (?:tool +list|end +of)/.test(row)))
 })

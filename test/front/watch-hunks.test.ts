@@ -17,17 +17,19 @@ const chosen = (wish: ReturnType<ReturnType<typeof openDesk>['keys']>) =>
 const accept = (hunk: number) => ({ hunk, decision: 'accept' })
 const refuse = (hunk: number, reason: string | null = null) => ({ hunk, decision: 'refuse', reason })
 
-test('hunks are shown one at a time, the first below all that is said of the plan', () => {
+test('hunks are shown one at a time, and what the preview says besides before the last y', () => {
   const { keys, text } = atHunks()
-  assert.match(
-    text(),
-    /Edits shop\/orders\.py: 3 lines added, 5 removed\.[\s\S]*hunk +1 of 3 · shop\/orders\.py, line 12/,
-  )
+  assert.match(text(), /propose_file_edit \(dangerous\)[\s\S]*hunk +1 of 3 · shop\/orders\.py, line 12/)
   assert.match(text(), /why +An order may have several of one thing\./)
   assert.not.match(text(), /FAST/)
   keys('y')
   assert.match(text(), /✓·· Edit shop[\s\S]*hunk +2 of 3/)
   assert.not.match(text(), /Edits shop\/orders\.py/)
+  keys('yy')
+  assert.match(
+    text(),
+    /sha256[\s\S]*Edits shop\/orders\.py: 3 lines added, 5 removed\.[\s\S]*All 3 hunks are applied/,
+  )
 })
 
 test('the answer is sent once, after all is decided and a last y', () => {
@@ -158,7 +160,7 @@ test('s splits a hunk into its separate changes, and a part that is refused leav
   const { keys, text, tell } = openDesk(TALL)
   tell({ ...PROPOSED, hunks: [hunk] })
   keys('s')
-  assert.match(text(), /It is 2 hunks now[\s\S]*/)
+  assert.match(text(), /It is 2 parts now/)
   assert.match(text(), /hunk +1 of 2 · a\.py, line 1, a part of hunk 1/)
   keys('s')
   assert.match(text(), /cannot be split any further/)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { WaitingPlan } from '../../src/core/approvals.ts'
+import type { Ended, WaitingPlan } from '../../src/core/approvals.ts'
 import { followPlans } from '../../src/front/watch/follow.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
@@ -23,7 +23,9 @@ test('in a pipe it lists what comes and what is settled, says that it cannot ans
     await screen.shows('Approve?')
     screen.type('y\n')
     assert.is(codeOf(await answer), 'ok')
-    await watching.says(/^settled {2}plan-\w+ {2}eval_expr {2}Run this code$/m)
+    await watching.says(
+      /^settled {2}plan-\w+ {2}approved {2}eval_expr {2}Run this code {2}terminal \S+ \(process \d+\) approved it\.$/m,
+    )
     watching.child.kill('SIGINT')
     const { code, stderr } = await watching.ended
     assert.is(code, 0, stderr)
@@ -63,7 +65,13 @@ test('a line is one line, whatever a plan is called', async () => {
   let asked = 0
   const request = (async () => {
     if (++asked === 3) over.abort()
-    return { approvals: asked === 1 ? [plan satisfies WaitingPlan] : [], seats: [], grants: [], pauses: [], ends: [] }
+    return {
+      approvals: asked === 1 ? [plan satisfies WaitingPlan] : [],
+      seats: [],
+      grants: [],
+      pauses: [],
+      ends: [],
+    }
   }) as never
   const out = (text: string) => {
     printed += text
@@ -72,7 +80,32 @@ test('a line is one line, whatever a plan is called', async () => {
   assert.is(
     printed,
     'waits    plan-abcdefgh  write_file for y\\r\\nz, who has waited 1 min 1 s  x\\nsettled  plan-good\n' +
-      'settled  plan-abcdefgh  write_file  x\\nsettled  plan-good\n',
+      'settled  plan-abcdefgh  ended  write_file  x\\nsettled  plan-good\n',
+  )
+})
+
+test('each end is a line with its cause, of what nobody saw wait, too, and of nothing that ended before', async () => {
+  const end = { tool: 'write_file', title: 'Write a.py', ago_ms: 1 }
+  const ends: readonly Ended[] = [
+    { ...end, id: 'plan-before', outcome: 'approved', why: 'seat-1 approved it.' },
+    { ...end, id: 'plan-stale', outcome: 'stale', why: 'It is out of date: a.py has\nchanged.' },
+    { ...end, id: 'plan-late', outcome: 'timed_out', why: 'Nobody answered in time; it counts as denied.' },
+  ]
+  const over = new AbortController()
+  let asked = 0
+  let printed = ''
+  const request = (async () => {
+    if (++asked === 3) over.abort()
+    return { approvals: [], seats: [], grants: [], pauses: [], ends: ends.slice(0, asked === 1 ? 1 : 3) }
+  }) as never
+  const out = (text: string) => {
+    printed += text
+  }
+  await followPlans({ client: { request }, printer: { out }, signal: over.signal })
+  assert.is(
+    printed,
+    'settled  plan-stale  stale  write_file  Write a.py  It is out of date: a.py has\\nchanged.\n' +
+      'settled  plan-late  timed out  write_file  Write a.py  Nobody answered in time; it counts as denied.\n',
   )
 })
 

@@ -45,7 +45,7 @@ const MARGIN = new RegExp(`^(?:${'\x1b'}\\[[0-9;]+m)?[|+] `)
 export const DESK: HostileAsker = {
   what: 'imago watch',
   takesHunks: true,
-  by: ['desk', 'view', 'items', 'plan-sheets'].map(name => `src/front/watch/${name}.ts`),
+  by: ['desk', 'view', 'items', 'plan-sheets', 'plan-lines'].map(name => `src/front/watch/${name}.ts`),
   own: LOOKS_OF_OURS,
   margin: /^[|+] /,
   named: /^(?: |▸ |──)/,

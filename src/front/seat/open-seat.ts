@@ -35,6 +35,12 @@ export interface OpenSeat extends AsyncDisposable {
   readonly trouble: string | null
   answer(answer: SeatAnswer): Promise<Taken>
   acknowledge(): Promise<void>
+  /** What is let through without asking, and who is not asked about for a while. */
+  standing(): Promise<Pick<Methods['approvals']['result'], 'grants' | 'pauses'>>
+  /** Ends a grant; false where there is none of that name. */
+  revoke(grant: string): Promise<boolean>
+  /** Ends all pauses. How many there were. */
+  lift(): Promise<number>
   leave(): Promise<void>
   /** Settles when the seat is over: undefined if it was left, else why. */
   readonly ended: Promise<string | undefined>
@@ -101,6 +107,9 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
         trouble,
         answer: answer => client.request('answer', answer),
         acknowledge: async () => void (await client.request('acknowledge', {})),
+        standing: () => client.request('approvals', {}),
+        revoke: async grant => (await client.request('revoke', { grant })).revoked,
+        lift: async () => (await client.request('lift', {})).lifted,
         leave,
         ended,
         [Symbol.asyncDispose]: leave,

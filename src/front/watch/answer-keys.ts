@@ -3,6 +3,7 @@ import type { Look } from '../console/style.ts'
 import type { Deciding, Decision } from '../hunks/deciding.ts'
 import { argumentsIn, DID, send } from './answers.ts'
 import type { Items, PlanItem } from './items.ts'
+import type { Enters } from './line-input.ts'
 import type { Shown, View } from './view.ts'
 import type { Wish } from './wishes.ts'
 
@@ -11,8 +12,8 @@ export interface Answered {
   readonly items: Items
   readonly view: View
   say(text: string, look?: Look): void
-  /** Lets the person write a line; `enter` is what comes of it. */
-  ask(prompt: string, enter: (text: string) => Wish | undefined): undefined
+  /** Lets the person write a line; `enter` is what comes of it, and `enters` how that is called. */
+  ask(prompt: string, enter: (text: string) => Wish | undefined, enters?: Enters): undefined
 }
 
 /** What came of a key: a wish, nothing more to be done, or that it is no answer to what is shown. */
@@ -92,27 +93,37 @@ export class AnswerKeys {
         deciding.decide({ type: 'accept' })
         return undefined
       case 'n':
-        return this.#at.ask('Why not this hunk? ', text => void deciding.decide(refuse(text)))
+        return this.#decision('Why not this hunk? ', text => deciding.decide(refuse(text)))
       case 'a':
         deciding.decideFile({ type: 'accept' })
         return undefined
       case 'd':
-        return this.#at.ask('Why not these hunks? ', text => void deciding.decideFile(refuse(text)))
+        return this.#decision('Why not these of the file? ', text => deciding.decideFile(refuse(text)))
+      case 'A':
+        deciding.decideAll({ type: 'accept' })
+        return undefined
+      case 'D':
+        return this.#decision('Why none of these hunks? ', text => deciding.decideAll(refuse(text)))
       case 'e': {
         const about = { type: 'hunk', plan: item.id, piece: deciding.at, suffix: '.diff' } as const
         return { type: 'edit', text: deciding.patch, about }
       }
       case 's': {
         const parts = deciding.split()
-        this.#at.say(parts === 1 ? 'This hunk cannot be split any further.' : `It is ${parts} hunks now.`)
+        this.#at.say(parts === 1 ? 'This hunk cannot be split any further.' : `It is ${parts} parts now.`)
         return undefined
       }
       case 'g':
-        this.#at.say('Take or leave these hunks first: a grant is for plans that are approved as a whole.')
+        this.#at.say('There is no grant for a plan with hunks: it is for those that are approved as a whole.')
         return undefined
       default:
         return 'no answer'
     }
+  }
+
+  /** A reason that is sent with all the others, and not before. */
+  #decision(prompt: string, enter: (reason: string) => void): undefined {
+    return this.#at.ask(prompt, reason => void enter(reason), 'takes it')
   }
 
   #answerHunks(item: PlanItem, key: string): KeyAnswer {
@@ -123,10 +134,12 @@ export class AnswerKeys {
     }
     if (key !== 'y' || item.deciding === undefined) return 'no answer'
     if (!this.#at.view.sheet().seen) return this.#notSeen()
-    const choices = item.deciding.choices()
-    const taken = choices.filter(({ decision }) => decision !== 'refuse').length
-    const did = DID.choose(taken, choices.length)
-    return send([item], [{ ...answer(item, 'choose'), choices }], did)
+    const { taken, pieces } = item.deciding.tally
+    return send(
+      [item],
+      [{ ...answer(item, 'choose'), choices: item.deciding.choices() }],
+      DID.choose(taken, pieces),
+    )
   }
 
   #askTurn(items: readonly PlanItem[]): undefined {

@@ -4,7 +4,7 @@ import type { Redrafted } from '../person-editor.ts'
 import { AnswerKeys } from './answer-keys.ts'
 import { DID, editedArguments, send } from './answers.ts'
 import type { Items } from './items.ts'
-import { LineInput } from './line-input.ts'
+import { type Enters, LineInput } from './line-input.ts'
 import { scroll } from './scrolling.ts'
 import type { Shown, View } from './view.ts'
 import type { Edited, Wish } from './wishes.ts'
@@ -12,6 +12,8 @@ import type { Edited, Wish } from './wishes.ts'
 export interface AnsweringOptions {
   readonly items: Items
   readonly view: View
+  /** It can be left and come back to, with all that was decided. */
+  readonly page: boolean
   say(text: string, look?: Look): void
 }
 
@@ -21,14 +23,16 @@ export class Answering {
   readonly #view: View
   readonly #say: (text: string, look?: Look) => void
   readonly #answers: AnswerKeys
+  readonly #page: boolean
   #input: { readonly line: LineInput; enter(text: string): Wish | undefined } | undefined
   #sought = ''
 
-  constructor({ items, view, say }: AnsweringOptions) {
+  constructor({ items, view, page, say }: AnsweringOptions) {
+    this.#page = page
     this.#items = items
     this.#view = view
     this.#say = say
-    this.#answers = new AnswerKeys({ items, view, say, ask: (prompt, enter) => this.#ask(prompt, enter) })
+    this.#answers = new AnswerKeys({ items, view, say, ask: (...asked) => this.#ask(...asked) })
   }
 
   /** The line that is being written. */
@@ -80,15 +84,15 @@ export class Answering {
     return came.type === 'entered' ? input?.enter(came.text) : undefined
   }
 
-  #ask(prompt: string, enter: (text: string) => Wish | undefined): undefined {
-    this.#input = { line: new LineInput(prompt), enter }
+  #ask(prompt: string, enter: (text: string) => Wish | undefined, enters?: Enters): undefined {
+    this.#input = { line: new LineInput(prompt, enters), enter }
   }
 
   #turn(key: string, counts: boolean): Wish | undefined {
     switch (key) {
       case 'ctrl-c':
       case 'ctrl-d':
-        return { type: 'leave' }
+        return this.#leave()
       case 'ctrl-z':
         return { type: 'suspend' }
       default:
@@ -105,6 +109,8 @@ export class Answering {
       return undefined
     }
     if (shown.type === 'help' || shown.type === 'history') return this.#inOverlay(key)
+    if (shown.type === 'standing') return this.#inStanding(key)
+    if (shown.type === 'leaving') return this.#inLeaving(key, counts)
     if (counts) {
       const answer = this.#answers.press(shown, key)
       if (answer !== 'no answer') return answer
@@ -118,15 +124,43 @@ export class Answering {
     else scroll(view.sheet(), key, view.page)
   }
 
+  /** What is decided and not sent is not given up without a word. */
+  #leave(): Wish | undefined {
+    if (this.#view.over === 'leaving' || this.#page || this.#items.unsent === 0) return { type: 'leave' }
+    this.drop()
+    this.#view.over = 'leaving'
+    return undefined
+  }
+
+  #inLeaving(key: string, counts: boolean): Wish | undefined {
+    if (key === 'y' && counts) return { type: 'leave' }
+    if (key === 'n' || key === 'escape' || key === 'q') this.#view.over = undefined
+    return undefined
+  }
+
+  /** Taking back needs no leave either: it makes nothing possible. */
+  #inStanding(key: string): Wish | undefined {
+    const { standing } = this.#view
+    const grant = standing?.grants[Number(key) - 1]
+    if (grant !== undefined) return { type: 'revoke', grant: grant.id }
+    if (key === 'l' && standing !== undefined && standing.pauses.length > 0) return { type: 'lift' }
+    if (key === 'r') this.#view.over = undefined
+    else this.#inOverlay(key)
+    return undefined
+  }
+
   /** What needs no leave: it changes only what is looked at. */
   #look(shown: Shown, key: string): Wish | undefined {
     const view = this.#view
     const isAside = shown.type === 'turn' || shown.type === 'grant'
     if (isAside && (key === 'escape' || key === 'n' || key === 'q')) view.leave()
-    else if (key === 'q') return { type: 'leave' }
+    else if (key === 'q') return this.#leave()
     else if (key === '?') view.over = 'help'
     else if (key === 'h') view.over = 'history'
-    else if (key === '/') this.#ask('/', text => this.#search(text))
+    else if (key === 'r') {
+      view.over = 'standing'
+      return { type: 'look' }
+    } else if (key === '/') this.#ask('/', text => this.#search(text), 'searches')
     else if (key === 'tab' || key === 'shift-tab') this.#go(() => this.#items.go(key === 'tab' ? 1 : -1))
     else if (/^[1-9]$/.test(key) && shown.type !== 'grant')
       this.#go(() => void this.#items.choose(Number(key) - 1))

@@ -1,13 +1,14 @@
 import { oneLine } from '../../../tools/wording.ts'
-import { CURSOR, layOut, type Place, type Row } from '../console/layout.ts'
+import { layOut, type Place, type Row } from '../console/layout.ts'
 import type { Size } from '../console/screen.ts'
 import { looking, type Palette, plain, type Span, textOf } from '../console/style.ts'
 import { fitted, widthOf } from '../console/width.ts'
-import type { Note } from './desk.ts'
+import { footRows } from './foot-rows.ts'
 import { footerSpans } from './footer.ts'
 import type { Items } from './items.ts'
 import type { LineInput } from './line-input.ts'
 import { listRows, stateSpans } from './list-rows.ts'
+import type { Notes } from './notes.ts'
 import type { Position } from './sheet.ts'
 import type { Signs } from './signs.ts'
 import type { View } from './view.ts'
@@ -16,7 +17,7 @@ export interface Painting {
   readonly items: Items
   readonly view: View
   readonly input: LineInput | undefined
-  readonly note: Note | undefined
+  readonly notes: Notes
   /** Which seat this is. */
   readonly heading: string
   /** Whether keys answer what stands there. */
@@ -34,15 +35,13 @@ export interface Painted {
   readonly question: string
 }
 
-/** A screen with fewer rows has no row of its own for notes. */
-const NOTE_ROWS = 16
-
 /** From the top: a bar, the list, a rule that says how far the text was read, the text, a note, and the keys. */
 export function paintDesk(o: Painting): Painted {
-  const { items, view, size, palette, signs, now } = o
+  const { items, view, notes, size, palette, signs, now } = o
   const { columns, rows } = size
   const question = view.name
-  const height = footRows(o).rows.length
+  const keys = () => one(footerSpans(o), columns, palette)
+  const height = footRows({ ...o, keys }).rows.length
   const bar = rows < 8 ? [] : [barRow(o)]
   const inList =
     items.all.length === 0
@@ -63,7 +62,8 @@ export function paintDesk(o: Painting): Painted {
   const text = sheet.rows()
   if (sheet.seen) view.see()
   // With the end of the text on the screen, other keys work.
-  const foot = footRows(o)
+  const foot = footRows({ ...o, keys })
+  notes.shown(foot.shown, now)
   const blank = Array.from({ length: room - text.length }, () => EMPTY)
   const painted = [...bar, ...list, ruleRow(o, sheet.position), ...text, ...blank, ...foot.rows].slice(
     0,
@@ -78,11 +78,10 @@ export function paintDesk(o: Painting): Painted {
 
 const EMPTY: Row = { text: '', columns: 0 }
 
-function barRow({ items, heading, note, size: { columns, rows }, palette, signs }: Painting): Row {
+function barRow({ items, heading, size: { columns }, palette, signs }: Painting): Row {
   const count = items.all.length
   const waits = count === 0 ? 'nothing waits' : `${count} ${count === 1 ? 'waits' : 'wait'}`
-  const left = [' Imago', heading, waits].filter(part => part !== '').join(` ${signs.dot} `)
-  const text = note !== undefined && rows < NOTE_ROWS ? ` ${note.text}` : left
+  const text = [' Imago', heading, waits].filter(part => part !== '').join(` ${signs.dot} `)
   const right = ' ? help '
   const shown = fitted(text, Math.max(0, columns - right.length))
   const filled = `${shown}${' '.repeat(Math.max(0, columns - widthOf(shown) - right.length))}${right}`
@@ -111,33 +110,6 @@ function placeOf({ line, lines, percent, whole }: Position, { dot }: Signs): str
   if (whole) return lines === 1 ? 'the whole line' : `all ${all} lines`
   return `${percent}% ${dot} line ${line.toLocaleString('en-US')} of ${all}`
 }
-
-function footRows(o: Painting): { rows: readonly Row[]; cursor: Place | undefined } {
-  const { input, note, size, palette } = o
-  const { columns } = size
-  const notes =
-    size.rows < NOTE_ROWS
-      ? []
-      : [note === undefined ? EMPTY : one([looking(note.look ?? 'hint', ` ${note.text}`)], columns, palette)]
-  if (input === undefined)
-    return { rows: [...notes, one(footerSpans(o), columns, palette)], cursor: undefined }
-  const { text, cursor } = input.edit
-  const prompt = looking('prompt', ` ${input.prompt}`)
-  const pieces = [prompt, plain(text.slice(0, cursor)), CURSOR, plain(text.slice(cursor))]
-  const laid = layOut(pieces as Parameters<typeof layOut>[0], { columns, palette })
-  const at = laid.cursor ?? { row: 0, column: 0 }
-  const from = Math.max(0, Math.min(at.row - 1, laid.rows.length - WRITTEN_ROWS))
-  const shown = laid.rows.slice(from, from + WRITTEN_ROWS)
-  const keys =
-    size.rows < NOTE_ROWS ? [] : [one([looking('hint', ' Enter sends it · Esc goes back')], columns, palette)]
-  return {
-    rows: [...notes, ...shown, ...keys],
-    cursor: { row: notes.length + at.row - from, column: at.column },
-  }
-}
-
-/** Of a long line that is being written, so many rows. */
-const WRITTEN_ROWS = 3
 
 /** One row of the screen, whatever it holds. */
 function one(spans: readonly Span[], columns: number, palette: Palette): Row {

@@ -42,7 +42,38 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
       desk.answered(given.plan, { type: 'unfit', why: oneLine(messageOf(error)) })
     }
     repaint()
+    await look()
   }
+
+  /** What else holds, which an answer or a word of another seat may have changed. */
+  async function look() {
+    try {
+      if (seat !== undefined) desk.stands(await seat.standing())
+    } catch {
+      // It is shown as it was last known.
+    }
+    repaint()
+  }
+
+  async function takeBack(work: (seat: OpenSeat) => Promise<string>) {
+    try {
+      if (seat !== undefined) desk.say(await work(seat), 'good')
+    } catch (error) {
+      desk.say(oneLine(messageOf(error)), 'error')
+    }
+    await look()
+  }
+
+  const revoke = (grant: string) =>
+    takeBack(async from =>
+      (await from.revoke(grant)) ? `Revoked: ${grant}. It is asked about again.` : `${grant} had ended.`,
+    )
+  const lift = () =>
+    takeBack(async from =>
+      (await from.lift()) > 0
+        ? 'Lifted: whoever was let be is asked about again.'
+        : 'Nobody was let be any more.',
+    )
 
   async function acknowledge() {
     try {
@@ -81,6 +112,15 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
       case 'edit':
         void redraft(wish)
         return undefined
+      case 'look':
+        void look()
+        return undefined
+      case 'revoke':
+        void revoke(wish.grant)
+        return undefined
+      case 'lift':
+        void lift()
+        return undefined
       case 'leave':
       case 'suspend':
         return wish.type
@@ -93,6 +133,7 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     tell(told) {
       if (desk.tell(told) && told.type === 'plan') ring(ringText(told.plan))
       if (told.type === 'settled') settleAdmission(told.id, false)
+      if (told.type === 'notice') void look()
       repaint()
     },
     admit(wanted) {
@@ -104,7 +145,7 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     take(granted) {
       seat = granted
       desk.sits(granted)
-      repaint()
+      void look()
     },
     grant,
   }

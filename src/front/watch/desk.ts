@@ -11,8 +11,9 @@ import type { OpenSeat, SeatTold } from '../seat/open-seat.ts'
 import { Answering } from './answering.ts'
 import { type Painted, paintDesk } from './desk-rows.ts'
 import { Items, planItem } from './items.ts'
+import { Notes } from './notes.ts'
 import { type Signs, signsFor } from './signs.ts'
-import { View } from './view.ts'
+import { type Standing, View } from './view.ts'
 import type { Edited, Wish } from './wishes.ts'
 
 export interface DeskOptions {
@@ -22,6 +23,8 @@ export interface DeskOptions {
   readonly now: number
   /** Whether more than ASCII is shown; it is, unless this says no. */
   readonly unicode?: boolean
+  /** It is one of several screens: who leaves it keeps the seat, and comes back to what was decided. It is none. */
+  readonly page?: boolean
 }
 
 /** What is said of a plan after it was settled. */
@@ -32,17 +35,6 @@ export interface Past {
   readonly at: number
 }
 
-/** A sentence that stays a while. */
-export interface Note {
-  readonly text: string
-  readonly look: Look | undefined
-  readonly until: number
-  /** What a key came to: the next key takes it away. */
-  readonly brief: boolean
-}
-
-/** How long a note stays, in milliseconds. */
-const NOTE_MS = 8_000
 /** What was withdrawn while it was looked at goes by itself once no key was pressed for so long. */
 const LEFT_ALONE_MS = 10_000
 const MOST_PAST = 50
@@ -63,24 +55,32 @@ export class Desk {
   readonly #palette: Palette
   readonly #signs: Signs
   readonly #past: Past[] = []
+  readonly #notes = new Notes()
   readonly #rung = new Set<string>()
   #size: Size
   #now: number
   #pressed = 0
   #heading = ''
-  #note: Note | undefined
   #painted: Painted | undefined
 
-  constructor({ palette, size, now, unicode = true }: DeskOptions) {
+  constructor({ palette, size, now, unicode = true, page = false }: DeskOptions) {
     this.#palette = palette
     this.#signs = signsFor(unicode)
     this.#size = size
     this.#now = now
-    this.#view = new View({ items: this.#items, palette, signs: this.#signs, past: this.#past })
+    this.#view = new View({
+      items: this.#items,
+      palette,
+      signs: this.#signs,
+      past: this.#past,
+      notes: this.#notes,
+      isPage: page,
+    })
     this.#answering = new Answering({
       items: this.#items,
       view: this.#view,
-      say: (text, look) => this.#say(text, { look, brief: true }),
+      page,
+      say: (text, look) => this.#notes.brief({ text, look }, this.#now),
     })
   }
 
@@ -123,7 +123,7 @@ export class Desk {
     const did = item?.type === 'plan' ? item.sent : undefined
     if (taken.type === 'taken') {
       this.#keep(plan, did?.past ?? 'answered')
-      this.say(`${plan} ${did?.past ?? 'answered'}`, did?.look ?? 'good')
+      this.#mention(`${plan} ${did?.past ?? 'answered'}`, did?.look ?? 'good')
       this.#items.remove(plan)
       return
     }
@@ -133,7 +133,14 @@ export class Desk {
       this.#keep(plan, why)
       this.#withdraw(plan, why)
     } else if (item?.type === 'plan') delete item.sent
-    this.say(why, 'error')
+    if (isOver) this.#mention(why, 'error')
+    else this.say(why, 'error')
+  }
+
+  /** What holds besides plans: what is let through, and who is not asked about for a while. */
+  stands({ grants, pauses }: Pick<Standing, 'grants' | 'pauses'>): void {
+    const { standing } = this.#view
+    this.#view.standing = { grants, pauses, at: this.#now, version: (standing?.version ?? 0) + 1 }
   }
 
   /** What came of an `edit`. */
@@ -143,12 +150,12 @@ export class Desk {
 
   /** A sentence of ours for the person, which stays a while. */
   say(text: string, look?: Look): void {
-    this.#say(text, { look, brief: false })
+    this.#notes.say({ text, look }, { now: this.#now, kept: true })
   }
 
   press(key: Key): Wish | undefined {
     this.#pressed = this.#now
-    if (this.#note?.brief) this.#note = undefined
+    this.#notes.pressed()
     return this.#answering.press(key, { counts: this.#counts })
   }
 
@@ -158,7 +165,7 @@ export class Desk {
       items: this.#items,
       view: this.#view,
       input: this.#answering.input,
-      note: this.#note,
+      notes: this.#notes,
       heading: this.#heading,
       counts: this.#counts,
       now: this.#now,
@@ -201,7 +208,8 @@ export class Desk {
   /** Time goes on: what is said of it, and what has been said long enough, changes. */
   tick(now: number): void {
     this.#now = now
-    if (this.#note !== undefined && now >= this.#note.until) this.#note = undefined
+    this.#view.now = now
+    this.#notes.tick(now)
     const { withdrawn } = this.#view
     if (withdrawn !== undefined && now - Math.max(withdrawn.at, this.#pressed) >= LEFT_ALONE_MS)
       this.#view.withdrawn = undefined
@@ -221,8 +229,9 @@ export class Desk {
     return this.#painted !== undefined && this.#view.counts(this.#painted.question)
   }
 
-  #say(text: string, { look, brief }: { look: Look | undefined; brief: boolean }): void {
-    this.#note = { text, look, until: this.#now + NOTE_MS, brief }
+  /** What became of a plan stands in what is known of the past, and is not said twice there. */
+  #mention(text: string, look?: Look): void {
+    this.#notes.say({ text, look }, { now: this.#now, kept: false })
   }
 
   #put(plan: ShownPlan): boolean {
@@ -253,7 +262,7 @@ export class Desk {
     const item = this.#items.find(id)
     const isLookedAt = this.#view.concerns(id)
     this.#items.remove(id)
-    this.say(`${id} needs no answer any more: ${oneLine(why)}`)
+    this.#mention(`${id} needs no answer any more: ${oneLine(why)}`)
     if (!isLookedAt) return
     this.#answering.drop()
     const title = item?.type === 'plan' ? item.plan.title : 'Somebody else wanted to approve, too.'

@@ -1,5 +1,7 @@
 import { type Look, looking, plain, type Span } from '../console/style.ts'
 import { widthOf } from '../console/width.ts'
+import type { Piece } from '../hunks/deciding.ts'
+import { split } from '../hunks/split.ts'
 import type { Painting } from './desk-rows.ts'
 import type { Items, PlanItem } from './items.ts'
 import type { Shown, View } from './view.ts'
@@ -14,7 +16,7 @@ type Offer = readonly [key: string, does: string]
 export function footerSpans({ items, view, counts, size: { columns }, signs }: Painting): Span[] {
   const { shown } = view
   const answers = view.asks && !counts ? [] : answersTo(view, { items, wide: columns >= 60 })
-  const moves = movesIn(shown, items.all.length)
+  const moves = movesIn(shown, { count: items.all.length, page: view.isPage, standing: view.hasStanding })
   const spans: Span[] = [plain(' ')]
   let taken = 1
   if (view.asks && !counts) {
@@ -63,6 +65,13 @@ function answersTo(view: View, { items, wide }: { items: Items; wide: boolean })
       ]
     case 'withdrawn':
       return [['Enter', 'goes on']]
+    case 'leaving':
+      return [
+        ['y', 'leave'],
+        ['n', 'stay'],
+      ]
+    case 'standing':
+      return standingOffers(view)
     case 'help':
     case 'history':
       return [['q', 'back']]
@@ -72,6 +81,16 @@ function answersTo(view: View, { items, wide }: { items: Items; wide: boolean })
     default:
       return shown satisfies never
   }
+}
+
+function standingOffers({ standing }: View): Offer[] {
+  const { grants = [], pauses = [] } = standing ?? {}
+  const numbers = grants.length > 1 ? `1-${Math.min(9, grants.length)}` : '1'
+  return [
+    ...(grants.length > 0 ? [[numbers, 'revoke'] as const] : []),
+    ...(pauses.length > 0 ? [['l', 'lift the pause'] as const] : []),
+    ['q', 'back'],
+  ]
 }
 
 function planOffers(
@@ -93,23 +112,43 @@ const TURN: readonly Offer[] = [
 ]
 
 function hunkOffers({ deciding }: PlanItem, unseen: Offer): Offer[] {
+  const files = new Set(deciding?.pieces.map(({ hunk }) => hunk.shown)).size
   return [
     deciding?.piece?.seen === true ? ['y', 'this hunk'] : unseen,
     ['n', 'not this'],
+    ['A', 'all'],
+    ['D', 'none'],
     ['e', 'edit'],
-    ['s', 'split'],
-    ['a', 'rest of file'],
-    ['d', 'none of file'],
+    ...(canBeSplit(deciding?.piece) ? [['s', 'split'] as const] : []),
+    ...(files > 1 ? FILE : []),
   ]
 }
 
-function movesIn({ type }: Shown, count: number): Offer[] {
-  if (type === 'help' || type === 'history') return [['space', 'on']]
+const FILE: readonly Offer[] = [
+  ['a', 'rest of file'],
+  ['d', 'none of file'],
+]
+
+const splits = new WeakMap<Piece['hunk'], boolean>()
+
+/** Looked for once for each: it compares all its lines. */
+function canBeSplit(piece: Piece | undefined): boolean {
+  if (piece === undefined || piece.part !== undefined || piece.decision?.type === 'edit') return false
+  const known = splits.get(piece.hunk) ?? split(piece.hunk).length > 1
+  splits.set(piece.hunk, known)
+  return known
+}
+
+function movesIn({ type }: Shown, o: { count: number; page: boolean; standing: boolean }): Offer[] {
+  const { count, page, standing } = o
+  if (type === 'leaving') return []
+  if (type === 'help' || type === 'history' || type === 'standing') return [['space', 'on']]
   const about: Offer[] = [
     ['?', 'help'],
-    ['q', 'leave'],
+    ['q', page ? 'back' : 'leave'],
   ]
-  if (type === 'idle') return [...about, ['h', 'history']]
+  if (type === 'idle')
+    return [...about, ...(standing ? [['r', 'revoke or lift'] as const] : []), ['h', 'history']]
   const others: Offer[] = count > 1 ? [['Tab', 'next plan']] : []
   if (type === 'hunk' || type === 'hunks') return [['j k', 'hunks'], ...about, ...others]
   return [...others, ...about, ['space', 'on'], ['h', 'history']]

@@ -73,6 +73,15 @@ export class Items {
     this.#here ??= item
   }
 
+  /** Decisions about hunks that were not sent. */
+  get unsent(): number {
+    return this.#items.reduce(
+      (sum, item) =>
+        sum + (item.type === 'plan' && item.sent === undefined ? (item.deciding?.tally.decided ?? 0) : 0),
+      0,
+    )
+  }
+
   /** The plans of that turn, in order. */
   turn(turn: string): PlanItem[] {
     return this.#items.filter((item): item is PlanItem => isOfTurn(item, turn))

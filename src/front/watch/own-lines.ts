@@ -15,10 +15,12 @@ export const LABEL = 10
 
 /** Lines of ours, broken between words. */
 export class OwnLines implements Part {
+  readonly aside: boolean
   readonly #lines: readonly OwnLine[]
   readonly #palette: Palette
 
-  constructor(lines: readonly OwnLine[], palette: Palette) {
+  constructor(lines: readonly OwnLine[], palette: Palette, { aside = false } = {}) {
+    this.aside = aside
     this.#lines = lines
     this.#palette = palette
   }

@@ -55,6 +55,7 @@ export class PlanText implements Part {
   }
 
   line(index: number, columns: number): Line {
+    if (this.#isSaidBelow(index)) return { ...NO_ROW, place: () => this.#starts[index] ?? 0 }
     const { breaks, spans, long } = this.#madeOf(index, columns)
     const text = long ?? textOf(spans)
     return {
@@ -73,6 +74,15 @@ export class PlanText implements Part {
 
   lineAt(place: number): number {
     return lastNotAbove(this.#starts, place)
+  }
+
+  /** The first of three headings of a file says nothing where the other two have the same names. */
+  #isSaidBelow(line: number): boolean {
+    if (this.#diff?.role(line) !== 'file') return false
+    const [from, to] = [this.#lineText(line + 1), this.#lineText(line + 2)]
+    if (!from.startsWith('--- ') || !to.startsWith('+++ ') || this.#diff.role(line + 2) !== 'file')
+      return false
+    return this.#lineText(line) === `diff --git ${from.slice(4)} ${to.slice(4)}`
   }
 
   #endOf(line: number): number {
@@ -154,6 +164,7 @@ interface Made {
   readonly long: string | undefined
 }
 
+const NO_ROW = { rows: 0, row: () => ({ text: '', columns: 0 }), rowOf: () => 0 }
 const MARGIN = 2
 /** A longer line has no colours. */
 const LONG = 4_000

@@ -1,7 +1,7 @@
 import type { Row } from '../console/layout.ts'
 import type { Size } from '../console/screen.ts'
 
-/** A line of a sheet at a given width. `place`: a character of the text that it is a line of. */
+/** A line of a sheet at a given width, which may have no row. `place`: a character of the text that it is a line of. */
 export interface Line {
   readonly rows: number
   row(index: number): Row
@@ -16,6 +16,8 @@ export interface Part {
   /** What is searched, and what a position is told of; absent in lines of ours. */
   readonly text?: string
   lineAt?(place: number): number
+  /** Stands at the end, and need not have been seen. */
+  readonly aside?: boolean
   /** What stands out wherever it occurs, in small letters. */
   seek?(sought: string): void
 }
@@ -40,6 +42,8 @@ interface Spot {
 export class Sheet {
   readonly #parts: readonly Part[]
   readonly #lines: number
+  /** The line behind all that is to be seen. */
+  readonly #end: number
   #size: Size
   #top: Spot = { line: 0, row: 0 }
   #seen = false
@@ -47,10 +51,11 @@ export class Sheet {
   constructor(parts: readonly Part[], size: Size) {
     this.#parts = parts
     this.#lines = parts.reduce((sum, { count }) => sum + count, 0)
+    this.#end = parts.reduce((sum, { count, aside }) => sum + (aside === true ? 0 : count), 0)
     this.#size = size
   }
 
-  /** Whether its last row was on the screen. */
+  /** Whether the last row of all that is to be seen was on the screen. */
   get seen(): boolean {
     return this.#seen
   }
@@ -89,7 +94,7 @@ export class Sheet {
     for (; line < this.#lines && rows.length < this.#size.rows; line++, row = 0) {
       const shown = this.#line(line)
       for (; row < shown.rows && rows.length < this.#size.rows; row++) rows.push(shown.row(row))
-      if (line === this.#lines - 1 && row >= shown.rows) this.#seen = true
+      if (line === this.#end - 1 && row >= shown.rows) this.#seen = true
     }
     return rows
   }
@@ -115,7 +120,7 @@ export class Sheet {
       }
       begin = end
     }
-    const atEnd = !isBehind({ line: this.#lines, row: 0 }, this.#on(bottom, 1))
+    const atEnd = !isBehind({ line: this.#end, row: 0 }, this.#on(bottom, 1))
     const percent = chars === 0 || atEnd ? 100 : Math.min(99, Math.floor((above * 100) / chars))
     const whole = atEnd && this.#top.line === 0 && this.#top.row === 0
     return { line: before, lines, percent, whole }

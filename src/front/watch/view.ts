@@ -1,8 +1,10 @@
+import type { Grant, Pause } from '../../core/approvals.ts'
 import type { Size } from '../console/screen.ts'
 import type { Palette } from '../console/style.ts'
-import { helpSheet, historySheet, idleSheet } from './about-sheets.ts'
+import { helpSheet, historySheet, idleSheet, leavingSheet, standingSheet } from './about-sheets.ts'
 import type { Past } from './desk.ts'
 import type { Items, PlanItem } from './items.ts'
+import type { Notes } from './notes.ts'
 import {
   goneSheet,
   grantSheet,
@@ -30,13 +32,35 @@ export type Shown =
   | { readonly type: 'withdrawn' }
   | { readonly type: 'help' }
   | { readonly type: 'history' }
+  | { readonly type: 'standing' }
+  /** Something was decided and not sent: whether to leave all the same. */
+  | { readonly type: 'leaving' }
   | { readonly type: 'idle' }
+
+/** What holds besides plans, as it was at that time of the desk. */
+export interface Standing {
+  readonly grants: readonly Grant[]
+  readonly pauses: readonly Pause[]
+  readonly at: number
+  /** Another one whenever it was looked at anew. */
+  readonly version: number
+}
 
 export interface Withdrawn {
   readonly id: string
   readonly title: string
   readonly why: string
   readonly at: number
+}
+
+export interface ViewOptions {
+  readonly items: Items
+  readonly palette: Palette
+  readonly signs: Signs
+  readonly past: readonly Past[]
+  readonly notes: Notes
+  /** See `DeskOptions.page`. */
+  readonly isPage: boolean
 }
 
 /** What stands below the list, and how far it was read. */
@@ -50,16 +74,24 @@ export class View {
   turn: readonly PlanItem[] | undefined
   /** The plan for which a grant is chosen. */
   grantFor: PlanItem | undefined
-  over: 'help' | 'history' | undefined
+  over: 'help' | 'history' | 'standing' | 'leaving' | undefined
+  /** Undefined until it is known. */
+  standing: Standing | undefined
+  readonly isPage: boolean
+  /** The time of the desk. */
+  now = 0
   readonly #items: Items
   readonly #palette: Palette
   readonly #signs: Signs
   readonly #past: readonly Past[]
+  readonly #notes: Notes
   #sheet: { readonly name: string; readonly sheet: Sheet } | undefined
   #rested: string | undefined
   #size: Size = { columns: 80, rows: 10 }
 
-  constructor(o: { items: Items; palette: Palette; signs: Signs; past: readonly Past[] }) {
+  constructor(o: ViewOptions) {
+    this.isPage = o.isPage
+    this.#notes = o.notes
     this.#items = o.items
     this.#palette = o.palette
     this.#signs = o.signs
@@ -100,9 +132,13 @@ export class View {
       case 'withdrawn':
         return `withdrawn ${this.withdrawn?.id}`
       case 'history':
-        return `history ${this.#past.length}`
+        return `history ${this.#past.length} ${this.#notes.count}`
       case 'idle':
-        return `idle ${this.#past.length} ${this.waitingFor?.join()} ${this.who}`
+        return `idle ${this.#past.length} ${this.waitingFor?.join()} ${this.who} ${this.#standingName}`
+      case 'standing':
+        return `standing ${this.#standingName}`
+      case 'leaving':
+        return `leaving ${this.#items.unsent}`
       case 'trouble':
       case 'help':
         return shown.type
@@ -111,9 +147,20 @@ export class View {
     }
   }
 
+  /** Whether anything is let through, or anybody is not asked about. */
+  get hasStanding(): boolean {
+    return this.standing !== undefined && this.standing.grants.length + this.standing.pauses.length > 0
+  }
+
+  /** It ends by and by, in minutes. */
+  get #standingName(): string {
+    const minutes = this.hasStanding ? Math.floor((this.now - (this.standing?.at ?? 0)) / 60_000) : 0
+    return `${this.standing?.version} ${minutes}`
+  }
+
   /** Whether a key may answer what stands there. */
   get asks(): boolean {
-    return ['plan', 'hunk', 'hunks', 'turn', 'grant', 'seat', 'trouble'].includes(this.shown.type)
+    return ['plan', 'hunk', 'hunks', 'turn', 'grant', 'seat', 'trouble', 'leaving'].includes(this.shown.type)
   }
 
   /** Whether keys answer what was painted under that name, and whether that is what stands there still. */
@@ -180,16 +227,29 @@ export class View {
       case 'trouble': {
         const { here } = this.#items
         if (here?.type === 'seat') return seatSheet(here, o)
-        return here?.type === 'trouble' ? troubleSheet(here, o) : helpSheet(o)
+        return here?.type === 'trouble' ? troubleSheet(here, o) : helpSheet({ isPage: this.isPage }, o)
       }
       case 'withdrawn':
         return goneSheet(this.withdrawn ?? { id: '', title: '', why: '' }, o)
       case 'help':
-        return helpSheet(o)
+        return helpSheet({ isPage: this.isPage }, o)
       case 'history':
-        return historySheet(this.#past, o)
+        return historySheet({ past: this.#past, said: this.#notes.said }, o)
+      case 'standing':
+        return standingSheet({ standing: this.standing, now: this.now }, o)
+      case 'leaving':
+        return leavingSheet(this.#items.unsent, o)
       case 'idle':
-        return idleSheet({ waitingFor: this.waitingFor, who: this.who, past: this.#past }, o)
+        return idleSheet(
+          {
+            waitingFor: this.waitingFor,
+            who: this.who,
+            past: this.#past,
+            standing: this.standing,
+            now: this.now,
+          },
+          o,
+        )
       default:
         return shown satisfies never
     }

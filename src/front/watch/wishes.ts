@@ -8,6 +8,11 @@ export type Wish =
   | { readonly type: 'acknowledge' }
   /** The text goes through the person's own editor, and `Desk.edited` is given what came of it. */
   | { readonly type: 'edit'; readonly text: string; readonly about: Edited }
+  /** `Desk.stands` is told what is let through, and who is not asked about. */
+  | { readonly type: 'look' }
+  | { readonly type: 'revoke'; readonly grant: string }
+  /** All pauses end. */
+  | { readonly type: 'lift' }
   | { readonly type: 'leave' }
   | { readonly type: 'suspend' }
 
