@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { duration, oneLine } from '../../tools/wording.ts'
 import type { AnnouncedRow, KernelRow, Methods } from './protocol.ts'
+import { type Line, table } from './table.ts'
 
 /** What `imago kernels` prints: the kernels, what can be attached to, and what was passed over. */
 export function kernelsText(
@@ -25,27 +26,6 @@ export const readMore = (handle: string) => `imago call read_more '{"handle":"${
 
 const NONE = 'No kernels. Start one with: imago start python'
 const HEAD: Line = { cells: ['KERNEL', 'STATE', 'PROCESS', 'PROJECT', 'WHAT IT IS'], below: [] }
-
-/** A line of a table, and what is said of it underneath. */
-interface Line {
-  readonly cells: readonly string[]
-  readonly below: readonly string[]
-}
-
-/** The last column is as wide as it is. */
-function table(lines: readonly Line[]): string {
-  const columns = lines[0]?.cells.length ?? 0
-  const widths = Array.from({ length: columns - 1 }, (_, column) =>
-    Math.max(...lines.map(({ cells }) => cells[column]?.length ?? 0)),
-  )
-  return lines
-    .flatMap(({ cells, below }) => [
-      cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
-      ...below.map(text => `    ${text}`),
-    ])
-    .map(line => line.trimEnd())
-    .join('\n')
-}
 
 function kernelCells(row: KernelRow, home: string): Line {
   const { name, pid, root, message, background } = row

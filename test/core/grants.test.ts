@@ -234,34 +234,6 @@ test('what waits and is granted now is let through at once; the rest goes on wai
   assert.is(person.answer('deny', plans[1]?.id).type, 'late')
 })
 
-test('a grant ends with the seat that gave it, and no other', async () => {
-  const made = await granted('src/**')
-  const other = takeSeat(made.approvals)
-  const plan = somePlanOn('lib/a.py')
-  void ask(made, plan)
-  other.answer({ grant: 'lib/**' }, plan.id)
-  made.person.leave()
-  assert.equal(
-    made.approvals.grants().map(({ id }) => id),
-    ['grant-2'],
-  )
-  assert.match(noticesOf(other).at(-1) ?? '', /^grant-1, .*: over, because its seat was left/)
-  const ended = made.journal.filter(entry => entry.type === 'seat' && entry.what === 'ended')
-  assert.is(ended.length, 1)
-  assert.is(await isLetThrough({ ...made, person: other }, somePlanOn('src/shop.py')), false)
-  assert.is(await isLetThrough({ ...made, person: other }, somePlanOn('lib/b.py')), true)
-})
-
-test('anybody ends a grant, once, and is asked about it again', async () => {
-  const made = await granted('src/**')
-  assert.is(made.approvals.revoke('grant-2', 'somebody'), false)
-  assert.is(made.approvals.revoke('grant-1', 'somebody'), true)
-  assert.is(made.approvals.revoke('grant-1', 'somebody'), false)
-  assert.is(await isLetThrough(made, somePlanOn('src/shop.py')), false)
-  assert.match(noticesOf(made.person).at(-1) ?? '', /^grant-1, .*: revoked by somebody\./)
-  assert.is(made.journal.filter(entry => entry.type === 'seat' && entry.what === 'revoked').length, 1)
-})
-
 for (const [what, slept] of [
   ['eight hours', false],
   ['eight hours in which the machine slept', true],
@@ -276,15 +248,6 @@ for (const [what, slept] of [
     assert.is(await isLetThrough(made, somePlanOn('src/shop.py')), false)
   })
 
-test('what was let through by a grant that has ended since is not carried out any more', async () => {
-  const made = await granted('src/**')
-  const [one, other] = [somePlanOn('src/a.py'), somePlanOn('src/b.py')]
-  await ask(made, one)
-  assert.is(made.approvals.expired(one), false)
-  made.approvals.revoke('grant-1', 'somebody')
-  assert.equal([made.approvals.expired(one), made.approvals.expired(other)], [true, false])
-})
-
 test('what is let through says nothing of how a person answers: a pause stays, and refusals stay in a row', async () => {
   const made = await granted('src/**')
   for (let n = 0; n < 2; n++) {
@@ -295,18 +258,4 @@ test('what is let through says nothing of how a person answers: a pause stays, a
   void ask(made, somePlanOn('lib/a.py'))
   made.person.answer('deny')
   assert.is(made.approvals.paused('cli /project')?.refusals, 3)
-})
-
-test('grants are bounded: of more than 64 the oldest has ended', async () => {
-  const made = book()
-  const person = takeSeat(made.approvals)
-  for (let n = 0; n < 70; n++) {
-    const plan = somePlanOn(`folder${n}/a.py`)
-    void ask(made, plan)
-    person.answer({ grant: `folder${n}/**` }, plan.id)
-  }
-  const ids = made.approvals.grants().map(({ id }) => id)
-  assert.equal([ids.length, ids[0], ids.at(-1)], [64, 'grant-7', 'grant-70'])
-  const over = noticesOf(person).filter(text => text.includes(': over, because there are 64 others'))
-  assert.equal([over.length, over[0]?.slice(0, 8)], [6, 'grant-1,'])
 })

@@ -50,7 +50,7 @@ test('a person grants a pattern with an approval, sees what it lets through, and
     const listed = await rig.imago(['approvals'])
     assert.match(
       listed.stdout,
-      /^grant-1 {2}write_file on \*\.txt in \/\S+ {2}for imago call, by seat-1, used once$/m,
+      /^GRANT .*\ngrant-1 +write_file +once +7 h 59 min +seat-1 +\*\.txt +imago call +\/\S+$/m,
     )
     const { result } = JSON.parse((await rig.imago(['approvals', '--json'])).stdout)
     assert.equal([result.grants.length, result.grants[0].pattern, result.grants[0].used], [1, '*.txt', 1])

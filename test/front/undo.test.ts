@@ -46,7 +46,7 @@ test('a change that nobody made, or whose file has moved on, is not taken back, 
   writeFileSync(join(rig.project, 'shop.py'), 'theirs\n')
   const { code, stderr } = await rig.imago(['undo', undo])
   assert.is(code, 1)
-  assert.match(stderr, /^stale_plan: /)
+  assert.match(stderr, /^imago: /)
   assert.is(content(), 'theirs\n')
 })
 
@@ -61,6 +61,6 @@ test('with nobody to ask and no rule that allows it, nothing is taken back, with
   writeFileSync(join(rig.paths.configDir, 'policy.toml'), ALLOWED.replace('undo_change', 'write_file'))
   const { code, stderr } = await rig.imago(['undo', undo])
   assert.is(code, 3, stderr)
-  assert.match(stderr, /^approval_unavailable: /)
+  assert.match(stderr, /^imago: /)
   assert.is(content(), 'rate = 2\r\n')
 })

@@ -144,7 +144,7 @@ const LIST: HostileAsker = {
   by: ['src/front/commands/approvals.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
-  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}for |grant-1 {2}|seat-1 {2})/,
+  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}|grant-1 {2}|seat-1 {2}|1 min 0 s {2})/,
   lines: true,
   async writes({ body: _, hunks: __, code: ___, ...waiting }) {
     const { printer, written } = fakeTerminal()
@@ -160,8 +160,11 @@ const LIST: HostileAsker = {
       used: 1,
       ends_ms: 60_000,
     }
+    const pause = { who, refusals: 3, left_ms: 60_000 }
     const seats = [{ seat: 'seat-1', who }]
-    printer.out(`${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [], ends: [] })}\n`)
+    printer.out(
+      `${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [] })}\n`,
+    )
     return { text: written(), approvable: false }
   },
 }
@@ -178,13 +181,22 @@ const LINES_ONLY: HostileAsker = {
     const { printer, written } = fakeTerminal()
     // It waits, and then it does not; between two looks it is told that somebody is in a hurry.
     const looks = [[waiting], []]
+    const { id, tool, title } = waiting
+    const end = { id, tool, title, outcome: 'stale', why: `It is out of date: ${title}.`, ago_ms: 1 }
+    const ends = [[], [end]]
     const hurries = [false, true, false, true]
     const signal = {
       get aborted() {
         return hurries.shift() ?? true
       },
     } as AbortSignal
-    const request = async () => ({ seats: [], approvals: looks.shift() ?? [], grants: [], pauses: [], ends: [] })
+    const request = async () => ({
+      seats: [],
+      approvals: looks.shift() ?? [],
+      grants: [],
+      pauses: [],
+      ends: ends.shift() ?? [],
+    })
     const client = { request } as unknown as FollowOptions['client']
     await followPlans({ client, printer, signal })
     return { text: written(), approvable: false }

@@ -1,14 +1,15 @@
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/wording.ts'
-import type { Taken } from '../../core/approvals.ts'
+import type { Grant, Pause, Taken, WaitingPlan } from '../../core/approvals.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
 import type { Methods } from '../protocol.ts'
 import { whyNot } from '../seat/asker.ts'
+import { table } from '../table.ts'
 import { print, request } from './kernels.ts'
 
-/** `imago approvals`: what waits for an answer, who could give one, and what is let through without. Never a code. */
+/** `imago approvals`: what waits for an answer, who could give one, what is let through without and who is let be. */
 export async function approvals(input: CommandInput): Promise<ExitCode> {
   const result = await request('approvals', {})
   return print(input, { result, text: approvalsText(result) })
@@ -79,22 +80,54 @@ function errorOf(plan: string, taken: Exclude<Taken, { type: 'taken' }>): ToolEr
   return toolError('not_found', { message, details, next: 'What waits: imago approvals' })
 }
 
-/** A line for each plan that waits, and one for each seat. */
-export function approvalsText({ seats, approvals: waiting, grants }: Methods['approvals']['result']): string {
-  const plans = waiting.map(
-    ({ id, tool, who, waited_ms, title }) =>
-      `${id}  ${tool}  for ${oneLine(who)}, ${duration(waited_ms)}  ${oneLine(title)}`,
-  )
-  const granted = grants.map(
-    ({ id, tool, pattern, root, who, seat, used }) =>
-      `${id}  ${tool} on ${oneLine(pattern)} in ${oneLine(root)}  for ${oneLine(who)}, by ${seat}, used ${times(used)}`,
-  )
-  const sitting = seats.map(({ seat, who }) => `${seat}  ${who}`)
+/** A table for each kind of thing that there is: plans, grants, pauses and seats. No line begins with others' words. */
+export function approvalsText(result: Methods['approvals']['result']): string {
+  const { seats, approvals: waiting, grants, pauses } = result
   return [
-    ...(plans.length === 0 ? ['No plan waits for an answer.'] : plans),
-    ...granted,
-    ...(sitting.length === 0 ? ['Nobody has a seat. A person takes one with: imago watch'] : sitting),
-  ].join('\n')
+    waiting.length === 0 ? 'No plan waits for an answer.' : tableOf(PLANS, waiting.map(planCells)),
+    ...(grants.length === 0 ? [] : [tableOf(GRANTS, grants.map(grantCells))]),
+    ...(pauses.length === 0 ? [] : [tableOf(PAUSES, pauses.map(pauseCells))]),
+    seats.length === 0
+      ? 'Nobody has a seat. A person takes one with: imago watch'
+      : tableOf(
+          SEATS,
+          seats.map(({ seat, who }) => [seat, oneLine(who)]),
+        ),
+  ].join('\n\n')
 }
+
+const PLANS = ['PLAN', 'TOOL', 'KERNEL', 'WAITS', 'FOR', 'WHAT']
+const GRANTS = ['GRANT', 'TOOL', 'USED', 'ENDS IN', 'BY', 'FILES', 'FOR', 'PROJECT']
+const PAUSES = ['NOT ASKED FOR', 'REFUSED IN A ROW', 'WHOSE PLANS']
+const SEATS = ['SEAT', 'WHO']
+
+const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]) =>
+  table([head, ...rows].map(cells => ({ cells, below: [] })))
+
+const planCells = ({ id, tool, kernel, waited_ms, who, title }: WaitingPlan) => [
+  id,
+  oneLine(tool),
+  kernel === null ? '-' : oneLine(kernel),
+  duration(waited_ms),
+  oneLine(who),
+  oneLine(title),
+]
+
+const grantCells = ({ id, tool, used, ends_ms, seat, pattern, who, root }: Grant) => [
+  id,
+  oneLine(tool),
+  times(used),
+  duration(ends_ms),
+  seat,
+  oneLine(pattern),
+  oneLine(who),
+  oneLine(root),
+]
+
+const pauseCells = ({ who, refusals, left_ms }: Pause) => [
+  duration(left_ms),
+  String(refusals),
+  who === null ? 'all, whoever asks' : `those of ${oneLine(who)}`,
+]
 
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)

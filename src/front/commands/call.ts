@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
-import { exitOf, printEnvelope, withoutOutput } from '../envelopes.ts'
+import { exitOf, printEnvelope, printError, withoutOutput } from '../envelopes.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import type { CallEvent } from '../protocol.ts'
 import { askHere, untilAnswered } from '../seat/sitting.ts'
@@ -31,7 +31,10 @@ export interface CommandCall {
   readonly args: unknown
   /** Whether somebody at the terminal may answer what the code asks. */
   readonly answers: boolean
-  /** Whether whoever runs the command is asked for approval here, where nobody has a seat. */
+  /**
+   * Whether it is a person's own doing: they are asked for approval here, where nobody has a seat, and what went wrong is
+   * told to them as by any other command, and not as to a model.
+   */
   readonly approves?: boolean
 }
 
@@ -76,6 +79,7 @@ export async function callTool(
       : await made()
 
   if (options.json) printEnvelope(printer, envelope)
+  else if (approves && !envelope.ok) printError(printer, envelope.error)
   else {
     const shown = printed ? withoutOutput(envelope) : envelope
     const { text } = await client.request('show', { tool, envelope: shown })
