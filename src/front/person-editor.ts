@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { oneLine } from '../../tools/wording.ts'
 import { messageOf } from '../failure.ts'
 
 /** A text that a person is to go on with in their own editor. */
@@ -59,6 +60,10 @@ function editorOf({ VISUAL, EDITOR, TERM }: NodeJS.ProcessEnv): string | undefin
   return (dumb ? undefined : VISUAL) || EDITOR || (dumb ? undefined : 'vi')
 }
 
+/** What a shell ends with where there is no such program, and where it is none. */
+const NOT_FOUND = 127
+const NOT_RUN = 126
+
 /** Undefined once it has ended well. */
 function ended(
   editor: string,
@@ -68,8 +73,14 @@ function ended(
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit', env })
     child.on('error', error => resolve(`The editor could not be started: ${messageOf(error)}`))
     child.on('exit', (code, signal) => {
-      const how = signal === null ? `with code ${code}` : `by ${signal}`
-      resolve(code === 0 ? undefined : `The editor ended ${how}: what it wrote was dropped.`)
+      const name = oneLine(editor)
+      if (code === 0) resolve(undefined)
+      else if (code === NOT_FOUND || code === NOT_RUN)
+        resolve(`The shell could not run the editor ${name}. Set $VISUAL or $EDITOR to the one that you use.`)
+      else {
+        const how = signal === null ? `with code ${code}` : `by ${signal}`
+        resolve(`The editor ${name} ended ${how}: what it wrote was dropped.`)
+      }
     })
   })
 }

@@ -1,6 +1,7 @@
 import { isRunning } from '../../tools/running.ts'
-import { EXIT, type ExitCode } from '../failure.ts'
+import { EXIT, type ExitCode, messageOf } from '../failure.ts'
 import { openBlocks } from './blocks.ts'
+import { approvalsText } from './commands/approvals.ts'
 import { exitOf } from './envelopes.ts'
 import { heading, type Image, openImage, STAYS, scriptFailure, WAIT_SECONDS } from './image.ts'
 import { askPerson, type Lines } from './lines.ts'
@@ -31,6 +32,11 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
     const entered = await lines.entry(blocks.open ? '... ' : '>>> ')
     if (entered === undefined) break
     const [line = '', ...others] = entered
+    // No Python begins with a colon.
+    if (others.length === 0 && !blocks.open && /^\s*:/.test(line)) {
+      await besides(line.trim(), { image, printer })
+      continue
+    }
     const sources = others.length === 0 ? blocks.push(line) : blocks.paste(entered)
     for (const source of sources) {
       const { exit, left } = await runner.run(source)
@@ -42,6 +48,24 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
   function say(exit: ExitCode) {
     printer.out(`${STAYS}\n`)
     return exit
+  }
+}
+
+/** Who answers plans where this prompt cannot. */
+const ELSEWHERE = 'A person answers in another terminal, with: imago watch'
+
+/** What the console has commands for, as far as a terminal goes that can only print lines. */
+async function besides(command: string, { image, printer }: { image: Image; printer: Printer }) {
+  if (!/^:a\w*$/.test(command) || !':approvals'.startsWith(command))
+    return printer.err(
+      'A terminal that can only print lines has one command: :approvals. All others are those of a shell: imago --help\n',
+    )
+  try {
+    const found = await image.request('approvals', {})
+    printer.out(`${approvalsText(found)}\n`)
+    if (found.seats.length > 0) printer.out(`${ELSEWHERE}\n`)
+  } catch (error) {
+    printer.err(`${messageOf(error)}\n`)
   }
 }
 
@@ -93,6 +117,15 @@ interface Runner {
 
 function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: Margin }): Runner {
   let running: AbortController | undefined
+  let asked: string | undefined
+
+  /** Once for each plan: nothing of it has run, and this prompt has no answer for it. */
+  function before(plan: string | undefined) {
+    if (plan === undefined || plan === asked) return
+    asked = plan
+    printer.toMargin()
+    printer.err(`${plan} is before a person; nothing ran yet. Ctrl-C withdraws it. ${ELSEWHERE}\n`)
+  }
 
   async function evaluate(expr: string) {
     running = new AbortController()
@@ -104,6 +137,7 @@ function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: M
         output: (text, stream) => (stream === 'stderr' ? printer.err(text) : printer.out(text)),
         ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),
         ...(lines.terminal && {
+          asked: before,
           waits: kernel => {
             printer.toMargin()
             printer.err(`waiting: ${kernel} is busy; Ctrl-C withdraws\n`)

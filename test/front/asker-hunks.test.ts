@@ -1,52 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { ShownHunk } from '../../src/core/approvals.ts'
 import { hunksFrom } from '../../tools/hunks.ts'
 import { linesOf } from '../../tools/newlines.ts'
-import type { Envelope } from '../../tools/outcome.ts'
+import { CHOOSE, HUNKS, LEAD, PLAN } from '../support/asked-hunks.ts'
 import { assert, suite } from '../support/harness.ts'
-import { askLines, editor } from '../support/line-asker.ts'
-import { openRig, within } from '../support/rig.ts'
-import { openScreen } from '../support/screen.ts'
-import { shownPlanOf } from '../support/shown-plans.ts'
+import { askLines } from '../support/line-asker.ts'
 
 const test = suite('hunks at the seat that asks line by line')
-
-const numbered = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join('')
-
-/** Lines of a file with numbers, in which these are to be others. */
-function hunksOf(
-  shown: string,
-  edits: readonly (readonly [line: number, put: string])[],
-  first = 1,
-): ShownHunk[] {
-  const file = { path: `/project/${shown}`, shown, newline: '\n' as const, text: numbered(1, 40) }
-  const changes = edits.map(([line, put], index) => {
-    const lines = linesOf(put)
-    const why = index === 0 ? 'it was wrong' : null
-    return { number: first + index, why, at: line - 1, removed: lines.length, put: lines }
-  })
-  return hunksFrom(file, changes).map(({ path: _, ...hunk }) => hunk)
-}
-
-/** Three hunks in two files; the second has two parts. */
-const HUNKS = [
-  ...hunksOf('a.py', [
-    [3, 'three\n'],
-    [20, 'twenty\n21\ntwenty-two\n'],
-  ]),
-  ...hunksOf('b.py', [[7, 'seven\n']], 3),
-]
-const LEAD = 'Edits 2 files: 4 lines added, 4 removed.\nThis is no diff.'
-const PLAN = shownPlanOf({
-  id: 'plan-hhhhhhhh',
-  tool: 'propose_file_edit',
-  title: 'Edit 2 files: 3 hunks',
-  body: `${LEAD}\n\ndiff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n${HUNKS[0]?.diff}${HUNKS[1]?.diff}`,
-  hunks: HUNKS,
-})
-const CHOOSE = { plan: PLAN.id, hash: PLAN.hash, decision: 'choose' } as const
 
 test('hunks are asked about one after the other, and one answer is sent once all are decided', async () => {
   const { answers, prompts, text } = await askLines({
@@ -192,76 +150,6 @@ test('s splits a hunk, and what is taken of it is an edit of that hunk', async (
   })
 })
 
-test('e gives a hunk to an editor, shows what it made of it, and sends that', async () => {
-  const { answers, text } = await askLines({
-    plans: [PLAN],
-    types: ['e', 'y', 'y', 'y'],
-    edit: editor(patch => patch.replace('+three', '+drei\n+\u202e')),
-  })
-  assert.match(text, '| +drei\n| +⟦U+202E⟧\n')
-  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n\u202e\n', reason: null })
-  assert.match(text, '1 of them as you wrote it')
-})
-
-test('an edit that cannot be used says why, and the question stands', async () => {
-  const { answers, text, prompts } = await askLines({
-    plans: [PLAN],
-    types: ['e', 'q'],
-    edit: editor(patch => patch.replace('-3\n', '')),
-  })
-  assert.match(text.replaceAll('\n    ', ''), "To keep a line, make its '-' a ' '")
-  assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,A,D,e,j,?] '))
-  assert.equal(answers, [])
-})
-
-test('e again has what could not be used, with the cause in front, which the next cause replaces', async () => {
-  const drafts: string[] = []
-  const written = [
-    (patch: string) => patch.replace('-3\n', ''),
-    (patch: string) => patch.replace('+three', 'three'),
-    (patch: string) => patch.replace('\nthree', '\n-3\n+drei'),
-  ]
-  const { answers, text } = await askLines({
-    plans: [PLAN],
-    types: ['e', 'e', 'e', 'y', 'y', 'y'],
-    edit: async ({ text: draft }) => {
-      drafts.push(draft)
-      return { type: 'text', text: written[drafts.length - 1]?.(draft) ?? draft }
-    },
-  })
-  assert.match(text.replaceAll('\n    ', ''), 'e goes on with what you wrote.')
-  assert.match(
-    drafts[1] ?? '',
-    /^# This could not be used: The lines with ' ' and '-' are not those of a\.py, from /,
-  )
-  assert.not.match(drafts[1] ?? '', '\n-3\n')
-  const line = (drafts[2] ?? '').split('\n').indexOf('three') + 1
-  assert.match(drafts[2] ?? '', `# This could not be used: Line ${line} of the patch begins with none of`)
-  assert.is(drafts[2]?.split('could not be used').length, 2)
-  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n', reason: null })
-})
-
-test('an editor that failed, or left it as it was, decides nothing', async () => {
-  const failed = await askLines({
-    plans: [PLAN],
-    types: ['e', 'q'],
-    edit: async () => ({ type: 'failed', why: 'The editor ended with code 1: what it wrote was dropped.' }),
-  })
-  assert.match(failed.text, 'ended with code 1')
-  const unchanged = await askLines({ plans: [PLAN], types: ['e', 'q'], edit: editor(text => text) })
-  for (const { prompts } of [failed, unchanged])
-    assert.equal(prompts, Array(2).fill('(1/3) Apply this hunk? [y,n,q,a,d,A,D,e,j,?] '))
-})
-
-test('a hunk that was edited and is looked at again is accepted as it was edited', async () => {
-  const { answers } = await askLines({
-    plans: [PLAN],
-    types: ['y', 'y', 'e', 'n', 'y', 'y'],
-    edit: editor(patch => patch.replace('+seven', '+sieben')),
-  })
-  assert.equal(answers[0]?.choices?.[2], { hunk: 3, decision: 'edit', text: 'sieben\n', reason: null })
-})
-
 test('q leaves all undecided, and other words are explained', async () => {
   const { answers, text } = await askLines({ plans: [PLAN], types: ['y', 'yes please', '?', 'q', 'y'] })
   assert.equal(answers, [])
@@ -314,42 +202,4 @@ test('a long hunk is shown page by page, and is not accepted before its end was'
   assert.is(prompts.at(-1), '(1/1) Apply this hunk? [y,n,q,a,d,?] ')
   assert.match(text, '| +new 299\n')
   assert.equal(answers, [])
-})
-
-test('at a real terminal one hunk is refused, one is edited there, and the caller is told which and why', async () => {
-  const rig = openRig({ files: { 'a.py': numbered(1, 40) } })
-  const editing = join(rig.folder, 'editor')
-  writeFileSync(editing, '#!/bin/sh\nsed -i \'s/^+twenty$/+zwanzig/\' "$1"\n', { mode: 0o700 })
-  const env = { EDITOR: editing, VISUAL: '' }
-  try {
-    await rig.serve()
-    const screen = openScreen(rig, { args: ['watch', '--plain'], rows: 60, columns: 100, env })
-    await screen.shows(/seat-\d+, terminal/)
-    const client = await rig.connect()
-    const edits = [
-      { path: 'a.py', old_str: '\n3\n', new_str: '\nthree\n' },
-      { path: 'a.py', old_str: '\n20\n', new_str: '\ntwenty\n', why: 'words' },
-    ]
-    const answer = within<Envelope>(
-      client.call({ tool: 'propose_file_edit', args: { edits } }),
-      'what was proposed',
-    )
-    await screen.shows('(1/2) Apply this hunk? [y,n,q,a,d,e,j,?]')
-    screen.type('n keep it\n')
-    await screen.shows('(2/2) Apply this hunk? [y,n,q,a,d,e,K,?]')
-    screen.type('e\n')
-    await screen.shows('Is that to be done?')
-    assert.match(screen.text(), '| +zwanzig')
-    screen.type('y\n')
-    const told = JSON.stringify(await answer)
-    assert.match(told, '"outcome":"refused","reason":"keep it"')
-    assert.match(told, '"outcome":"edited"')
-    assert.is(
-      readFileSync(join(rig.project, 'a.py'), 'utf8'),
-      numbered(1, 40).replace('\n20\n', '\nzwanzig\n'),
-    )
-    screen.close()
-  } finally {
-    await rig.close()
-  }
 })

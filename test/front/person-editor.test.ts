@@ -22,13 +22,26 @@ test('a text that was left as it was is nothing to be done', async () => {
 })
 
 test('what an editor wrote that ended badly is dropped, and it is said how it ended', async () => {
-  const left = await edit({ EDITOR: 'sh -c \'printf bad > "$0"; exit 3\'' })
-  assert.equal(left, { type: 'failed', why: 'The editor ended with code 3: what it wrote was dropped.' })
+  const command = 'sh -c \'printf bad > "$0"; exit 3\''
+  const left = await edit({ EDITOR: command })
+  const why = `The editor ${command} ended with code 3: what it wrote was dropped.`
+  assert.equal(left, { type: 'failed', why })
   const killed = await edit({ EDITOR: 'kill -9 $$ #' })
-  assert.equal(killed, { type: 'failed', why: 'The editor ended by SIGKILL: what it wrote was dropped.' })
-  const missing = await edit({ EDITOR: 'no-such-editor-here 2>/dev/null' })
-  assert.match(missing.type === 'failed' ? missing.why : '', 'ended with code 127')
+  assert.equal(killed, {
+    type: 'failed',
+    why: 'The editor kill -9 $$ # ended by SIGKILL: what it wrote was dropped.',
+  })
 })
+
+for (const [what, command] of [
+  ['that is not there', 'no-such-editor-here 2>/dev/null'],
+  ['that is no program', '/ 2>/dev/null'],
+] as const)
+  test(`an editor ${what} is named, and it is said how another one is chosen`, async () => {
+    const missing = await edit({ EDITOR: command })
+    const why = `The shell could not run the editor ${command}. Set $VISUAL or $EDITOR to the one that you use.`
+    assert.equal(missing, { type: 'failed', why })
+  })
 
 test('VISUAL comes before EDITOR, but not at a terminal that has no screen', async () => {
   const both = { VISUAL: 'printf visual >', EDITOR: 'printf editor >' }

@@ -36,7 +36,7 @@ const TYPED = (prompt: string) =>
 /** Line by line, for terminals that can do no more: a person who goes on until they have approved. */
 const LINES: HostileAsker = {
   what: 'the seat that asks line by line',
-  by: ['asker', 'plan-text', 'plan-question', 'hunk-question', 'line-question'].map(
+  by: ['asker', 'plan-text', 'plan-question', 'hunk-question', 'line-question', 'questions'].map(
     name => `src/front/seat/${name}.ts`,
   ),
   takesHunks: true,

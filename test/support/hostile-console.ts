@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import { type ApprovalsOptions, openApprovals } from '../../src/front/console/approvals.ts'
+import { type ConsoleApprovalsOptions, openConsoleApprovals } from '../../src/front/console/approvals.ts'
 import type { Key } from '../../src/front/console/keys.ts'
 import { Stage } from '../../src/front/console/stage.ts'
 import { openPalette } from '../../src/front/console/style.ts'
@@ -17,7 +17,7 @@ const MOVES = ['\\?(?:7|25|1049)[hl]', '\\d{0,3}(?:;\\d{1,3})?[ABCDHJKLMSTr]'].m
 )
 const OF_A_CONSOLE = new RegExp([LOOKS_OF_OURS.source, ...MOVES, '\\r'].join('|'), 'g')
 
-const BY = ['src/front/console/approvals.ts', 'src/front/console/desk-page.ts']
+const BY = ['approvals', 'desk-page', 'notices'].map(name => `src/front/console/${name}.ts`)
 
 /** What a console writes: when a plan is told and settled while a line is being written, and when it is looked at. */
 async function written(plan: ShownPlan) {
@@ -39,8 +39,8 @@ async function written(plan: ShownPlan) {
     close: () => {},
   }
   const stage = new Stage({ tty, palette: openPalette({ coloured: true }) })
-  let tell: Parameters<ApprovalsOptions['image']['sit']>[0]['tell'] = () => {}
-  const image: ApprovalsOptions['image'] = {
+  let tell: Parameters<ConsoleApprovalsOptions['image']['sit']>[0]['tell'] = () => {}
+  const image: ConsoleApprovalsOptions['image'] = {
     async sit({ tell: told, signal }) {
       tell = told
       const ended = new Promise<undefined>(resolve =>
@@ -50,7 +50,7 @@ async function written(plan: ShownPlan) {
       return seat as unknown as OpenSeat
     },
   }
-  const approvals = openApprovals({ image, stage, desktop: false })
+  const approvals = openConsoleApprovals({ image, stage, desktop: false })
   approvals.sit()
   await turn()
   tell({ type: 'plan', plan })

@@ -1,9 +1,9 @@
-import { oneLine } from '../../../tools/wording.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
+import { became } from '../seat/became.ts'
 import { openSeat } from '../seat/open-seat.ts'
 import { atTerminal, hasTerminal } from '../seat/sitting.ts'
 import { isCapable, type Printer } from '../terminal.ts'
@@ -32,7 +32,7 @@ interface Parts {
 async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
   const { watchHere } = await import('../watch/here.ts')
   const { lost, past } = await watchHere({ desktop, sit: options => openSeat(client, options) })
-  for (const { id, what, title } of past) printer.out(`${id}  ${oneLine(what)}  ${oneLine(title)}\n`)
+  for (const one of past) printer.out(`${became(one).join('')}\n`)
   return ended(printer, lost)
 }
 

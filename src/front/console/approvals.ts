@@ -1,20 +1,19 @@
-import { oneLine } from '../../../tools/wording.ts'
 import { WireError } from '../../../wire/errors.ts'
 import { messageOf } from '../../failure.ts'
 import type { Image } from '../image.ts'
-import { openNotifier } from '../notify.ts'
+import { type Notifier, openNotifier } from '../notify.ts'
 import { redraft } from '../person-editor.ts'
 import type { SeatWanted } from '../protocol.ts'
 import type { OpenSeat, SeatTold } from '../seat/open-seat.ts'
-import { Desk, type Past } from '../watch/desk.ts'
-import { type DeskSeat, openDeskSeat } from '../watch/desk-seat.ts'
+import { Desk } from '../watch/desk.ts'
+import { openDeskSeat } from '../watch/desk-seat.ts'
 import { showsUnicode } from '../watch/signs.ts'
-import { openDeskPage } from './desk-page.ts'
+import { type DeskPage, openDeskPage } from './desk-page.ts'
+import { KEY, Notices } from './notices.ts'
 import type { Stage } from './stage.ts'
-import { looking, plain, prose } from './style.ts'
-import { fitted, widthOf } from './width.ts'
+import { prose } from './style.ts'
 
-export interface ApprovalsOptions {
+export interface ConsoleApprovalsOptions {
   readonly image: Pick<Image, 'sit'>
   readonly stage: Stage
   /** Whether a notification is shown on the desktop where something waits. */
@@ -40,151 +39,149 @@ export interface ConsoleApprovals {
   close(): Promise<void>
 }
 
-/** The key that shows what waits, as it is written, and as the stage has it. */
-const KEY = 'Ctrl-T'
+/** The key that shows what waits, as the stage has it. */
 const SHORTCUT = 'ctrl-t'
 
-/** What is there while somebody sits. */
-interface Seated {
+/** Where what waits is looked at. */
+interface Looked {
   readonly desk: Desk
-  readonly seat: OpenSeat
-  readonly page: ReturnType<typeof openDeskPage>
+  readonly page: DeskPage
 }
 
-export function openApprovals({ image, stage, desktop }: ApprovalsOptions): ConsoleApprovals {
-  const said = new WeakSet<Past>()
-  const noticed = new Set<string>()
-  const leaving = new AbortController()
-  let taking: Promise<undefined> | undefined
-  let tried = false
-  let seated: Seated | undefined
-  /** A call of this console waits, and what it waits for is to be shown as soon as it is known. */
-  let showing = false
+/** What is there while somebody sits. */
+interface Seated extends Looked {
+  readonly seat: OpenSeat
+}
 
-  const notifier = openNotifier({
-    desktop,
-    bell: () => stage.bell(),
-    failed: why => stage.print([prose('hint', `${why}\n`)]),
-  })
+export function openConsoleApprovals(options: ConsoleApprovalsOptions): ConsoleApprovals {
+  return new ApprovalsHere(options)
+}
+
+class ApprovalsHere implements ConsoleApprovals {
+  readonly key = KEY
+  readonly #image: ConsoleApprovalsOptions['image']
+  readonly #stage: Stage
+  readonly #notices: Notices
+  readonly #notifier: Notifier
+  readonly #leaving = new AbortController()
+  #taking: Promise<void> | undefined
+  #tried = false
+  #seated: Seated | undefined
+  /** A call of this console waits, and what it waits for is to be shown as soon as it is known. */
+  #showing = false
+
+  constructor({ image, stage, desktop }: ConsoleApprovalsOptions) {
+    this.#image = image
+    this.#stage = stage
+    this.#notices = new Notices(stage)
+    this.#notifier = openNotifier({
+      desktop,
+      bell: () => stage.bell(),
+      failed: why => stage.print([prose('hint', `${why}\n`)]),
+    })
+    stage.onShortcut(SHORTCUT, () => void this.open())
+  }
+
+  sit(): void {
+    if (!this.#tried) void this.#take()
+  }
+
+  async open(): Promise<void> {
+    const why = await this.#take()
+    if (why !== undefined) return this.#notices.noSeat(why)
+    await this.#show()
+  }
+
+  asked(): boolean {
+    if (this.#seated === undefined) return false
+    if (this.#stage.typedAhead) return true
+    if (this.#seated.desk.waits > 0) void this.#show()
+    else this.#showing = true
+    return true
+  }
+
+  over(): void {
+    this.#showing = false
+  }
+
+  async close(): Promise<void> {
+    this.#leaving.abort()
+    await this.#taking?.catch(() => {})
+    await this.#seated?.seat.ended
+  }
 
   /** Undefined once it sits; else why it does not. */
-  async function take(): Promise<string | undefined> {
-    if (seated !== undefined) return undefined
-    tried = true
-    taking ??= takeNow().finally(() => {
-      taking = undefined
+  async #take(): Promise<string | undefined> {
+    if (this.#seated !== undefined) return undefined
+    this.#tried = true
+    this.#taking ??= this.#takeNow().finally(() => {
+      this.#taking = undefined
     })
     try {
-      return await taking
+      await this.#taking
+      return undefined
     } catch (error) {
       return error instanceof WireError ? (error.remote?.message ?? error.message) : messageOf(error)
     }
   }
 
-  async function takeNow(): Promise<undefined> {
+  async #takeNow(): Promise<void> {
+    const stage = this.#stage
     const desk = new Desk({
       palette: stage.palette,
       size: stage.size,
       now: performance.now(),
       unicode: showsUnicode(process.env),
     })
-    const atDesk: DeskSeat = openDeskSeat({
+    const atDesk = openDeskSeat({
       desk,
       repaint: () => page.changed(),
-      ring: text => notifier.notify(text),
+      ring: text => this.#notifier.notify(text),
       edit: draft => stage.lend(() => redraft(draft)),
     })
     const page = openDeskPage({ desk, atDesk, stage, key: SHORTCUT })
-    const tell = (told: SeatTold) => {
-      desk.tick(performance.now())
-      atDesk.tell(told)
-      heard({ desk, page }, told)
-    }
-    const admit = (wanted: SeatWanted) => {
-      desk.tick(performance.now())
-      if (!page.open) notice('Somebody else wants to approve, too', oneLine(wanted.who))
-      return atDesk.admit(wanted)
-    }
-    const seat = await image.sit({ alone: true, tell, admit, signal: leaving.signal })
-    atDesk.take(seat)
-    seated = { desk, seat, page }
-    if (seat.trouble !== null) notice('Dangerous calls are refused', oneLine(seat.trouble))
-    void seat.ended.then(() => {
-      seated = undefined
-      // One that was lost with its connection is taken anew, once there is another connection.
-      tried = false
-      noticed.clear()
-      page.end()
+    const seat = await this.#image.sit({
+      alone: true,
+      tell: told => {
+        desk.tick(performance.now())
+        atDesk.tell(told)
+        this.#heard(told, { desk, page })
+      },
+      admit: (wanted: SeatWanted) => {
+        desk.tick(performance.now())
+        if (!page.open) this.#notices.wanted(wanted)
+        return atDesk.admit(wanted)
+      },
+      signal: this.#leaving.signal,
     })
-    return undefined
+    atDesk.take(seat)
+    this.#seated = { desk, seat, page }
+    if (seat.trouble !== null) this.#notices.trouble(seat.trouble)
+    void seat.ended.then(() => this.#left(page))
   }
 
-  function heard({ desk, page }: Pick<Seated, 'desk' | 'page'>, told: SeatTold) {
-    if (told.type === 'settled') noticed.delete(told.id)
+  /** A seat that was lost with its connection is taken anew, once there is another connection. */
+  #left(page: DeskPage): void {
+    this.#seated = undefined
+    this.#tried = false
+    this.#notices.forgetAll()
+    page.end()
+  }
+
+  #heard(told: SeatTold, { desk, page }: Looked): void {
+    if (told.type === 'settled') this.#notices.forget(told.id)
     if (page.open) return
-    sayPast(desk)
-    if (told.type !== 'plan' || noticed.has(told.plan.id)) return
-    noticed.add(told.plan.id)
-    const { title, who } = told.plan
-    if (showing && !stage.typedAhead) void show()
-    else notice(counted(desk.waits), `${oneLine(title)}, for ${oneLine(who)}`)
+    this.#notices.past(desk.past)
+    if (told.type !== 'plan' || !this.#notices.isNew(told.plan)) return
+    if (this.#showing && !this.#stage.typedAhead) void this.#show()
+    else this.#notices.plan(told.plan, desk.waits)
   }
 
-  /** One row, in which what others have named is cut before the key is. */
-  function notice(what: string, named: string) {
-    const [lead, end] = [`${what}: `, ` · ${KEY} answers`]
-    const room = Math.max(8, stage.size.columns - 1 - widthOf(lead) - widthOf(end))
-    stage.print([looking('strong', lead), plain(fitted(named, room)), looking('hint', `${end}\n`)])
-  }
-
-  /** What became of plans, each in a row of its own. */
-  function sayPast({ past }: Desk) {
-    for (const one of past) {
-      if (said.has(one)) continue
-      said.add(one)
-      const text = `${one.id} ${oneLine(one.what)}${one.title === '' ? '' : `: ${oneLine(one.title)}`}`
-      stage.print([looking('hint', `${fitted(text, stage.size.columns - 1)}\n`)])
-    }
-  }
-
-  async function show() {
-    const now = seated
-    if (now === undefined || stage.paged) return
-    showing = false
+  async #show(): Promise<void> {
+    const now = this.#seated
+    if (now === undefined || this.#stage.paged) return
+    this.#showing = false
     await now.page.show()
-    sayPast(now.desk)
-  }
-
-  stage.onShortcut(SHORTCUT, () => void open())
-
-  async function open(): Promise<void> {
-    const why = await take()
-    if (why !== undefined) return stage.print([prose('hint', `There is no seat here: ${oneLine(why)}\n`)])
-    await show()
-  }
-
-  return {
-    sit() {
-      if (!tried) void take()
-    },
-    open,
-    key: KEY,
-    asked() {
-      if (seated === undefined) return false
-      if (stage.typedAhead) return true
-      if (seated.desk.waits > 0) void show()
-      else showing = true
-      return true
-    },
-    over() {
-      showing = false
-    },
-    async close() {
-      leaving.abort()
-      await taking?.catch(() => {})
-      await seated?.seat.ended
-    },
+    this.#notices.past(now.desk.past)
   }
 }
-
-const counted = (waits: number) => (waits === 1 ? '1 plan waits' : `${waits} plans wait`)

@@ -4,7 +4,7 @@ import { findPaths } from '../../paths.ts'
 import { exitOf } from '../envelopes.ts'
 import { heading, type Image, openImage, STAYS, scriptFailure } from '../image.ts'
 import { failureSpans } from './answers.ts'
-import { openApprovals } from './approvals.ts'
+import { openConsoleApprovals } from './approvals.ts'
 import { openBackground } from './background.ts'
 import { openCommands } from './colon.ts'
 import { openCompleting } from './completing.ts'
@@ -39,7 +39,7 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
 async function talk(image: Image, stage: Stage): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
   const showing = openShowing(stage, image)
-  const approvals = openApprovals({ image, stage, desktop: wantsNotifications() })
+  const approvals = openConsoleApprovals({ image, stage, desktop: wantsNotifications() })
   const running = openRunning({ image, stage, showing, approvals })
   const commands = openCommands({ image, stage, showing, running, history, approvals })
   const entering = openEntering({
