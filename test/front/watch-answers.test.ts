@@ -1,3 +1,4 @@
+import { unifiedDiff } from '../../tools/diff.ts'
 import { openDesk } from '../support/desks.ts'
 import { assert, suite } from '../support/harness.ts'
 import { shownPlanOf } from '../support/shown-plans.ts'
@@ -23,6 +24,37 @@ test('y approves exactly what was shown', () => {
   desk.answered(ONE.id, { type: 'taken' })
   assert.match(text(), /plan-aaaaaaaa approved/)
   assert.match(text(), /Nothing waits for you\./)
+})
+
+test('at 80×24, one line of a file is approved with one key while another plan waits', () => {
+  const before = Array.from({ length: 30 }, (_, n) => `line_${n} = ${n}\n`).join('')
+  const diff = unifiedDiff({ path: 'a.py', before, after: before.replace('= 12', '= 120') })
+  const body = `Edits a.py: 1 line added, 1 removed.\n\n${diff.text}`
+  const edit = { tool: 'edit_file', title: 'Edit a.py', who: 'claude-code', root: '/home/ada/shop', body }
+  // Asked for the third time: the rule that is told then does not have to be looked at each time.
+  const often = { times: 3, rule: '[[rule]]\ndecision = "allow"\ntool = "edit_file"\npath = "a.py"\n' }
+  const { tell, keys, text } = openDesk({ columns: 80, rows: 24 })
+  const plan = shownPlanOf({ ...ONE, ...edit, ...often })
+  tell(plan, shownPlanOf({ ...TWO, ...edit }))
+  assert.match(text(), /\| {2}line_15 = 15/)
+  assert.equal(keys('y'), answerTo(plan, 'approve'))
+})
+
+test('of the headings of a file in a difference only those that say something are rows', () => {
+  const diff = unifiedDiff({ path: 'a.py', before: 'one\n', after: 'two\n' })
+  const { tell, text } = openDesk()
+  tell(shownPlanOf({ ...ONE, body: diff.text }))
+  assert.match(text(), /^\| --- a\/a\.py\n\| \+\+\+ b\/a\.py\n\| @@/m)
+  assert.not.match(text(), /diff --git/)
+  for (const body of [
+    diff.text.replace('+++ b/a.py', '+++ b/other.py'),
+    diff.text.replace('--- a/a.py', '--- /dev/null'),
+    'diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\nno difference\n',
+  ]) {
+    const other = openDesk()
+    other.tell(shownPlanOf({ ...ONE, body }))
+    assert.match(other.text(), /^\| diff --git a\/a\.py b\/a\.py$/m)
+  }
 })
 
 test('an answer is given once, however often its key is pressed', () => {

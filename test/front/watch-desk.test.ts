@@ -127,7 +127,7 @@ test('? shows the keys and h what became of plans; q goes back from both', () =>
   keys('because\r')
   desk.answered(ONE.id, { type: 'taken' })
   keys('h')
-  assert.match(text(), /What became of plans here[\s\S]*plan-aaaaaaaa {2}denied {2}Write one/)
+  assert.match(text(), /What became of plans here[\s\S]*plan-aaaaaaaa denied: Write one/)
   assert.is(keys('h'), undefined)
   assert.match(text(), /^── plan-bbbbbbbb/m)
 })
@@ -174,14 +174,29 @@ test('a title, a reason and a cause that are as long as rows begin none that loo
   assert.ok(rows().every(row => !/^ (?:tool +list|end +of)/.test(row)))
 })
 
-test('a note stays a while and then goes', () => {
-  const { desk, text } = openDesk()
-  desk.tell({ type: 'notice', text: 'seat-2 has left.' })
-  assert.match(text(), /seat-2 has left/)
-  desk.tick(7_999)
-  assert.match(text(), /seat-2 has left/)
-  desk.tick(8_000)
-  assert.not.match(text(), /seat-2 has left/)
+test('what is so with every plan of a kind is a row among others, and nothing to be looked at twice', () => {
+  const { tell, text } = openDesk()
+  tell(shownPlanOf({ ...ONE, notes: ['What is defined may change until this runs.'] }))
+  assert.match(text(), /^ note +What is defined may change until this runs\.$/m)
+  assert.not.match(text(), /LOOK/)
+})
+
+test('the question stays in sight, however long the answer to it is, at 40×10', () => {
+  const { tell, keys, text } = openDesk({ columns: 40, rows: 10 })
+  tell(ONE)
+  keys('n')
+  keys(`${'because of this '.repeat(20)}END`)
+  assert.match(text(), /^ Why not\?$/m)
+  assert.match(text(), /END$/m)
+})
+
+test('a page of the console says that q goes back, and not that it leaves the seat', () => {
+  const { keys, text } = openDesk({ rows: 40, page: true })
+  assert.match(text(), / q back /)
+  keys('?')
+  assert.match(text(), / q +goes back to the console/)
+  assert.match(text(), / Ctrl-Z +stops the console/)
+  assert.not.match(text(), / q +leaves/)
 })
 
 for (const [columns, rows] of [

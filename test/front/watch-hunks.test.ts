@@ -99,6 +99,49 @@ test('d refuses this and the rest of its file with one reason', () => {
   assert.equal(chosen(keys('y'))?.choices, [accept(1), refuse(2, 'later'), refuse(3, 'later')])
 })
 
+test('the first hunk of a usual plan is whole at 80×24, and taken with one key', () => {
+  const { keys, text } = atHunks({ rows: 24 })
+  keys('y')
+  assert.match(text(), /hunk +2 of 3/)
+})
+
+test('A takes all that is undecided in every file, and D none of it, with one reason', () => {
+  const hunks = HUNKS.map((hunk, index) => ({ ...hunk, shown: `shop/${index}.py` }))
+  const { keys, text, tell } = openDesk(TALL)
+  tell({ ...PROPOSED, hunks })
+  keys('nnot this\rA')
+  assert.match(text(), /2 of 3 hunks are applied, as one change; 1 is refused\./)
+  keys('G')
+  assert.equal(chosen(keys('y'))?.choices, [refuse(1, 'not this'), accept(2), accept(3)])
+  const other = openDesk(TALL)
+  other.tell({ ...PROPOSED, hunks })
+  other.keys('jyDlater\r')
+  assert.match(other.text(), /1 of 3 hunks is applied/)
+  assert.equal(chosen(other.keys('y'))?.choices, [refuse(1, 'later'), accept(2), refuse(3, 'later')])
+})
+
+test('what A took unseen has to be seen before the last y (threat 15)', () => {
+  const { keys, text } = atHunks({ rows: 16 })
+  keys('A')
+  assert.is(keys('y'), undefined)
+  assert.match(text(), /Not all of it was on the screen yet/)
+  keys('>')
+  assert.ok(chosen(keys('y')))
+})
+
+test('what is to be looked at twice stands above each hunk, and the sign for a split where there can be one', () => {
+  const { keys, text, tell } = openDesk(TALL)
+  tell({ ...PROPOSED, warnings: ['It has hidden characters.'] })
+  for (const key of ['', 'y', 'y', 'y']) {
+    keys(key)
+    assert.match(text(), /LOOK +It has hidden characters\./)
+  }
+  const one = atHunks()
+  one.keys('<')
+  assert.match(one.text(), / e edit/)
+  assert.not.match(one.text(), / s split/)
+})
+
 test('a and d stop at the end of a file', () => {
   const hunks = HUNKS.map((hunk, index) => (index === 2 ? { ...hunk, shown: 'shop/other.py' } : hunk))
   for (const key of ['a', 'd\r']) {
@@ -136,15 +179,39 @@ test('e gives the hunk to an editor as git does, and what comes back is shown be
   })
 })
 
+const SAID = {
+  nonsense: /begins with none of/,
+  lost: /are not\s+those of shop\/orders\.py/,
+  empty: /Nothing was left of it/,
+}
+
 test('an edited hunk that does not fit says why, and stays undecided', () => {
   const { desk, keys, text } = atHunks()
   const wish = keys('e')
   assert.ok(wish?.type === 'edit')
-  for (const written of ['nonsense', wish.text.replace(/^-.*\n/m, ''), '']) {
+  for (const [written, said] of [
+    ['nonsense', SAID.nonsense],
+    [wish.text.replace(/^-.*\n/m, ''), SAID.lost],
+    ['', SAID.empty],
+  ] as const) {
     desk.edited(wish.about, { type: 'text', text: written })
     assert.match(text(), /hunk +1 of 3/)
     assert.match(text(), /··· Edit/)
+    assert.match(text(), said)
   }
+})
+
+test('an editor has what I wrote again, with the reason above it', () => {
+  const { desk, keys } = atHunks()
+  const wish = keys('e')
+  assert.ok(wish?.type === 'edit')
+  const mine = wish.text.replace(/^-.*\n/m, '').replace('item.count', 'item.number')
+  desk.edited(wish.about, { type: 'text', text: mine })
+  const again = keys('e')
+  assert.ok(again?.type === 'edit')
+  const [why = '', ...rest] = again.text.split('\n')
+  assert.match(why, /^# .*\bnot be used\b/)
+  assert.is(rest.join('\n'), mine)
 })
 
 test('s splits a hunk into its separate changes, and a part that is refused leaves its lines', () => {
@@ -159,6 +226,8 @@ test('s splits a hunk into its separate changes, and a part that is refused leav
   }
   const { keys, text, tell } = openDesk(TALL)
   tell({ ...PROPOSED, hunks: [hunk] })
+  keys('<')
+  assert.match(text(), / s split/)
   keys('s')
   assert.match(text(), /It is 2 parts now/)
   assert.match(text(), /hunk +1 of 2 · a\.py, line 1, a part of hunk 1/)

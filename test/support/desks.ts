@@ -25,11 +25,18 @@ export interface DeskOptionsOf {
   readonly rows?: number
   readonly coloured?: boolean
   readonly unicode?: boolean
+  readonly page?: boolean
 }
 
 export function openDesk(o: DeskOptionsOf = {}): DeskOf {
-  const { columns = 80, rows = 24, coloured = true, unicode = true } = o
-  const desk = new Desk({ palette: openPalette({ coloured }), size: { columns, rows }, now: 0, unicode })
+  const { columns = 80, rows = 24, coloured = true, unicode = true, page = false } = o
+  const desk = new Desk({
+    palette: openPalette({ coloured }),
+    size: { columns, rows },
+    now: 0,
+    unicode,
+    page,
+  })
   desk.sits({ id: 'seat-1', who: 'terminal /dev/pts/3 (process 4711)', others: [], trouble: null })
 
   function press(key: Key): Wish | undefined {

@@ -39,7 +39,7 @@ export function footRows(o: FootOptions): Foot {
 
 function noteRows({ notes, size, palette }: FootOptions): { rows: Row[]; shown: number } {
   const { columns, rows: height } = size
-  const most = height >= 20 ? 4 : height >= 10 ? 3 : height >= 8 ? 2 : 1
+  const most = mostRows(size)
   const rows: Row[] = []
   let shown = 0
   for (const note of notes.all) {
@@ -55,6 +55,12 @@ function noteRows({ notes, size, palette }: FootOptions): { rows: Row[]; shown: 
   }
   if (rows.length === 0 && height >= TALL) rows.push({ text: '', columns: 0 })
   return { rows, shown }
+}
+
+/** Of notes, so that what is asked is in sight, too. */
+function mostRows({ columns, rows }: Size): number {
+  if (rows >= 20) return columns < 60 ? 6 : 4
+  return rows >= 10 ? 3 : rows >= 8 ? 2 : 1
 }
 
 /** Words of somebody else stand in it: where it goes on, no row of it begins as another does. */
