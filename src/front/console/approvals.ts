@@ -132,6 +132,7 @@ class ApprovalsHere implements ConsoleApprovals {
       size: stage.size,
       now: performance.now(),
       unicode: showsUnicode(process.env),
+      page: true,
     })
     const atDesk = openDeskSeat({
       desk,
