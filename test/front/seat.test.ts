@@ -77,7 +77,7 @@ test('what is typed before a question stands there does not answer it', () =>
     screen.type('y\ny\n')
     process.kill(pid, 'SIGCONT')
     await screen.shows(APPROVE)
-    assert.match((await rig.imago(['approvals'])).stdout, /^plan-/)
+    assert.match((await rig.imago(['approvals'])).stdout, /^plan-/m)
     screen.type('n\n')
     await screen.shows('Why?')
     screen.type('\n')
