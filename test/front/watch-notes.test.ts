@@ -104,3 +104,16 @@ test('notes that nobody could see are not piled up', () => {
   desk.tick(70_000)
   assert.not.match(text(), /notice \d/)
 })
+
+test('a note takes no row from a plan that is whole on the screen without it, and is whole itself later', () => {
+  const { desk, tell, keys, text } = openDesk()
+  const body = Array.from({ length: 16 }, (_, n) => `line ${n}`).join('\n')
+  desk.tell({ type: 'notice', text: NOTICES[1] ?? '' })
+  tell({ ...ONE, body })
+  assert.match(text(), /all 16 lines/)
+  assert.match(text(), /^ write_file on src.* … h$/m)
+  desk.tick(20_000)
+  assert.equal(keys('y')?.type, 'answer')
+  desk.answered(ONE.id, { type: 'taken' })
+  assert.ok(flat(text()).includes(NOTICES[1] ?? ''))
+})

@@ -3,7 +3,7 @@ import { layOut, type Place, type Row } from '../console/layout.ts'
 import type { Size } from '../console/screen.ts'
 import { looking, type Palette, plain, type Span, textOf } from '../console/style.ts'
 import { fitted, widthOf } from '../console/width.ts'
-import { footRows } from './foot-rows.ts'
+import { footRows, mostNotes } from './foot-rows.ts'
 import { footerSpans } from './footer.ts'
 import type { Items } from './items.ts'
 import type { LineInput } from './line-input.ts'
@@ -41,7 +41,6 @@ export function paintDesk(o: Painting): Painted {
   const { columns, rows } = size
   const question = view.name
   const keys = () => one(footerSpans(o), columns, palette)
-  const height = footRows({ ...o, keys }).rows.length
   const bar = rows < 8 ? [] : [barRow(o)]
   const inList =
     items.all.length === 0
@@ -57,12 +56,15 @@ export function paintDesk(o: Painting): Painted {
           palette,
           signs,
         })
-  const room = Math.max(1, rows - bar.length - list.length - height - 1)
+  const above = bar.length + list.length + 1
+  const withOne = rows - above - footRows({ ...o, keys, most: 1 }).rows.length
+  const most = mostNotes(size, { needed: view.sheet().rowsWithin(withOne), room: withOne })
+  const room = Math.max(1, rows - above - footRows({ ...o, keys, most }).rows.length)
   const sheet = view.sheet({ columns, rows: room })
   const text = sheet.rows()
   if (sheet.seen) view.see()
   // With the end of the text on the screen, other keys work.
-  const foot = footRows({ ...o, keys })
+  const foot = footRows({ ...o, keys, most })
   notes.shown(foot.shown, now)
   const blank = Array.from({ length: room - text.length }, () => EMPTY)
   const painted = [...bar, ...list, ruleRow(o, sheet.position), ...text, ...blank, ...foot.rows].slice(

@@ -1,6 +1,7 @@
 import { CURSOR, flowed, layOut, type Place, type Row } from '../console/layout.ts'
 import type { Size } from '../console/screen.ts'
 import { looking, type Palette, plain, prose } from '../console/style.ts'
+import { fitted } from '../console/width.ts'
 import type { LineInput } from './line-input.ts'
 import type { Note, Notes } from './notes.ts'
 
@@ -9,6 +10,8 @@ export interface FootOptions {
   readonly input: LineInput | undefined
   readonly size: Size
   readonly palette: Palette
+  /** As many rows of notes; see `mostNotes`. */
+  readonly most: number
   /** The row of keys. */
   keys(): Row
 }
@@ -37,9 +40,8 @@ export function footRows(o: FootOptions): Foot {
   return { rows: [...notes, ...written.rows], cursor: { row: notes.length + row, column }, shown }
 }
 
-function noteRows({ notes, size, palette }: FootOptions): { rows: Row[]; shown: number } {
+function noteRows({ notes, size, palette, most }: FootOptions): { rows: Row[]; shown: number } {
   const { columns, rows: height } = size
-  const most = mostRows(size)
   const rows: Row[] = []
   let shown = 0
   for (const note of notes.all) {
@@ -49,18 +51,31 @@ function noteRows({ notes, size, palette }: FootOptions): { rows: Row[]; shown: 
     shown++
   }
   if (rows.length > most) {
-    rows.length = most
-    const more = layOut([looking('hint', '   … all of it: h')], { columns, palette }).rows[0]
-    if (most > 1 && more !== undefined) rows[most - 1] = more
+    const [first] = notes.all
+    const last =
+      most === 1 ? `${fitted(` ${first?.text ?? ''}`, Math.max(0, columns - 5))} … h` : '   … all of it: h'
+    rows.splice(
+      most - 1,
+      rows.length,
+      ...layOut([looking('hint', last)], { columns, palette }).rows.slice(0, 1),
+    )
+    // It has its while once all of it stands there.
+    shown = 0
   }
   if (rows.length === 0 && height >= TALL) rows.push({ text: '', columns: 0 })
   return { rows, shown }
 }
 
-/** Of notes, so that what is asked is in sight, too. */
-function mostRows({ columns, rows }: Size): number {
-  if (rows >= 20) return columns < 60 ? 6 : 4
-  return rows >= 10 ? 3 : rows >= 8 ? 2 : 1
+/**
+ * How many rows of notes there may be, beside a text that needs `needed` of the `room` that one of them leaves: what is
+ * to be seen whole is seen whole.
+ */
+export function mostNotes(
+  { columns, rows }: Size,
+  { needed, room }: { needed: number; room: number },
+): number {
+  const most = rows >= 20 ? (columns < 60 ? 6 : 4) : rows >= 10 ? 3 : rows >= 8 ? 2 : 1
+  return needed > room ? most : Math.min(most, 1 + room - needed)
 }
 
 /** Words of somebody else stand in it: where it goes on, no row of it begins as another does. */

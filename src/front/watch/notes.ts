@@ -20,6 +20,8 @@ interface Waiting extends Note {
 
 /** How long a note stays on the screen, in milliseconds. */
 const NOTE_MS = 8_000
+/** The same while others wait for their turn. */
+const BUSY_MS = 4_000
 /** One that could not be shown for so long is looked up, if anybody wants it. */
 const STALE_MS = 60_000
 const MOST_WAITING = 20
@@ -74,8 +76,9 @@ export class Notes {
   }
 
   tick(now: number): void {
+    const long = this.#queue.some(({ since }) => since === undefined) ? BUSY_MS : NOTE_MS
     const isOver = ({ at, since }: Waiting) =>
-      since === undefined ? now >= at + STALE_MS : now >= since + NOTE_MS
+      since === undefined ? now >= at + STALE_MS : now >= since + long
     if (this.#brief !== undefined && isOver(this.#brief)) this.#brief = undefined
     for (let index = this.#queue.length - 1; index >= 0; index--) {
       const note = this.#queue[index]

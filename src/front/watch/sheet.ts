@@ -60,6 +60,13 @@ export class Sheet {
     return this.#seen
   }
 
+  /** How many rows all that is to be seen takes; one more than `most` where that is not enough. */
+  rowsWithin(most: number): number {
+    let rows = 0
+    for (let line = 0; line < this.#end && rows <= most; line++) rows += this.#line(line).rows
+    return Math.min(rows, most + 1)
+  }
+
   resize(size: Size): void {
     if (size.columns === this.#size.columns && size.rows === this.#size.rows) return
     const place = this.#line(this.#top.line).place(this.#top.row)
