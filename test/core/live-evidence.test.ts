@@ -107,14 +107,14 @@ test('whoever is asked is told what of the image is checked again, and that the 
   const { run, seat } = shop()
   const { plans } = seat(() => 'approve')
   await run('call_price')
-  assert.equal(plans[0]?.warnings, [
+  assert.equal(plans[0]?.notes, [
     'What is defined in main may change until this runs. Checked again are: the definition of shop.price, the tool call_price, the image of main.',
   ])
   const asks = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
   const other = rig({ policy: asks })
   const { plans: others } = other.seat(() => 'approve')
   assert.ok((await other.run('eval_expr', { expr: 'shop.price()' })).ok)
-  assert.equal(others[0]?.warnings, [
+  assert.equal(others[0]?.notes, [
     'What is defined in main may change until this runs. Checked again are: the tool eval_expr, the image of main.',
   ])
 })

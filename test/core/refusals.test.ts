@@ -53,6 +53,13 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
       true,
     ],
   ],
+  untold: (['ask', 'deny'] as const).map(
+    decision =>
+      [
+        planRefusals.untold(tool, { decision, rule: { decision, from: fromUser } }),
+        decision === 'deny',
+      ] as const,
+  ),
   timedOut: [[planRefusals.timedOut({ plan, afterMs: 60_000 }), true]],
   expired: [[planRefusals.expired(plan), true]],
   planWithdrawn: [
