@@ -76,7 +76,7 @@ test('of two seats that answer one plan at once one counts, and the other is tol
       screen.type('\r')
       other.type('\r')
       await Promise.all([screen.shows('Nothing waits'), other.shows('Nothing waits')])
-      const entered = [screen, other].map(({ text }) => text().includes(`${id}  approved`))
+      const entered = [screen, other].map(({ text }) => text().includes(`${id} approved: `))
       assert.equal(entered.sort(), [false, true])
     }
     other.close()
@@ -143,7 +143,7 @@ test('Ctrl-Z gives the shell its terminal, and fg brings the plan back, which ha
   screen.type('y')
   assert.is(codeOf(await answer), 'ok')
   screen.type('q')
-  await screen.shows(/plan-\w+ {2}approved {2}Run this code\nThe seat was left/)
+  await screen.shows(/plan-\w+ approved: Run this code\nThe seat was left/)
   screen.close()
   await rig.close()
 })
