@@ -41,7 +41,7 @@ const SCENES: readonly Scene[] = [
     title: 'A difference, with the words that changed',
     plans: ['edit'],
     until: / y approve /,
-    screen: { columns: 96, rows: 37 },
+    screen: { columns: 96, rows: 31 },
   },
   {
     name: 'hunks',
@@ -52,7 +52,7 @@ const SCENES: readonly Scene[] = [
       [/hunk +2 of 3[\s\S]* y this hunk/, 'nWho ships nothing should hear of it.\r'],
     ],
     until: /hunk +3 of 3[\s\S]* y this hunk/,
-    screen: { columns: 96, rows: 30 },
+    screen: { columns: 96, rows: 20 },
   },
   {
     name: 'decided',
@@ -64,7 +64,7 @@ const SCENES: readonly Scene[] = [
       [/hunk +3 of 3[\s\S]* y this hunk/, 'y'],
     ],
     until: / y sends this /,
-    screen: { columns: 96, rows: 26 },
+    screen: { columns: 96, rows: 18 },
   },
   {
     name: 'trojan',
@@ -80,6 +80,13 @@ const SCENES: readonly Scene[] = [
     keys: [[/ y approve /, 'nAsk me first whose orders these are']],
     until: 'whose orders these are',
     screen: { columns: 96, rows: 20 },
+  },
+  {
+    name: 'standing',
+    title: 'Nothing waits: what is let through, and who is not asked about',
+    plans: ['standing'],
+    until: / r revoke or lift /,
+    screen: { columns: 80, rows: 18 },
   },
   {
     name: 'no-colour',

@@ -134,3 +134,21 @@ export const TROJAN = planOf({
   turn: 'turn-3',
   waited_ms: 3_000,
 })
+
+/** What holds besides plans. */
+export const STANDING = {
+  grants: [
+    {
+      id: 'grant-1',
+      tool: 'edit_file',
+      kernel: null,
+      pattern: 'shop/*.py',
+      root: ROOT,
+      who: WHO,
+      seat: 'seat-1',
+      used: 3,
+      ends_ms: 7 * 3_600_000,
+    },
+  ],
+  pauses: [{ who: 'cursor', refusals: 3, left_ms: 300_000 }],
+}

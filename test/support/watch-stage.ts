@@ -2,13 +2,16 @@ import { openPalette, wantsColour } from '../../src/front/console/style.ts'
 import { openTty } from '../../src/front/console/tty.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import { watchAtTerminal } from '../../src/front/watch/session.ts'
-import { CODE, EDIT, PROPOSED, TROJAN } from './watch-plans.ts'
+import { CODE, EDIT, PROPOSED, STANDING, TROJAN } from './watch-plans.ts'
 
 /**
  * The real screen of `imago watch` at the terminal of this process, with a seat that is told of fixed plans, at a clock
- * that stands still: `watch-stage.ts PLAN...`. Whatever is answered counts.
+ * that stands still: `watch-stage.ts PLAN...`. Whatever is answered counts. `standing` is none: with it, something is let
+ * through and somebody is let be.
  */
 const PLANS = { edit: EDIT, hunks: PROPOSED, code: CODE, trojan: TROJAN }
+
+const named = process.argv.slice(2)
 
 const seat: OpenSeat = {
   id: 'seat-1',
@@ -17,7 +20,7 @@ const seat: OpenSeat = {
   trouble: null,
   answer: async () => ({ type: 'taken' }),
   acknowledge: async () => {},
-  standing: async () => ({ grants: [], pauses: [] }),
+  standing: async () => (named.includes('standing') ? STANDING : { grants: [], pauses: [] }),
   revoke: async () => true,
   lift: async () => 0,
   leave: async () => {},
@@ -33,7 +36,8 @@ await watchAtTerminal({
   desktop: false,
   now: () => 0,
   async sit({ tell }) {
-    for (const name of process.argv.slice(2)) tell({ type: 'plan', plan: PLANS[name as keyof typeof PLANS] })
+    for (const name of named)
+      if (name in PLANS) tell({ type: 'plan', plan: PLANS[name as keyof typeof PLANS] })
     return seat
   },
 })
