@@ -11,6 +11,24 @@ import {
 
 const test = suite('several seats')
 
+test('a connection has one seat, however often it asks for another', async () => {
+  const rig = openAsking()
+  try {
+    await rig.serve()
+    const { screen, says } = await openSeatTerminal(rig)
+    assert.is((await says('sit')).seated, 'seat-1')
+    for (let n = 0; n < 3; n++) {
+      const again = await says('sit')
+      assert.match(`${again.failed}: ${again.said}`, /^seat_refused: .*This connection has a seat already\.$/)
+    }
+    const { result } = JSON.parse((await rig.imago(['approvals', '--json'])).stdout)
+    assert.is(result.seats.length, 1)
+    screen.close()
+  } finally {
+    await rig.close()
+  }
+})
+
 test('somebody who sits is asked before another one may, and silence or no is no', () =>
   withWatch(async ({ rig, watch: { screen } }) => {
     const other = await openSeatTerminal(rig)
