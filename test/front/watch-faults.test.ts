@@ -54,6 +54,31 @@ test('a plan that is settled under the cursor takes the keys that were meant for
     assert.is(codeOf(await second.answer), 'ok')
   }))
 
+test('over a link that stands still, a y for what stands there yet hits nothing that came since (threat 20)', () =>
+  withSeatScreen({}, async ({ rig, screen }) => {
+    const cancel = new AbortController()
+    const first = await evaluating(rig, '1001', cancel.signal)
+    await screen.shows(OFFERED)
+    const second = await evaluating(rig, '1002')
+    await screen.shows('2 wait')
+    let answered = false
+    const told = second.answer.finally(() => {
+      answered = true
+    })
+    screen.holds(true)
+    cancel.abort()
+    assert.is(codeOf(await first.answer), 'withdrawn')
+    screen.type('yy')
+    screen.holds(false)
+    await screen.shows(/plan-\w+ needs no answer any more\./)
+    screen.type('y\r')
+    await screen.shows('| 1002')
+    await screen.shows(OFFERED)
+    assert.is(answered, false)
+    screen.type('y')
+    assert.is(codeOf(await told), 'ok')
+  }))
+
 test('of two seats that answer one plan at once one counts, and the other is told which (fault 27)', () =>
   withSeatScreen({}, async ({ rig, screen }) => {
     const other = openScreen(rig, { args: ['watch'] })

@@ -1,7 +1,8 @@
 """Runs a program on a terminal of its own: ``pty_relay.py COLUMNS ROWS COMMAND...``.
 
 What is read on standard input is typed there, and what the program writes goes to standard output, byte for byte.
-Lines on descriptor 3 resize the terminal: ``COLUMNS ROWS``. The exit code is that of the program, or 128 and the
+Lines on descriptor 3 resize the terminal: ``COLUMNS ROWS``; after ``hold`` nothing that the program writes is read, as
+over a link that stands still, until ``go``. The exit code is that of the program, or 128 and the
 number of the signal that ended it.
 """
 
@@ -49,7 +50,13 @@ def main():
             elif not data:
                 watched.remove(source)
             elif source == 3:
-                resize(terminal, *map(int, data.split()[-2:]))
+                for line in data.splitlines():
+                    if line == b'hold':
+                        watched.remove(terminal)
+                    elif line == b'go':
+                        watched.append(terminal)
+                    else:
+                        resize(terminal, *map(int, line.split()))
             else:
                 while data:
                     data = data[os.write(terminal, data) :]

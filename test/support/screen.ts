@@ -26,6 +26,8 @@ export interface ScreenOf {
   type(keys: string): void
   paste(...lines: string[]): void
   resize(columns: number, rows: number): Promise<void>
+  /** Whether the link to the terminal stands still: what the program writes does not come, what is typed goes. */
+  holds(still: boolean): void
   /** Resolves once the screen shows it; rejects with the screen if it does not. */
   shows(expected: string | RegExp): Promise<void>
   /** Resolves once the screen does not show it any more. */
@@ -131,6 +133,7 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
       terminal.resize(toColumns, toRows)
       ;(child.stdio[3] as Writable).write(`${toColumns} ${toRows}\n`)
     },
+    holds: still => void (child.stdio[3] as Writable).write(still ? 'hold\n' : 'go\n'),
     shows: expected => awaits(expected, true),
     hides: expected => awaits(expected, false),
     ended,
