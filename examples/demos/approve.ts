@@ -124,8 +124,9 @@ async function decides(person: PersonAtScreen): Promise<void> {
   await person.presses('\r', /3 of 3[\s\S]*y this hunk/)
   await person.sees(/3 of 3/)
   out('The third one is edited: e, in the editor of the person.\n')
-  await person.presses('e', /2 of 3 hunks are applied[\s\S]*y sends this/)
+  await person.presses('e', /2 of 3 hunks are applied[\s\S]*(G shows the end|y sends this)/)
   await person.sees(/regular/)
+  await person.presses('G', /y sends this/)
   out('All is decided, and seen: y sends it.\n')
   await person.presses('y', /nothing waits/)
 }
@@ -138,10 +139,9 @@ async function undone(client: DaemonClient, person: PersonAtScreen, change: stri
     expects: [/orders\.py/, /discounts\.py/],
   }
   const approves = async () => {
-    await person.sees(/undo_change[\s\S]*G shows the end/)
+    await person.sees(/undo_change[\s\S]*(G shows the end|y approve)/)
     out('Nothing can be approved before its end was on the screen: G, and then y.\n')
     await person.presses('G', /y approve/)
-    await person.sees(/sha256/)
     await person.presses('y', /nothing waits/)
   }
   await Promise.all([take(client, step), approves()])
