@@ -100,7 +100,7 @@ export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
       of: of === 'origin' ? 'this caller' : 'all',
       left_ms: Math.round(leftMs),
     },
-    next: `${STOP} Tell the person what you wanted to do, and why. Nobody is asked sooner unless they approve a plan that waits, or run imago watch anew.`,
+    next: `${STOP} Tell the person what you wanted to do, and why. Nobody is asked sooner unless they approve a plan that waits, or end the pause: in imago watch with r and then l.`,
     retryable: false,
   })
 }

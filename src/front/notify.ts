@@ -62,6 +62,10 @@ export function openNotifier(options: NotifierOptions): Notifier {
   }
 }
 
+/** That somebody asks for something. */
+export const asksText = ({ who, title }: { readonly who: string; readonly title: string }): string =>
+  `${oneLine(who)} asks: ${oneLine(title)}`
+
 /** As the summary, in which `notify-send` finds no markup. */
 function commandFor(platform: NodeJS.Platform, text: string): readonly string[] {
   if (platform === 'darwin')

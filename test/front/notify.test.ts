@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.ts'
 import { type NotifierOptions, openNotifier } from '../../src/front/notify.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
+import { asks, withWatch } from '../support/watching.ts'
 
 const test = suite('notifications')
 
@@ -165,4 +166,17 @@ test('the configuration of the user says whether notifications are shown, and th
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+test('imago watch rings line by line, too, once for what came together', async () => {
+  await withWatch(async ({ rig, watch: { screen } }) => {
+    const client = await rig.connect()
+    const answers = ['1', '2'].map(expr => client.call({ tool: 'eval_expr', args: { expr } }))
+    for (let answered = 1; answered <= 2; answered++) {
+      await asks(screen, answered)
+      screen.type('y\n')
+    }
+    for (const answer of await Promise.all(answers)) assert.ok(answer.ok)
+    assert.is(screen.written.split('\x07').length - 1, 1)
+  })
 })

@@ -92,3 +92,14 @@ test('a page of the console is left without a question, and has all that was dec
   assert.equal(keys('q'), { type: 'leave' })
   assert.match(text(), /✓·· Edit/)
 })
+
+test('what was said of a grant goes with it, but for those who look it up', () => {
+  const { desk, keys, text } = openDesk()
+  desk.say('Given to a model: write_file on src/*.py. To end that: imago revoke grant-1')
+  desk.say('Given to a model: write_file on b.py. To end that: imago revoke grant-12')
+  desk.revoked('grant-1')
+  assert.not.match(text(), /imago revoke grant-1$/m)
+  assert.match(text(), /imago revoke grant-12[\s\S]*Revoked: grant-1\./)
+  keys('h')
+  assert.match(text(), /revoke\s+grant-1\s/)
+})

@@ -3,6 +3,7 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
+import { openNotifier } from '../notify.ts'
 import { became } from '../seat/became.ts'
 import { openSeat } from '../seat/open-seat.ts'
 import { atTerminal, hasTerminal } from '../seat/sitting.ts'
@@ -20,7 +21,7 @@ export async function watch({ printer, options }: CommandInput): Promise<ExitCod
     root: findRoot(process.cwd()),
   })
   if (!hasTerminal()) return await list({ client, printer })
-  if (options.plain === true || !isCapable(process.env)) return await lineByLine({ client, printer })
+  if (options.plain === true || !isCapable(process.env)) return await lineByLine({ client, printer, desktop })
   return await onScreen({ client, printer, desktop })
 }
 
@@ -36,8 +37,14 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
   return ended(printer, lost)
 }
 
-async function lineByLine({ client, printer }: Parts): Promise<ExitCode> {
-  return await atTerminal({ client, printer }, async ({ seat, asker }) => {
+async function lineByLine({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
+  const notifier = openNotifier({
+    desktop,
+    bell: () => void process.stdout.write('\x07'),
+    failed: why => printer.err(`${why}\n`),
+  })
+  const ring = (text: string) => notifier.notify(text)
+  return await atTerminal({ client, printer, ring }, async ({ seat, asker }) => {
     printer.out(`${seat.id}, ${seat.who}: plans that need approval are shown here. Ctrl-C leaves.\n`)
     for (const { seat: other, who } of seat.others) printer.out(`There is also ${other}, ${who}.\n`)
     const over = new AbortController()

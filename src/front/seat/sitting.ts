@@ -2,10 +2,11 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { isRunning } from '../../../tools/running.ts'
 import { WireError } from '../../../wire/errors.ts'
 import type { DaemonClient } from '../client.ts'
+import { asksText } from '../notify.ts'
 import { redraft } from '../person-editor.ts'
 import type { Printer } from '../terminal.ts'
 import { type Asker, openAsker } from './asker.ts'
-import { type OpenSeat, openSeat } from './open-seat.ts'
+import { type OpenSeat, openSeat, type SeatTold } from './open-seat.ts'
 import { openTyping, type Typing } from './typing.ts'
 
 export interface SittingOptions {
@@ -13,6 +14,8 @@ export interface SittingOptions {
   readonly printer: Printer
   /** Only where nobody sits. */
   readonly alone?: boolean
+  /** Told of the first plan of each turn, in a line of ours. */
+  ring?(text: string): void
 }
 
 /** A seat at the terminal of this process, and who asks there. */
@@ -30,7 +33,7 @@ export const hasTerminal = () => process.stdin.isTTY === true && process.stdout.
  * gives the terminal back in any case.
  */
 export async function atTerminal<Result>(
-  { client, printer, alone = false }: SittingOptions,
+  { client, printer, alone = false, ring }: SittingOptions,
   work: (at: AtTerminal) => Promise<Result>,
 ): Promise<Result> {
   const typing = openTyping(process.stdin, text => printer.out(text))
@@ -41,7 +44,15 @@ export async function atTerminal<Result>(
       terminal: process.stdout,
       edit: draft => typing.lend(() => redraft(draft)),
     })
-    const { tell, admit } = asker
+    const { admit } = asker
+    let rungFor = ''
+    const tell = (told: SeatTold) => {
+      if (told.type === 'plan' && told.plan.turn !== rungFor) {
+        rungFor = told.plan.turn
+        ring?.(asksText(told.plan))
+      }
+      asker.tell(told)
+    }
     await using seat = await openSeat(client, { alone, tell, admit, signal: typing.left })
     return await work({ seat, asker, typing })
   } finally {

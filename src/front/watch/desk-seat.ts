@@ -1,6 +1,7 @@
 import { oneLine } from '../../../tools/wording.ts'
-import type { SeatAnswer, ShownPlan } from '../../core/approvals.ts'
+import type { SeatAnswer } from '../../core/approvals.ts'
 import { messageOf } from '../../failure.ts'
+import { asksText } from '../notify.ts'
 import type { Draft, Redrafted } from '../person-editor.ts'
 import type { SeatWanted } from '../protocol.ts'
 import type { OpenSeat, SeatTold } from '../seat/open-seat.ts'
@@ -55,9 +56,9 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     repaint()
   }
 
-  async function takeBack(work: (seat: OpenSeat) => Promise<string>) {
+  async function takeBack(work: (from: OpenSeat) => Promise<void>) {
     try {
-      if (seat !== undefined) desk.say(await work(seat), 'good')
+      if (seat !== undefined) await work(seat)
     } catch (error) {
       desk.say(oneLine(messageOf(error)), 'error')
     }
@@ -65,15 +66,18 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
   }
 
   const revoke = (grant: string) =>
-    takeBack(async from =>
-      (await from.revoke(grant)) ? `Revoked: ${grant}. It is asked about again.` : `${grant} had ended.`,
-    )
+    takeBack(async from => {
+      if (await from.revoke(grant)) desk.revoked(grant)
+      else desk.say(`${grant} had ended.`)
+    })
   const lift = () =>
-    takeBack(async from =>
-      (await from.lift()) > 0
-        ? 'Lifted: whoever was let be is asked about again.'
-        : 'Nobody was let be any more.',
-    )
+    takeBack(async from => {
+      const lifted = (await from.lift()) > 0
+      desk.say(
+        lifted ? 'Lifted: whoever was let be is asked about again.' : 'Nobody was let be any more.',
+        'good',
+      )
+    })
 
   async function acknowledge() {
     try {
@@ -131,7 +135,7 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
 
   return {
     tell(told) {
-      if (desk.tell(told) && told.type === 'plan') ring(ringText(told.plan))
+      if (desk.tell(told) && told.type === 'plan') ring(asksText(told.plan))
       if (told.type === 'settled') settleAdmission(told.id, false)
       if (told.type === 'notice') void look()
       repaint()
@@ -150,5 +154,3 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     grant,
   }
 }
-
-const ringText = ({ who, title }: ShownPlan) => `${oneLine(who)} asks: ${oneLine(title)}`

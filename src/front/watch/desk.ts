@@ -153,6 +153,12 @@ export class Desk {
     this.#notes.say({ text, look }, { now: this.#now, kept: true })
   }
 
+  /** A grant of that name has ended. */
+  revoked(grant: string): void {
+    this.#notes.ended(grant)
+    this.say(`Revoked: ${grant}. It is asked about again.`, 'good')
+  }
+
   press(key: Key): Wish | undefined {
     this.#pressed = this.#now
     this.#notes.pressed()

@@ -75,14 +75,23 @@ export class Notes {
     this.#brief = undefined
   }
 
+  /** Something has ended: what is said of it is not so any more. It can still be looked up. */
+  ended(name: string): void {
+    this.#drop(({ text }) => text.split(/[^\w-]/).includes(name))
+  }
+
   tick(now: number): void {
     const long = this.#queue.some(({ since }) => since === undefined) ? BUSY_MS : NOTE_MS
     const isOver = ({ at, since }: Waiting) =>
       since === undefined ? now >= at + STALE_MS : now >= since + long
     if (this.#brief !== undefined && isOver(this.#brief)) this.#brief = undefined
+    this.#drop(isOver)
+  }
+
+  #drop(goes: (note: Waiting) => boolean): void {
     for (let index = this.#queue.length - 1; index >= 0; index--) {
       const note = this.#queue[index]
-      if (note !== undefined && isOver(note)) this.#queue.splice(index, 1)
+      if (note !== undefined && goes(note)) this.#queue.splice(index, 1)
     }
   }
 }
