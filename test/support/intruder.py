@@ -200,7 +200,7 @@ def pretend(link, version, body):
     limits = {'credit': 1 << 20, 'chunk': 1 << 18, 'frame': 1 << 23, 'message': 1 << 26}
     say(link, {'welcome': {'encoding': 'json', 'instance': 'x', 'version': version, 'pid': os.getpid(), **limits}})
     plan = {'id': 'plan-aaaaaaaa', 'hash': '0' * 64, 'tool': 'write_file', 'level': 'dangerous', 'kernel': None}
-    plan.update(root='/', who='a friend', title='Nothing much', bytes=1, lines=1, warnings=[], waited_ms=0, code='')
+    plan.update(root='/', who='a friend', title='Nothing much', bytes=1, lines=1, warnings=[], notes=[], waited_ms=0, code='')
     plan.update(turn='plan-aaaaaaaa', times=1, rule=None, grants=[])
     while True:
         message = hear(link)
