@@ -131,6 +131,10 @@ class Program:
     def end(self):
         """Closes its standard input, and returns the exit code."""
         self.process.stdin.close()
+        return self.wait()
+
+    def wait(self):
+        """Its exit code, once it has ended and all that it printed has been read."""
         code = self.process.wait(WAIT)
         for reader in self._readers:
             reader.join(WAIT)

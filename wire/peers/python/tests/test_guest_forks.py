@@ -65,7 +65,7 @@ class Forks(ProgramCase):
         program.process.stdin.close()
         program.until_printed('status 3')
         self.assertTrue(link.ended.wait(WAIT))
-        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.wait(), 0)
         self.assertFalse(os.path.exists(path))
         self.assertEqual(bytes(program.printed[2]), b'')
 
@@ -89,7 +89,7 @@ class Forks(ProgramCase):
         self.assertEqual(link.value('kept'), '1')
         self.assertNotEqual(child.hello['epoch'], link.hello['epoch'])
         program.process.stdin.close()
-        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.wait(), 0)
         self.assertEqual(program.announcements(), [])
 
     def test_a_child_forked_by_evaluated_code_ends_with_that_code_and_prints_where_the_program_does(self):
@@ -160,7 +160,7 @@ class Pools(ProgramCase):
         program.until_printed('done')
         self.assertEqual(program.attach(said).value('1+1'), '2') if link.ended.is_set() else None
         program.process.stdin.close()
-        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.wait(), 0)
         self.assertIn("squares [0, 1, 4, 9, 16, 25, 36, 49]\naddresses ['None']\n", program.said())
         self.assertEqual(program.announcements(), [])
 
@@ -193,7 +193,7 @@ class Ends(ProgramCase):
         link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
         program.process.stdin.write(b'\n')
         program.process.stdin.flush()
-        code = program.process.wait(WAIT)
+        code = program.wait()
         self.assertTrue(link.ended.wait(WAIT))
         return program, code, said
 
@@ -238,7 +238,7 @@ class Signals(ProgramCase):
         link = program.attach()
         link.evaluate('1')
         program.process.send_signal(signal.SIGINT)
-        self.assertEqual(program.process.wait(WAIT), -signal.SIGINT)
+        self.assertEqual(program.wait(), -signal.SIGINT)
         self.assertIn(b'KeyboardInterrupt', bytes(program.printed[2]))
         self.assertNotIn(b'imago/', bytes(program.printed[2]))
         self.assertEqual(program.announcements(), [])
@@ -257,7 +257,7 @@ class Signals(ProgramCase):
         self.assertEqual(link.value('handlers() == before'), 'True')
         link.start('import time\nprint("on")\nwhile True: time.sleep(0.01)').until_printed('on')
         program.process.send_signal(signal.SIGTERM)
-        self.assertEqual(program.process.wait(WAIT), 6)
+        self.assertEqual(program.wait(), 6)
         self.assertEqual(bytes(program.printed[1]), b'asked to end\n')
         self.assertEqual(bytes(program.printed[2]), b'')
 
@@ -274,7 +274,7 @@ class Signals(ProgramCase):
         link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
         program.until_printed('ready')
         program.process.send_signal(signal.SIGTERM)
-        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.wait(), 0)
         self.assertIn('got True', program.said())
 
     def test_children_of_evaluated_code_begin_with_the_signals_of_the_program(self):

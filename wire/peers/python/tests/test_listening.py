@@ -93,7 +93,7 @@ class Listening(ProgramCase):
         where = 'import threading; threading.current_thread() is threading.main_thread()'
         self.assertEqual(link.value(where), 'True')
         link.evaluate('works.put(None)')
-        self.assertEqual(program.process.wait(WAIT), 0)
+        self.assertEqual(program.wait(), 0)
 
     def test_nothing_of_ours_is_in_the_users_namespace_or_among_the_threads_that_the_program_can_count(self):
         program = self.program('import imago\nimago.listen()\nwait_for_end()')
