@@ -159,10 +159,11 @@ export interface Fate {
   readonly path: string
   /** Of the file as it was before; null where the caller may not be told of the file. */
   readonly line: number | null
-  readonly outcome: 'applied' | 'refused' | 'edited'
+  /** `in part`: some of its lines as proposed, and the reason is why not the others. */
+  readonly outcome: 'applied' | 'refused' | 'edited' | 'in part'
   /** What the person said to it; null where they said nothing. */
   readonly reason: string | null
-  /** What was written instead of what was proposed, with LF for the line ends that the file has; only of `edited`. */
+  /** What was written instead of what was proposed, with LF for the line ends that the file has; of `edited` and `in part`. */
   readonly text?: string
 }
 
@@ -179,10 +180,11 @@ export function fatesOf(hunks: readonly Hunk[], choices: readonly Choice[]): Fat
         return { ...hunk, outcome: 'applied', reason: null }
       const { reason } = choice
       if (choice.decision === 'refuse') return { ...hunk, outcome: 'refused', reason }
+      const { inPart = false } = choice
       const put = asInFile(one, choice.text)
       return put === after
         ? { ...hunk, outcome: 'applied', reason }
-        : { ...hunk, outcome: 'edited', reason, text: unspelled(put, newlineIn(one)) }
+        : { ...hunk, outcome: inPart ? 'in part' : 'edited', reason, text: unspelled(put, newlineIn(one)) }
     })
 }
 
@@ -193,7 +195,7 @@ export function showFates(fates: readonly Fate[] = []): string[] {
   return fates.map(({ number, path, line, outcome, reason, text }) => {
     const said = reason === null ? '' : `: ${oneLine(reason)}`
     const place = line === null ? oneLine(path) : `${oneLine(path)}:${line}`
-    const did = `hunk ${number} (${place}) was ${outcome}${said}`
+    const did = `hunk ${number} (${place}) was ${outcome === 'in part' ? 'applied in part' : outcome}${said}`
     if (text === undefined) return did
     return text === ''
       ? `${did}\nnothing was written there`

@@ -77,6 +77,8 @@ export type Choice =
       readonly decision: 'edit'
       readonly text: string
       readonly reason: string | null
+      /** The person wrote nothing of it: they split the hunk, took some of its parts as proposed, and refused the others. */
+      readonly inPart?: true
     }
 
 /** One thing that a preview was computed from, as it was seen then. */

@@ -111,9 +111,10 @@ function approvalOf(fates: readonly Fate[]): string {
     fates.flatMap(fate => (fate.outcome === outcome ? [fate.number] : []))
   const said = [
     { of: numbers('applied'), as: 'as proposed' },
+    { of: numbers('in part'), as: 'in part' },
     { of: numbers('edited'), as: 'with other text, which is theirs' },
   ].flatMap(({ of, as }) => (of.length === 0 ? [] : [`${listed(of)} ${as}`]))
-  const refused = fates.filter(({ outcome }) => outcome === 'refused')
+  const refused = fates.filter(({ outcome }) => outcome === 'refused' || outcome === 'in part')
   const taken = `A person decided on each of ${counted(fates.length, 'hunk')}. They approved ${said.join(', and ')}.`
   return refused.length === 0
     ? taken
@@ -126,9 +127,9 @@ const SAID_CHARS = 200
 
 /** `hunk 2 (not in this release), hunk 3 (without a reason)` */
 export function reasonsIn(refused: readonly Fate[]): string {
-  const said = refused.slice(0, NAMED).map(({ number, reason }) => {
+  const said = refused.slice(0, NAMED).map(({ number, outcome, reason }) => {
     const why = reason === null ? 'without a reason' : oneLine(reason)
-    return `hunk ${number} (${why.length > SAID_CHARS ? `${why.slice(0, SAID_CHARS)}…` : why})`
+    return `${outcome === 'in part' ? 'the rest of ' : ''}hunk ${number} (${why.length > SAID_CHARS ? `${why.slice(0, SAID_CHARS)}…` : why})`
   })
   const more = refused.length - said.length
   return more > 0 ? `${said.join(', ')}, and ${more} more` : said.join(', ')

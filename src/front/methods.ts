@@ -80,7 +80,13 @@ const whyChosen = reason.nullable()
 const choice = z.discriminatedUnion('decision', [
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),
-  z.strictObject({ hunk: z.int().min(1), decision: z.literal('edit'), text: z.string(), reason: whyChosen }),
+  z.strictObject({
+    hunk: z.int().min(1),
+    decision: z.literal('edit'),
+    text: z.string(),
+    reason: whyChosen,
+    inPart: z.literal(true).exactOptional(),
+  }),
 ])
 
 const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {

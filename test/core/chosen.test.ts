@@ -58,6 +58,16 @@ test('the hunks that a person accepts are applied, and the model is told which w
   assert.not.equal([asked.id, asked.hash], [becomes, hash])
 })
 
+test('of a hunk that was taken in part the model is told that, and that the rest of it was refused', async () => {
+  const rig = opened()
+  const part = { ...EDIT(1, '    return 1 / max(n, 1)\n', 'only that'), inPart: true } as const
+  rig.seat(choosing(part, ACCEPT(2), REFUSE(3, 'no')))
+  const result = resultOf(await rig.propose())
+  assert.is(fatesOf(result)[0]?.outcome, 'in part')
+  assert.match(String(result.approval), 'They approved hunk 2 as proposed, and hunk 1 in part.')
+  assert.match(String(result.approval), 'They refused the rest of hunk 1 (only that), hunk 3 (no).')
+})
+
 test('what a person wrote in place of a hunk is what is written, and the model is told the text', async () => {
   const rig = opened()
   rig.seat(choosing(EDIT(1, '    return 1 / max(n, 1)\n', 'clearer'), REFUSE(2), REFUSE(3, 'no')))

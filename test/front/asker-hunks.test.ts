@@ -147,6 +147,7 @@ test('s splits a hunk, and what is taken of it is an edit of that hunk', async (
     decision: 'edit',
     text: 'twenty\n21\n22\n',
     reason: 'only one',
+    inPart: true,
   })
 })
 

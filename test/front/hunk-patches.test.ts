@@ -188,6 +188,7 @@ test('parts that were decided one by one are one choice for their hunk', () => {
     decision: 'edit',
     text: 'A\n1\nb\n',
     reason: null,
+    inPart: true,
   })
   assert.equal(choiceOf(hunk, [{ part: one, decision: 'edit', text: 'x\ny\n' }, refuse(two, 'no')]), {
     hunk: 1,

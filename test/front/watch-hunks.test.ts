@@ -236,7 +236,7 @@ test('s splits a hunk into its separate changes, and a part that is refused leav
   keys('y')
   keys('nkeep two\r')
   assert.equal(chosen(keys('Gy'))?.choices, [
-    { hunk: 1, decision: 'edit', text: 'ONE\nmiddle\ntwo\n', reason: 'keep two' },
+    { hunk: 1, decision: 'edit', text: 'ONE\nmiddle\ntwo\n', reason: 'keep two', inPart: true },
   ])
 })
 

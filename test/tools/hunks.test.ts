@@ -8,6 +8,7 @@ import {
   hunksFrom,
   hunksOfDiff,
   MOST_HUNKS,
+  showFates,
   widened,
 } from '../../tools/hunks.ts'
 import { linesOf, newlineOf } from '../../tools/newlines.ts'
@@ -105,6 +106,15 @@ test('what became of each is told by its number, with what was written where tha
       [3, 3, 'refused', null, undefined],
     ],
   )
+})
+
+test('a hunk of which some lines were taken as proposed was not edited, but applied in part', () => {
+  const hunks = hunksOf('a\nb\n', [{ number: 1, from: 0, to: 1, text: 'A\nB' }])
+  const fates = fatesOf(hunks, [{ hunk: 1, decision: 'edit', text: 'A\n', reason: 'no B', inPart: true }])
+  assert.equal(fates, [
+    { number: 1, path: 'a.txt', line: 1, outcome: 'in part', reason: 'no B', text: 'A\n' },
+  ])
+  assert.match(showFates(fates).join('\n'), /^hunk 1 \(a\.txt:1\) was applied in part: no B\n/)
 })
 
 test('what was written is told as it stands in the file, whatever line ends were proposed or given', () => {

@@ -120,7 +120,8 @@ export function choiceOf(hunk: ShownHunk, decisions: readonly PartDecision[]): C
   if (taken.length === 0) return { hunk: hunk.number, decision: 'refuse', reason }
   const text = joined(hunk, taken)
   if (text === hunk.after) return { hunk: hunk.number, decision: 'accept' }
-  return { hunk: hunk.number, decision: 'edit', text, reason }
+  const inPart = decisions.every(({ decision }) => decision !== 'edit')
+  return { hunk: hunk.number, decision: 'edit', text, reason, ...(inPart && { inPart }) }
 }
 
 /** Why parts were refused, each by its lines where there is more than one. */

@@ -1,7 +1,7 @@
-import { oneLine } from '../../../tools/wording.ts'
 import type { SeatAnswer } from '../../core/approvals.ts'
 import { argumentsDraft, readArguments } from '../drafts.ts'
 import type { Did, PlanItem } from './items.ts'
+import { letThrough } from './notes.ts'
 import type { Wish } from './wishes.ts'
 
 /** What is said of an answer while it is on its way, and afterwards. */
@@ -23,7 +23,7 @@ export const DID = {
         },
   grant: (pattern: string): Did => ({
     now: 'approving',
-    past: `approved; ${oneLine(pattern)} is let through from now on, until this seat is left`,
+    past: `approved; ${letThrough(pattern)}, until this seat is left`,
     look: 'good',
   }),
 } as const

@@ -155,7 +155,8 @@ export class Desk {
 
   /** A grant of that name has ended. */
   revoked(grant: string): void {
-    this.#notes.ended(grant)
+    const pattern = this.#view.standing?.grants.find(({ id }) => id === grant)?.pattern
+    this.#notes.ended({ id: grant, pattern })
     this.say(`Revoked: ${grant}. It is asked about again.`, 'good')
   }
 

@@ -1,3 +1,4 @@
+import { oneLine } from '../../../tools/wording.ts'
 import type { Look } from '../console/style.ts'
 
 /** A sentence that stays a while. */
@@ -17,6 +18,9 @@ interface Waiting extends Note {
   /** Since when all of it is on the screen. */
   since?: number
 }
+
+/** How a note says that a grant was given, before it is known by what name. */
+export const letThrough = (pattern: string): string => `${oneLine(pattern)} is let through from now on`
 
 /** How long a note stays on the screen, in milliseconds. */
 const NOTE_MS = 8_000
@@ -75,9 +79,12 @@ export class Notes {
     this.#brief = undefined
   }
 
-  /** Something has ended: what is said of it is not so any more. It can still be looked up. */
-  ended(name: string): void {
-    this.#drop(({ text }) => text.split(/[^\w-]/).includes(name))
+  /** A grant has ended: what is said of it is not so any more. It can still be looked up. */
+  ended({ id, pattern }: { readonly id: string; readonly pattern?: string | undefined }): void {
+    const given = pattern === undefined ? undefined : letThrough(pattern)
+    this.#drop(
+      ({ text }) => text.split(/[^\w-]/).includes(id) || (given !== undefined && text.includes(given)),
+    )
   }
 
   tick(now: number): void {
