@@ -32,7 +32,7 @@ export function planOf(
 }
 
 /** Any plan stands on its tool, of that hash, and on the image that it is for: they are watched like files. */
-export function ownEvidence(passage: Passage, toolHash: string): Evidence[] {
+function ownEvidence(passage: Passage, toolHash: string): Evidence[] {
   const { tool, place } = passage
   const own: Evidence[] = [
     { what: `the tool ${tool.name}`, hash: toolHash, moved: async () => toolMoved(passage, { toolHash }) },

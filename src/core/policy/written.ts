@@ -52,7 +52,7 @@ const RULE = z.strictObject({
 })
 
 /** What a client's yes to a question comes to: it approves, or a seat is asked all the same. */
-export const YESES = ['counts', 'asks_a_seat'] as const
+const YESES = ['counts', 'asks_a_seat'] as const
 export type Yes = (typeof YESES)[number]
 
 const CLIENT = z.strictObject({
