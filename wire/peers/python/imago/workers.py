@@ -3,6 +3,7 @@
 They outlive a look because the next one mostly follows at once. While there are none, nothing waits and nothing wakes.
 """
 
+import collections
 import sys
 
 from imago import native
@@ -17,7 +18,9 @@ class Workers:
     """Does tasks, each once, on at most ``MOST`` threads of ours. For any thread."""
 
     def __init__(self):
-        self._tasks = native.SimpleQueue()
+        self._tasks = collections.deque()
+        #: Of the workers that wait, each a lock that whoever has a task for it releases.
+        self._bells = []
         self._count = 0
         #: Tasks that wait or run.
         self._open = 0
@@ -30,13 +33,36 @@ class Workers:
                 native.start(self._work, 'imago-look')
                 self._count += 1
             self._open += 1
-            self._tasks.put(task)
+            self._put(task)
 
     def stop(self):
         """Ends each worker once it has nothing left to do. A later task begins another one."""
         with self._changing:
             for _ in range(self._count):
-                self._tasks.put(None)
+                self._put(None)
+
+    def _put(self, task):
+        self._tasks.append(task)
+        if self._bells:
+            self._bells.pop().release()
+
+    def _next(self):
+        """The next task; ``None`` where none has come for ``IDLE`` seconds, or a worker is to end.
+
+        A queue of the interpreter would do, but ``get`` of CPython 3.9 and 3.10 forgets its timeout when it is woken
+        for what another thread has taken.
+        """
+        bell = native.Lock()
+        bell.acquire()
+        with self._changing:
+            if self._tasks:
+                return self._tasks.popleft()
+            self._bells.append(bell)
+        bell.acquire(True, IDLE)
+        with self._changing:
+            if bell in self._bells:
+                self._bells.remove(bell)
+            return self._tasks.popleft() if self._tasks else None
 
     def _work(self):
         # What the program traces or profiles is its own threads: its hook would run in the midst of looks.
@@ -46,10 +72,7 @@ class Workers:
         if sys.getprofile() is not None:
             sys.setprofile(None)
         while True:
-            try:
-                task = self._tasks.get(True, IDLE)
-            except native.Empty:
-                task = None
+            task = self._next()
             if task is None:
                 if self._is_spared():
                     return
