@@ -1,6 +1,5 @@
-import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
-import { halfCharacter, PATH } from './file-arguments.ts'
+import { CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './file-arguments.ts'
 import { proposed, rewritten, showWritten, type Work, type Written, written } from './rewrite.ts'
 import { folderNamed, madeFolders, somethingThere } from './whole-file.ts'
 import { oneLine } from './wording.ts'
@@ -14,11 +13,9 @@ export const createFile = defineTool({
     'which undo_change takes the file away again, and the folders that were made for it if nothing else is in them.',
   parameters: {
     path: PATH,
-    content: z
-      .string()
-      .describe('The whole content, exactly as it is to be; nothing in it is unescaped or trimmed.'),
+    content: CONTENT,
   },
-  parameterAliases: { file_path: 'path', text: 'content', contents: 'content' },
+  parameterAliases: CONTENT_ALIASES,
   level: 'dangerous',
   profile: 'full',
   categories: ['files'],

@@ -8,6 +8,12 @@ export const PATH = z
   .max(4_096)
   .describe('The file; a relative path is one from the root of the project.')
 
+/** All of a text file, and how else callers may call it. */
+export const CONTENT = z
+  .string()
+  .describe('The whole content, exactly as it is to be; nothing in it is unescaped or trimmed.')
+export const CONTENT_ALIASES = { file_path: 'path', text: 'content', contents: 'content' } as const
+
 /** Half of a surrogate pair has no spelling in any file. */
 export function halfCharacter(parameter: string, text: string): Failed | undefined {
   if (!/\p{Cs}/u.test(text)) return undefined

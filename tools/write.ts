@@ -1,6 +1,5 @@
-import { z } from 'zod'
 import { defineTool, type PlanContext, type SeenFile } from './define.ts'
-import { halfCharacter, PATH } from './file-arguments.ts'
+import { CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './file-arguments.ts'
 import { newlineOf, newlineWord, spelled } from './newlines.ts'
 import {
   isText,
@@ -24,11 +23,9 @@ export const writeFile = defineTool({
     'must be there. If you have file tools of your own, go on using them: this one need not replace them.',
   parameters: {
     path: PATH,
-    content: z
-      .string()
-      .describe('The whole content, exactly as it is to be; nothing in it is unescaped or trimmed.'),
+    content: CONTENT,
   },
-  parameterAliases: { file_path: 'path', text: 'content', contents: 'content' },
+  parameterAliases: CONTENT_ALIASES,
   level: 'dangerous',
   profile: 'full',
   categories: ['files'],

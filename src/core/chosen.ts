@@ -80,8 +80,9 @@ export function journalChoices(choices: readonly Choice[]): JournalChoice[] {
     if (decision === 'accept') return { hunk, decision }
     const reason = choice.reason?.slice(0, REASON_CHARS) ?? null
     if (decision === 'refuse') return { hunk, decision, reason }
-    const { text } = choice
-    return { hunk, decision, reason, sha256: sha256(text), bytes: Buffer.byteLength(text) }
+    const { text, inPart } = choice
+    const kept = { hunk, decision, reason, sha256: sha256(text), bytes: Buffer.byteLength(text) }
+    return inPart === undefined ? kept : { ...kept, in_part: inPart }
   })
 }
 

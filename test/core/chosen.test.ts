@@ -66,6 +66,9 @@ test('of a hunk that was taken in part the model is told that, and that the rest
   assert.is(fatesOf(result)[0]?.outcome, 'in part')
   assert.match(String(result.approval), 'They approved hunk 2 as proposed, and hunk 1 in part.')
   assert.match(String(result.approval), 'They refused the rest of hunk 1 (only that), hunk 3 (no).')
+  const [, decided] = await historyOf(rig, [String(result.undo)])
+  const [inPart] = (decided?.choices ?? []) as { in_part?: boolean }[]
+  assert.is(inPart?.in_part, true)
 })
 
 test('what a person wrote in place of a hunk is what is written, and the model is told the text', async () => {

@@ -63,6 +63,18 @@ test('one line says how many hunks were taken, of which plan, and the name that 
   assert.match(line, '[plan-asked, chosen by seat-1: 2 of 3 hunks, 1 of them edited]  undo plan-made')
 })
 
+test('a hunk that was split stands there as taken in part, and not as edited', async () => {
+  const part = { hunk: 1, decision: 'edit', reason: 'no B', sha256: 's', bytes: 2, in_part: true } as const
+  const entries: readonly JournalEntry[] = [
+    requested,
+    { ...decided, answer: 'chosen', choices: [part], becomes: { plan: 'plan-made', hash: 'h' } },
+    { type: 'dispatched', ...on, plan: 'plan-made', decision: 'ask' },
+    { type: 'ended', call, outcome: 'ok', elapsed_ms: 3, undo: 'plan-made' },
+  ]
+  assert.match((await said(entries))[0] ?? '', 'chosen by seat-1: 1 of 1 hunk, 1 in part]')
+  assert.match((await said(entries, true))[0] ?? '', 'hunks: 1 in part (2 bytes: no B)')
+})
+
 test('the long form says of each hunk what was decided and why, and nothing that steers a terminal', async () => {
   const [line = ''] = await said(CHOSEN, true)
   assert.match(line, 'hunks: 1 accepted, 2 refused (not\\u001b[31m now), 3 edited (25 bytes: shorter)')

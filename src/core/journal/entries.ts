@@ -111,6 +111,8 @@ export type JournalChoice =
       readonly reason: string | null
       readonly sha256: string
       readonly bytes: number
+      /** They wrote none of it: some lines were taken as proposed. */
+      readonly in_part?: true
     }
 
 type Loosely<Call extends JournalCall> = Omit<Call, 'level' | 'decision'> & {

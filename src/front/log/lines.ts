@@ -79,24 +79,31 @@ function tailOf({ plan, decided, undo }: CallStory): Piece[] {
   ]
 }
 
-/** How many of its hunks a person took: `: 2 of 3 hunks, 1 of them edited`. */
+/** How many of its hunks a person took: `: 3 of 4 hunks, 1 of them edited, 1 in part`. */
 function partsIn({ choices = [] }: DecisionRead): string {
   if (choices.length === 0) return ''
-  const edited = choices.filter(({ decision }) => decision === 'edit').length
-  const taken = choices.filter(({ decision }) => decision === 'accept').length + edited
-  const also = edited === 0 ? '' : `, ${edited} of them edited`
-  return `: ${taken} of ${counted(choices.length, 'hunk')}${also}`
+  const count = (of: string) => choices.filter(choice => decidedIn(choice) === of).length
+  const [accepted, edited, inPart] = [count('accepted'), count('edited'), count('in part')]
+  const also = [
+    ...(edited === 0 ? [] : [`, ${edited} of them edited`]),
+    ...(inPart === 0 ? [] : [`, ${inPart} in part`]),
+  ]
+  return `: ${accepted + edited + inPart} of ${counted(choices.length, 'hunk')}${also.join('')}`
 }
 
 /** `1 accepted, 2 refused (not in this release), 3 edited (25 bytes)` */
 function choicesInWords(choices: readonly ChoiceRead[]): string {
-  const each = choices.map(({ hunk, decision, reason, bytes }) => {
+  const each = choices.map(choice => {
+    const { hunk, reason, bytes } = choice
     const said = [bytes === undefined ? '' : counted(bytes, 'byte'), reason ?? ''].filter(word => word !== '')
     const why = said.length === 0 ? '' : ` (${oneLine(said.join(': '))})`
-    return `${hunk} ${DECIDED.get(decision) ?? oneLine(decision)}${why}`
+    return `${hunk} ${decidedIn(choice)}${why}`
   })
   return each.join(', ')
 }
+
+const decidedIn = ({ decision, in_part: inPart }: ChoiceRead): string =>
+  decision === 'edit' && inPart === true ? 'in part' : (DECIDED.get(decision) ?? oneLine(decision))
 
 const DECIDED: ReadonlyMap<string, string> = new Map([
   ['accept', 'accepted'],

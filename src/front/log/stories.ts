@@ -41,6 +41,7 @@ const CHOICE = z.object({
   decision: z.string(),
   reason: z.string().nullish(),
   bytes: z.number().optional(),
+  in_part: z.boolean().optional(),
 })
 export type ChoiceRead = z.output<typeof CHOICE>
 
