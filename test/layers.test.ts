@@ -19,6 +19,7 @@ const WIRE = [
   'wire/codec',
   'wire/link',
   'wire/kernels',
+  'wire/swank',
   'wire/kernel.ts',
   'wire/contract',
   'wire/errors.ts',
@@ -36,6 +37,7 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
+  { layer: 'wire/swank', may: ['wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
   { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
   {

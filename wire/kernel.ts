@@ -9,6 +9,7 @@
  * 3. Text is bounded where it is made. A `null` count means that knowing it would have cost more than looking.
  */
 import { LOOKS, type Look, type Looked, type LookName, type Looks } from './contract/looks.ts'
+import type { Diagnostic, TestFramework, TestReport } from './contract/reports.ts'
 import type { Raised, Shown } from './contract/values.ts'
 import type { Signal } from './signal.ts'
 
@@ -17,6 +18,7 @@ export * from './contract/inspection.ts'
 export * from './contract/looks.ts'
 export * from './contract/names.ts'
 export * from './contract/relations.ts'
+export * from './contract/reports.ts'
 export * from './contract/values.ts'
 
 /** One life of a kernel. A restart begins a new one; a handle of an older one is `stale_handle`. */
@@ -25,8 +27,25 @@ export type Epoch = string & { readonly __epoch: unique symbol }
 /** Names one call for good: a kernel runs it at most once, however often it is asked to. */
 export type CallId = string & { readonly __call: unique symbol }
 
-/** What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. */
-export const ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', ...LOOKS] as const
+/**
+ * What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. `compile`, `expand`,
+ * `system` and `tests` are kinds of `Work`; `packages`: code can be read and run in a package that the caller names;
+ * `callers`: `references` tells calls, bindings, assignments and expansions apart.
+ */
+export const ABILITIES = [
+  'evaluate',
+  'load',
+  'reload',
+  'compile',
+  'expand',
+  'system',
+  'tests',
+  'packages',
+  'callers',
+  'interrupt',
+  'ask',
+  ...LOOKS,
+] as const
 export type Ability = (typeof ABILITIES)[number]
 
 /** Who a kernel says it is. Set once, at the handshake. */
@@ -114,12 +133,38 @@ export type Work =
   | {
       readonly type: 'source'
       readonly source: string
-      readonly place?: { readonly file: string; readonly line: number }
+      readonly place?: SourcePlace
+      /** The package it is read and run in; left out: the one in force. Only with the ability `packages`. */
+      readonly package?: string
+    }
+  /** Code that is compiled as a file would be, and loaded: what the compiler says of it comes with the answer. */
+  | {
+      readonly type: 'compile'
+      readonly source: string
+      readonly place?: SourcePlace
+      readonly package?: string
+    }
+  /** A macro form, expanded once, or `fully` with all forms in it; its one value is the expansion. */
+  | {
+      readonly type: 'expand'
+      readonly source: string
+      readonly fully: boolean
+      readonly package?: string
     }
   /** A file, or only some of its top-level definitions, into the module that it is the source of, or the top level. */
   | { readonly type: 'load'; readonly file: string; readonly names?: readonly string[] }
   /** A loaded module, from its source, in place. */
   | { readonly type: 'reload'; readonly module: string }
+  /** A system of definitions (ASDF), with what it depends on; `force`: also what is loaded and unchanged. */
+  | { readonly type: 'system'; readonly system: string; readonly force: boolean }
+  /** The tests of a system, a suite or a package, or one test; left out `framework`: the one that knows `target`. */
+  | { readonly type: 'tests'; readonly target: string; readonly framework?: TestFramework }
+
+/** Where code stands in the user's file: an absolute path as the image sees it, and a line that counts from 1. */
+export interface SourcePlace {
+  readonly file: string
+  readonly line: number
+}
 
 /** Who follows an evaluation. Aborting `signal` interrupts it; the promise then says how that went. */
 export interface Watcher {
@@ -155,8 +200,18 @@ export type Evaluated =
       readonly values: readonly Shown[]
       readonly elapsed_ms: number
       readonly loaded?: Loaded
+      readonly diagnostics?: readonly Diagnostic[]
+      readonly tests?: TestReport
+      /** What the next evaluation is read in, where the language has packages and read tables. */
+      readonly package?: string
+      readonly readtable?: string
     }
-  | { readonly type: 'raised'; readonly exception: Raised; readonly elapsed_ms: number }
+  | {
+      readonly type: 'raised'
+      readonly exception: Raised
+      readonly elapsed_ms: number
+      readonly diagnostics?: readonly Diagnostic[]
+    }
   /** It was seen to stop because it was asked to. What it did before that is done. */
   | { readonly type: 'interrupted'; readonly exception?: Raised; readonly elapsed_ms: number }
   /** It was withdrawn while it still waited its turn, and never ran. */

@@ -56,8 +56,22 @@ const NO_GLOBALS: Looked<GlobalsPage> = { type: 'found', value: { globals: [], t
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 function sourceOf(work: Work): string {
-  if (work.type === 'source') return work.source
-  return work.type === 'load' ? `load ${work.file}` : `reload ${work.module}`
+  switch (work.type) {
+    case 'source':
+    case 'compile':
+    case 'expand':
+      return work.source
+    case 'load':
+      return `load ${work.file}`
+    case 'reload':
+      return `reload ${work.module}`
+    case 'system':
+      return `system ${work.system}`
+    case 'tests':
+      return `tests ${work.target}`
+    default:
+      return work satisfies never
+  }
 }
 
 type Reply<Found, Query> = Looked<Found> | WireError | 'never' | ((query: Query) => Looked<Found>)

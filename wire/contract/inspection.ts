@@ -7,6 +7,8 @@ export interface GlobalsQuery {
   /** Only names that contain this text, whatever the case. */
   readonly filter?: string
   readonly modules: boolean
+  /** Whose names; left out: those of the top level, which in Lisp is the package in force. */
+  readonly module?: string
   readonly limit: number
 }
 

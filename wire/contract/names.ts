@@ -55,8 +55,22 @@ export interface Definition extends Place {
   readonly wrappers: readonly (Place & { readonly name: string })[]
   /** What a reader must know besides, a sentence each. */
   readonly notes: readonly string[]
+  /**
+   * What else the name stands for (a Lisp name can be a function, a class and a variable at once), and the methods of a
+   * generic function, each with its own source.
+   */
+  readonly parts?: readonly DefinitionPart[]
   /** Where asked for, and where the image can tell: by module or package, the names of it that the definition uses. */
   readonly contexts?: Readonly<Record<string, readonly string[]>>
+}
+
+export interface DefinitionPart extends Place {
+  /** As the language writes it: `area ((shape circle))`, `(setf area)`. */
+  readonly name: string
+  readonly kind: NameKind
+  readonly source: Text | null
+  /** Why there is no source. */
+  readonly because: string | null
 }
 
 export interface DescriptionQuery {

@@ -87,9 +87,27 @@ export interface ModulePage {
   readonly next?: string
 }
 
+/**
+ * How code can stand to a name. `uses`: code that names it, in whatever way; `holds`: a variable, container or object
+ * that it can be reached from. The others tell uses apart, where the kernel has the ability `callers`.
+ */
+export const RELATIONS = [
+  'uses',
+  'holds',
+  'calls',
+  'references',
+  'binds',
+  'sets',
+  'macroexpands',
+  'specializes',
+] as const
+export type Relation = (typeof RELATIONS)[number]
+
 export interface ReferencesQuery {
   readonly name: string
   readonly limit: number
+  /** Only these; left out: all that the image can tell. */
+  readonly relations?: readonly Relation[]
 }
 
 export interface References {
@@ -103,8 +121,7 @@ export interface References {
 }
 
 export interface Reference extends Place {
-  /** `uses`: code that names it; `holds`: a variable, container or object that it can be reached from. */
-  readonly kind: 'uses' | 'holds'
+  readonly kind: Relation
   /** Who: `shop.Order.total`, `a dict in shop.registry`. */
   readonly from: string
 }

@@ -36,8 +36,15 @@ export interface Raised {
   /** The whole report as the language itself would print it, bounded. */
   readonly traceback: string
   readonly notes?: readonly string[]
+  /** The ways to go on that stood there, innermost first, where the language has such (a Lisp's restarts). */
+  readonly restarts?: readonly Restart[]
   /** What this was raised from, or raised while handling. */
   readonly cause?: { readonly how: 'cause' | 'context'; readonly exception: Raised }
+}
+
+export interface Restart {
+  readonly name: string
+  readonly description: string
 }
 
 export interface Frame {

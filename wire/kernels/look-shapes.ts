@@ -17,6 +17,7 @@ import {
   type ModulePage,
   NAME_KINDS,
   type Piece,
+  RELATIONS,
   type References,
   type RunHistory,
   type Sample,
@@ -130,6 +131,9 @@ const definition = z.object({
   current: orNull(bool),
   wrappers: z.array(z.object({ ...place, name: text })),
   notes: texts,
+  parts: z
+    .array(z.object({ ...place, name: text, kind, source: orNull(cutText), because: orNull(text) }))
+    .exactOptional(),
   contexts: z.record(text, texts).exactOptional(),
 }) satisfies z.ZodType<Definition>
 
@@ -210,7 +214,7 @@ const modulePage = z.object({
 
 const references = z.object({
   qualified: text,
-  references: z.array(z.object({ ...place, kind: z.enum(['uses', 'holds']), from: text })),
+  references: z.array(z.object({ ...place, kind: z.enum(RELATIONS), from: text })),
   total: count,
   searched: texts,
   complete: bool,

@@ -6,22 +6,26 @@
  */
 import { z } from 'zod'
 import { WireError } from '../errors.ts'
-import type {
-  CallId,
-  EvalEvent,
-  Evaluated,
-  Frame,
-  InterruptReport,
-  KernelStatus,
-  Loaded,
-  Local,
-  Question,
-  Raised,
-  ScriptNews,
-  Shown,
-  Stream,
-  Text,
-  TypeName,
+import {
+  type CallId,
+  type Diagnostic,
+  type EvalEvent,
+  type Evaluated,
+  type Frame,
+  type InterruptReport,
+  type KernelStatus,
+  type Loaded,
+  type Local,
+  type Question,
+  type Raised,
+  type ScriptNews,
+  SEVERITIES,
+  type Shown,
+  type Stream,
+  TEST_FRAMEWORKS,
+  type TestReport,
+  type Text,
+  type TypeName,
 } from '../kernel.ts'
 
 /** `answer` as `shape` describes it, or `MESSAGE_INVALID`, which names the first place where it differs. */
@@ -88,6 +92,7 @@ export const raised: z.ZodType<Raised> = z.object({
   frames_omitted: count,
   traceback: text,
   notes: z.array(text).exactOptional(),
+  restarts: z.array(z.object({ name: text, description: text })).exactOptional(),
   get cause() {
     return z.object({ how: z.enum(['cause', 'context']), exception: raised }).exactOptional()
   },
@@ -113,14 +118,46 @@ const loaded = z.object({
   complete: z.boolean(),
 }) satisfies z.ZodType<Loaded>
 
+const place = { file: orNull(text), line: orNull(count) }
+
+const diagnostics = z.array(
+  z.object({
+    ...place,
+    severity: z.enum(SEVERITIES),
+    message: text,
+    column: orNull(count),
+    source: orNull(text),
+  }) satisfies z.ZodType<Diagnostic>,
+)
+
+const tests = z.object({
+  framework: z.enum(TEST_FRAMEWORKS),
+  target: text,
+  ok: z.boolean(),
+  passed: orNull(count),
+  failed: orNull(count),
+  skipped: orNull(count),
+  failures: z.array(z.object({ ...place, test: text, reason: text, expression: orNull(text) })),
+  omitted: count,
+}) satisfies z.ZodType<TestReport>
+
 export const evaluated = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('done'),
     values: z.array(shown),
     elapsed_ms: count,
     loaded: loaded.exactOptional(),
+    diagnostics: diagnostics.exactOptional(),
+    tests: tests.exactOptional(),
+    package: text.exactOptional(),
+    readtable: text.exactOptional(),
   }),
-  z.object({ type: z.literal('raised'), exception: raised, elapsed_ms: count }),
+  z.object({
+    type: z.literal('raised'),
+    exception: raised,
+    elapsed_ms: count,
+    diagnostics: diagnostics.exactOptional(),
+  }),
   z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
   z.object({ type: z.literal('withdrawn') }),
 ]) satisfies z.ZodType<Evaluated>

@@ -5,11 +5,19 @@ import type { KernelHello } from '../link/handshake.ts'
 export function asSent(work: Work): object {
   switch (work.type) {
     case 'source':
-      return { source: work.source, ...work.place }
+      return { source: work.source, ...work.place, ...(work.package && { package: work.package }) }
+    case 'compile':
+      return { compile: work.source, ...work.place, ...(work.package && { package: work.package }) }
+    case 'expand':
+      return { expand: work.source, fully: work.fully, ...(work.package && { package: work.package }) }
     case 'load':
       return { load: work.file, ...(work.names && { names: work.names }) }
     case 'reload':
       return { reload: work.module }
+    case 'system':
+      return { system: work.system, force: work.force }
+    case 'tests':
+      return { tests: work.target, ...(work.framework && { framework: work.framework }) }
     default:
       return work satisfies never
   }

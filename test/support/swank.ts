@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { SwankConnection } from '../../wire/swank/connection.ts'
+import { SwankPeer } from '../../wire/swank/peer.ts'
+import type { Sexp } from '../../wire/swank/sexp.ts'
+
+/** A real SBCL that listens with Swank on a port of its own, as a person would have started it. */
+export interface RealSwank {
+  readonly port: number
+  readonly pid: number
+  /** What it has printed so far. */
+  readonly printed: () => string
+  kill(): void
+}
+
+export interface SwankStart {
+  /** Run after Swank listens, each a form as text. */
+  readonly forms?: readonly string[]
+  /** Its home directory, where it looks for a secret; a folder of the test's own. */
+  readonly home?: string
+  readonly style?: ':spawn' | ':fd-handler' | 'nil'
+}
+
+const started = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of started) child.kill('SIGKILL')
+})
+
+export async function startSwank({
+  forms = [],
+  home,
+  style = ':spawn',
+}: SwankStart = {}): Promise<RealSwank> {
+  const listen =
+    `(progn (format t "~&port ~D~%" (swank:create-server :port 0 :dont-close t :style ${style}))` +
+    ' (finish-output))'
+  const evals = ['(require :asdf)', '(asdf:load-system :swank)', listen, ...forms, '(loop (sleep 3600))']
+  const child = spawn(
+    'sbcl',
+    [
+      '--noinform',
+      '--no-sysinit',
+      '--no-userinit',
+      '--disable-debugger',
+      ...evals.flatMap(form => ['--eval', form]),
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...(home && { HOME: home }) } },
+  )
+  started.add(child)
+  let printed = ''
+  const port = await new Promise<number>((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      printed += chunk.toString()
+      const found = /^port (\d+)$/m.exec(printed)
+      if (found) resolve(Number(found[1]))
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.once('exit', () => reject(new Error(`SBCL ended before it listened:\n${printed}`)))
+    child.once('error', reject)
+  })
+  return { port, pid: child.pid ?? 0, printed: () => printed, kill: () => void child.kill('SIGKILL') }
+}
+
+/** A connection to it with our peer installed, and the messages that answered no request. */
+export async function openPeer(swank: RealSwank): Promise<{
+  readonly connection: SwankConnection
+  readonly peer: SwankPeer
+  readonly heard: readonly Sexp[]
+}> {
+  const socket = connect({ port: swank.port, host: '127.0.0.1', noDelay: true })
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  const heard: Sexp[] = []
+  const connection = new SwankConnection({ socket, heard: message => heard.push(message) })
+  const peer = new SwankPeer(connection)
+  await peer.install(join(import.meta.dirname, '../../wire/peers/lisp'))
+  return { connection, peer, heard }
+}

@@ -1,0 +1,3 @@
+;;;; What instances of a class hold, and what it inherits from.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; Code compiled as a file would be, with what the compiler says of it.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; Macro forms, expanded.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; The variables and functions of a package, a page at a time.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; One value in sections, each of which fails on its own.
+
+(in-package #:imago)

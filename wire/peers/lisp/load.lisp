@@ -1,0 +1,3 @@
+;;;; Files, and some definitions of a file.
+
+(in-package #:imago)

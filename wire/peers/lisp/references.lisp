@@ -1,0 +1,3 @@
+;;;; Who calls, binds, sets, expands or specializes a name.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; Standard streams of an evaluation, carried to whoever asked for it.
+
+(in-package #:imago)

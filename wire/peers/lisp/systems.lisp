@@ -1,0 +1,3 @@
+;;;; Systems of definitions, by ASDF.
+
+(in-package #:imago)

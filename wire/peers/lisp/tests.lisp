@@ -1,0 +1,3 @@
+;;;; Runs of tests, with their failures as data.
+
+(in-package #:imago)

@@ -1,0 +1,3 @@
+;;;; The threads of the image.
+
+(in-package #:imago)

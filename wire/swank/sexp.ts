@@ -1,0 +1,53 @@
+/**
+ * S-expressions as Swank writes and reads them.
+ *
+ * What we send is built of `Form`s and never pasted together from text: a caller's text can only become a string
+ * literal. What we read is tolerant: whatever Lisp printed becomes some value, and unreadable objects stay text.
+ */
+
+/** Something to send. Symbols come from our own source code alone, which `symbol` marks. */
+export type Form = string | number | boolean | null | Symbolic | readonly Form[]
+
+/** A symbol with its package, as Lisp reads it: `cl:funcall`, `:emacs-rex`. */
+export interface Symbolic {
+  readonly symbol: string
+}
+
+const SYMBOL = /^:?[a-z*%+=/-]+(::?[a-z0-9*%+=/.-]+)?$/
+
+/** A symbol of our own source code. Throws for text that could be read as anything else. */
+export function symbol(name: string): Symbolic {
+  if (!SYMBOL.test(name)) throw new TypeError(`${JSON.stringify(name)} is no symbol`)
+  return { symbol: name }
+}
+
+/** Text for a form: strings escape `\` and `"`, `true` is `t`, `false` and `null` are `nil`. */
+export function write(form: Form): string {
+  if (typeof form === 'string') return `"${form.replace(/[\\"]/g, '\\$&')}"`
+  if (typeof form === 'number') return integer(form)
+  if (form === true) return 't'
+  if (form === false || form === null) return 'nil'
+  if ('symbol' in form) return form.symbol
+  return `(${form.map(write).join(' ')})`
+}
+
+function integer(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${value} is no integer`)
+  return String(value)
+}
+
+/** `'form`: what the evaluator is given as it stands. */
+export const quote = (form: Form): Form => [symbol('cl:quote'), form]
+
+/** What was read: a text is an object of its own, so that `"nil"` and `nil` differ. */
+export type Sexp = number | bigint | null | Text | Atom | readonly Sexp[]
+
+/** A string literal. */
+export interface Text {
+  readonly text: string
+}
+
+/** A symbol, keyword, character, ratio, or anything else that was printed: as text, lower case as Swank prints. */
+export interface Atom {
+  readonly atom: string
+}
