@@ -1,8 +1,79 @@
-;;;; Which image this is, and what can be done in it.
+;;;; Which image this is, and what can be done in it: by what is there, never by a version.
 
 (in-package #:imago)
 
+(defun implementation-text ()
+  "For people: SBCL 2.2.9, ECL 21.2.1."
+  (format nil "~A ~A" (lisp-implementation-type) (lisp-implementation-version)))
+
+(defun style-text ()
+  "How Swank serves this connection: spawn, sigio, fd-handler, or NIL."
+  (let ((style (swank::connection.communication-style swank::*emacs-connection*)))
+    (and style (string-downcase (symbol-name style)))))
+
+(defun process-start ()
+  "When this process began, in ticks since the machine did; NIL where there is no /proc to tell."
+  (ignore-errors
+   (with-open-file (stream #p"/proc/self/stat" :external-format :latin-1 :if-does-not-exist nil)
+     (when stream
+       (let* ((line (read-line stream))
+              ;; The program's name is in parentheses and may hold anything; field 3 follows it.
+              (at (+ 2 (position #\) line :from-end t))))
+         (loop repeat 19 do (setf at (1+ (position #\Space line :start at))))
+         (parse-integer line :start at :junk-allowed t))))))
+
+(defun epoch-token ()
+  "The same for all connections during one life of the image, and another for any other image."
+  (format nil "~D:~@[~D~]:~A" (swank/backend:getpid) (process-start) (machine-instance)))
+
+(defun implemented-p (interface)
+  "Whether the backend of Swank has a function of its own for INTERFACE, one of its symbols."
+  (and (get interface 'swank/backend::implementation) t))
+
+(defun asdf-at-hand-p ()
+  "Whether ASDF is loaded, or comes with the implementation and can be required. Loads nothing."
+  (or (find-package "ASDF")
+      #+sbcl (ignore-errors
+              (probe-file (merge-pathnames "contrib/asdf.fasl" (sb-int:sbcl-homedir-pathname))))
+      #+ecl (ignore-errors (probe-file "sys:asdf.fas"))
+      #+ccl t))
+
+(defun testable-p ()
+  "Whether tests of some framework can be run."
+  (or (asdf-at-hand-p) (find-package "FIVEAM") (find-package "PARACHUTE")))
+
+(defun threads-p ()
+  (and (implemented-p 'swank/backend:all-threads) (swank/backend:all-threads) t))
+
+(defun can-do-p (ability)
+  "Whether this image has what ABILITY, a name of wire/kernel.ts, needs beyond our own code for it."
+  (flet ((is (&rest names) (member ability names :test #'string=)))
+    (cond ((is "system") (asdf-at-hand-p))
+          ((is "tests") (testable-p))
+          ((is "references" "callers") (implemented-p 'swank/backend:who-calls))
+          ((is "threads") (threads-p))
+          ;; On the one thread of another style, nothing reads the request while something runs.
+          ((is "interrupt") (equal (style-text) "spawn"))
+          (t t))))
+
+(defparameter *asked-by-name*
+  '("evaluate" "globals" "inspect" "more" "definition" "describe" "arglist" "apropos" "slots"
+    "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete")
+  "Abilities that are calls of this peer.")
+
+(defparameter *asked-of-evaluate*
+  '("load" "reload" "compile" "expand" "system" "tests" "packages" "callers" "interrupt" "ask")
+  "Abilities that are ways of evaluating or of looking.")
+
+(defun abilities ()
+  "The names of what can be done here, as wire/kernel.ts spells them."
+  (remove-if-not #'can-do-p
+                 (append (remove-if-not (lambda (name) (gethash name *calls*)) *asked-by-name*)
+                         *asked-of-evaluate*)))
+
 (define-call "identity" ()
-  (object "implementation" (format nil "~A ~A" (lisp-implementation-type) (lisp-implementation-version))
-          "style" (let ((style (swank::connection.communication-style swank::*emacs-connection*)))
-                    (and style (string-downcase (symbol-name style))))))
+  (object "implementation" (implementation-text)
+          "style" (style-text)
+          "pid" (swank/backend:getpid)
+          "epoch_token" (epoch-token)
+          "abilities" (array-of (abilities))))
