@@ -170,6 +170,18 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
   }
 }
 
+/**
+ * The language of the kernel that is spoken to, or would be: without a name it is the only one that lives in the
+ * project. Undefined where none does yet.
+ */
+export async function languageOf(image: Image): Promise<string | undefined> {
+  const { kernels } = await image.request('kernels', {})
+  const living = kernels.filter(({ state, root }) => state !== 'ended' && root === image.root)
+  const only = living.length === 1 ? living[0] : undefined
+  const named = kernels.find(({ name }) => name === image.kernel)
+  return (named ?? only)?.language
+}
+
 /** What a prompt ends with. */
 export const STAYS = 'The image stays. imago kernels lists it, imago stop ends it.'
 

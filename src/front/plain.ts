@@ -1,10 +1,11 @@
 import { isRunning } from '../../tools/running.ts'
 import { EXIT, type ExitCode, messageOf } from '../failure.ts'
-import { openBlocks } from './blocks.ts'
+import { type Blocks, openBlocks } from './blocks.ts'
 import { approvalsText } from './commands/approvals.ts'
 import { exitOf } from './envelopes.ts'
-import { heading, type Image, openImage, STAYS, scriptFailure, WAIT_SECONDS } from './image.ts'
+import { heading, type Image, languageOf, openImage, STAYS, scriptFailure, WAIT_SECONDS } from './image.ts'
 import { askPerson, type Lines } from './lines.ts'
+import { openLispBlocks } from './lisp-blocks.ts'
 import type { Margin } from './margin.ts'
 import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
 import type { Printer } from './terminal.ts'
@@ -22,7 +23,7 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
   const ready = await begin(image, printer)
   if (ready !== EXIT.done) return ready
   const runner = openRunner(image, { lines, printer })
-  const blocks = openBlocks({ emptyLineEnds: true })
+  const blocks = await blocksFor(image, { emptyLineEnds: true })
   lines.onInterrupt(() => {
     if (runner.interrupt()) return
     blocks.rest()
@@ -51,6 +52,10 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
   }
 }
 
+async function blocksFor(image: Image, how: { readonly emptyLineEnds: boolean }): Promise<Blocks> {
+  return (await languageOf(image)) === 'lisp' ? openLispBlocks(how) : openBlocks(how)
+}
+
 /** Who answers plans where this prompt cannot. */
 const ELSEWHERE = 'A person answers in another terminal, with: imago watch'
 
@@ -73,7 +78,7 @@ async function besides(command: string, { image, printer }: { image: Image; prin
 export async function runInput({ kernel, lines, printer }: Plain): Promise<ExitCode> {
   const image = await openImage({ kernel, said: printer.err })
   const runner = openRunner(image, { lines, printer })
-  const blocks = openBlocks({ emptyLineEnds: false })
+  const blocks = await blocksFor(image, { emptyLineEnds: false })
   process.on('SIGINT', () => {
     if (!runner.interrupt()) process.exit(EXIT.failed)
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { isRunning } from '../../../tools/running.ts'
-import { highlight, highlightTraceback } from './highlight.ts'
+import { highlightTraceback } from './highlight.ts'
 import { looking, plain, prose, type Span } from './style.ts'
 
 /** What the console shows of an answer, and what of it was too long to be shown. */
@@ -31,8 +31,8 @@ const EVALUATION = z.object({ values: z.array(SHOWN) })
 const NOTICE = z.object({ notice: z.string() })
 const RAISED = z.object({ exception: z.object({ traceback: z.string().min(1) }) })
 
-/** What came of an evaluation. */
-export function evaluated(envelope: Envelope): Answer {
+/** What came of an evaluation; `highlight` colours its values. */
+export function evaluated(envelope: Envelope, highlight: (text: string) => Span[]): Answer {
   const notice = NOTICE.safeParse(envelope.ok ? envelope.result : envelope.error.details)
   const first = notice.success ? [prose('hint', `${notice.data.notice}\n`)] : []
   if (!envelope.ok) return { spans: [...first, ...failureSpans(envelope)], failed: true }

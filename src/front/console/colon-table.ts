@@ -214,7 +214,7 @@ export async function callTool(
   const envelope = await running.call(tool.name, { ...patience, ...args })
   if (envelope === undefined) return
   if (envelope.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
-  else showing.answer(evaluated(envelope))
+  else showing.answer(evaluated(envelope, text => [plain(text)]))
 }
 
 async function kernelName(operand: string, image: Image): Promise<string> {

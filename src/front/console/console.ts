@@ -9,10 +9,9 @@ import { openBackground } from './background.ts'
 import { openCommands } from './colon.ts'
 import { openCompleting } from './completing.ts'
 import { openEntering } from './entering.ts'
-import { highlight, highlightAt } from './highlight.ts'
 import { historyPath, openHistory } from './history.ts'
+import { openSpoken } from './languages.ts'
 import { asStatement } from './pasting.ts'
-import { PYTHON } from './python.ts'
 import { type Leaving, openRunning } from './running.ts'
 import { openShowing } from './showing.ts'
 import { Stage } from './stage.ts'
@@ -38,22 +37,26 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
 
 async function talk(image: Image, stage: Stage): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
-  const showing = openShowing(stage, image)
+  const spoken = openSpoken(image)
+  const showing = openShowing(stage, image, spoken)
   const approvals = openConsoleApprovals({ image, stage, desktop: wantsNotifications() })
-  const running = openRunning({ image, stage, showing, approvals })
+  const running = openRunning({ image, stage, showing, spoken, approvals })
   const commands = openCommands({ image, stage, showing, running, history, approvals })
   const entering = openEntering({
     stage,
     history,
     commands,
-    syntax: PYTHON,
-    highlight,
-    highlightAt,
+    get syntax() {
+      return spoken.language.syntax
+    },
+    highlight: text => spoken.language.highlight(text),
+    highlightAt: (text, cursor) => spoken.language.highlightAt(text, cursor),
     completing: openCompleting(image),
   })
   let exit: ExitCode = EXIT.done
   for (;;) {
     approvals.sit()
+    await spoken.follow().catch(() => {})
     const entry = await entering.next()
     if (entry === undefined) break
     const leaving = await answer(entry).catch(error => {

@@ -34,11 +34,13 @@ export interface Entering {
 const REST_MS = 80
 
 export function openEntering(parts: EnteringParts): Entering {
-  const { stage, history, syntax, completing, commands } = parts
+  const { stage, history, completing, commands } = parts
   const isCommand = (text: string) => /^\s*:/.test(text)
   const colour = (text: string) => (isCommand(text) ? [looking('decorator', text)] : parts.highlight(text))
   const editor = new Editor({
-    syntax,
+    get syntax() {
+      return parts.syntax
+    },
     history: () => history.entries,
     columns: () => stage.size.columns,
     suggests: true,
@@ -117,7 +119,7 @@ export function openEntering(parts: EnteringParts): Entering {
   /** Asks about the call that the cursor stands in, once it is another one, or another argument of it. */
   function follow() {
     const { text, cursor } = editor.edit
-    const call = isCommand(text) ? '' : syntax.call(text.slice(0, cursor))
+    const call = isCommand(text) ? '' : parts.syntax.call(text.slice(0, cursor))
     if (call === asked) return
     asked = call
     clearTimeout(timer)

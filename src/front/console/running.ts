@@ -6,6 +6,7 @@ import { type Image, WAIT_SECONDS } from '../image.ts'
 import { exitAskedFor } from '../results.ts'
 import { evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './approvals.ts'
+import type { Spoken } from './languages.ts'
 import { Show } from './show.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
@@ -15,6 +16,7 @@ export interface RunningParts {
   readonly image: Image
   readonly stage: Stage
   readonly showing: Showing
+  readonly spoken: Spoken
   readonly approvals: ConsoleApprovals
 }
 
@@ -37,7 +39,7 @@ export interface Leaving {
   readonly message?: string
 }
 
-export function openRunning({ image, stage, showing, approvals }: RunningParts): Running {
+export function openRunning({ image, stage, showing, spoken, approvals }: RunningParts): Running {
   let took: Running['took']
 
   async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined> {
@@ -122,7 +124,8 @@ export function openRunning({ image, stage, showing, approvals }: RunningParts):
       const asked = envelope && exitAskedFor(envelope)
       if (envelope === undefined)
         stage.print([prose('hint', 'It was left to itself; :kernels says whether it still runs.\n')])
-      else if (asked === undefined) showing.answer(evaluated(envelope))
+      else if (asked === undefined)
+        showing.answer(evaluated(envelope, text => spoken.language.highlight(text)))
       return asked
     },
     call,

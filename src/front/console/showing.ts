@@ -4,7 +4,7 @@ import { withoutOutput } from '../envelopes.ts'
 import type { Image } from '../image.ts'
 import { kernelsText } from '../kernel-table.ts'
 import { type Answer, failureSpans, type Rest } from './answers.ts'
-import { highlight } from './highlight.ts'
+import { languageNamed, type Spoken } from './languages.ts'
 import { endOfRows, flowed } from './layout.ts'
 import { Pager } from './pager.ts'
 import type { Stage } from './stage.ts'
@@ -35,7 +35,8 @@ export type CallTool = (
 const MOST = 4_000_000
 const STEP = 40_000
 
-export function openShowing(stage: Stage, image: Image): Showing {
+export function openShowing(stage: Stage, image: Image, spoken: Spoken): Showing {
+  const highlight = (text: string) => spoken.language.highlight(text)
   let whole: (() => Promise<readonly Span[]>) | undefined
 
   async function page(title: string, spans: readonly Span[]) {
@@ -83,7 +84,7 @@ export function openShowing(stage: Stage, image: Image): Showing {
     async tool(tool, envelope) {
       if (!envelope.ok) return stage.print(failureSpans(envelope))
       const { text } = await image.request('show', { tool, envelope: withoutOutput(envelope) })
-      await page(tool, shownSpans(tool, text))
+      await page(tool, shownSpans(tool, text, highlight))
     },
 
     async describe(name, { source, call }) {
@@ -94,7 +95,7 @@ export function openShowing(stage: Stage, image: Image): Showing {
       if (envelope === undefined) return
       if (!envelope.ok) return stage.print(failureSpans(envelope))
       const { text } = await image.request('show', { tool, envelope: withoutOutput(envelope) })
-      await page(name, shownSpans(tool, text))
+      await page(name, shownSpans(tool, text, highlight))
     },
 
     async kernels() {
@@ -130,16 +131,18 @@ export function sentencesBroken(table: string, columns: number): string {
   return table.split('\n').map(broken).join('\n')
 }
 
-function shownSpans(tool: string, text: string): Span[] {
-  if (tool === 'inspect') return inspectedSpans(text)
+type Colouring = (text: string) => Span[]
+
+function shownSpans(tool: string, text: string, highlight: Colouring): Span[] {
+  if (tool === 'inspect') return inspectedSpans(text, highlight)
   return tool === 'symbol_definition' ? markdownSpans(text) : [plain(`${text.trimEnd()}\n`)]
 }
 
 /** Fenced code is coloured, and its fences are left out; headings stand out. */
 function markdownSpans(text: string): Span[] {
   return text.split(/^(```[\s\S]*?^```$)/m).flatMap(part => {
-    const code = /^```\w*\n([\s\S]*?)\n?```$/.exec(part)?.[1]
-    if (code !== undefined) return [...highlight(code), plain('\n')]
+    const [, language = '', code] = /^```(\w*)\n([\s\S]*?)\n?```$/.exec(part) ?? []
+    if (code !== undefined) return [...languageNamed(language).highlight(code), plain('\n')]
     const lines = part.split('\n').filter(line => line.trim() !== '' && line !== '## Definition')
     return lines.map(line =>
       line.startsWith('#') ? looking('title', `${line.replace(/^#+ /, '')}\n`) : plain(`${line}\n`),
@@ -148,7 +151,7 @@ function markdownSpans(text: string): Span[] {
 }
 
 /** Headings stand out, and the source is coloured. */
-function inspectedSpans(text: string): Span[] {
+function inspectedSpans(text: string, highlight: Colouring): Span[] {
   return text
     .split('\n')
     .flatMap((line, index) => {
