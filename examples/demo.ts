@@ -1,7 +1,8 @@
 /**
  * `npm run demo` plays a program with a mistake that tools find; `npm run demo -- attach` does so with a server that
- * runs already; `npm run demo -- approve` plays a person who decides of each part of a change. Every step is a real call
- * in a temporary folder; one that differs from what it should be ends the demo with exit code 1.
+ * runs already, `npm run demo -- lisp` with a Lisp image; `npm run demo -- approve` plays a person who decides of each
+ * part of a change. Every step is a real call in a temporary folder; one that differs from what it should be ends the
+ * demo with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ type Demo = (project: string, args: readonly string[]) => Promise<void>
 const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   program: async () => (await import('./demos/program.ts')).playProgram,
   attach: async () => (await import('./demos/attach.ts')).playAttach,
+  lisp: async () => (await import('./demos/lisp.ts')).playLisp,
   approve: async () => (await import('./demos/approve.ts')).playApprove,
 }
 
