@@ -68,16 +68,21 @@ is a tree for `write-json'."
        (+ (get-internal-real-time)
           (ceiling (* milliseconds internal-time-units-per-second) 1000))))
 
+(defvar *running-user-code* nil
+  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours.")
+
+(defun fault (condition)
+  (unless *running-user-code*
+    (answer (object "fault" (format nil "~A: ~A" (type-of condition) condition)))))
+
 (defun dispatch (name arguments)
   "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}; nobody's debugger is entered."
   (json
    (catch 'answer
-     (handler-case
-         (let* ((function (gethash name *calls*))
-                (*deadline-ms* (argument "deadline_ms" arguments))
-                (*deadline* (deadline-after *deadline-ms*)))
-           (if function
-               (funcall function arguments)
-               (object "fault" (format nil "There is no call ~A." name))))
-       (serious-condition (condition)
-         (object "fault" (format nil "~A: ~A" (type-of condition) condition)))))))
+     (handler-bind ((serious-condition #'fault))
+       (let* ((function (gethash name *calls*))
+              (*deadline-ms* (argument "deadline_ms" arguments))
+              (*deadline* (deadline-after *deadline-ms*)))
+         (if function
+             (funcall function arguments)
+             (object "fault" (format nil "There is no call ~A." name))))))))

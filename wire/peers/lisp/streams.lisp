@@ -1,3 +1,186 @@
 ;;;; Standard streams of an evaluation, carried to whoever asked for it.
 
 (in-package #:imago)
+
+(defmacro define-fields (name &rest fields)
+  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes their first values."
+  `(progn
+     (defun ,(intern (format nil "MAKE-~A" name)) ,fields
+       (vector ,@fields))
+     ,@(loop for field in fields
+             for index from 0
+             collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
+                        (list 'svref object ,index)))))
+
+;;; A sink takes what is written to both output streams of one evaluation, in the order in which it comes.
+
+(define-fields sink
+  call connection lock
+  stream text                           ; what waits to be sent, and of which stream
+  sent-at                               ; in internal real time
+  line                                  ; the last line of the standard output, as far as it goes
+  flusher                               ; whether a thread sees to what waits
+  messages                              ; sent since the client was last heard
+  state)                                ; :OPEN; :CLOSED where the evaluation or the connection has ended
+
+(defparameter *event-size* 8000
+  "Characters of one message at most.")
+
+(defparameter *event-interval* (floor internal-time-units-per-second 20)
+  "How long what was written waits to be sent.")
+
+(defparameter *messages-ahead* 50
+  "Messages that are sent before the client has to say that it has them.")
+
+(defun open-sink (call)
+  (make-sink call swank::*emacs-connection* (swank/backend:make-lock :name "output")
+             "stdout" (make-array 200 :element-type 'character :adjustable t :fill-pointer 0)
+             0 "" nil 0 :open))
+
+(defun connected-p (connection)
+  (open-stream-p (swank::connection.socket-io connection)))
+
+(defun send-message (sink tree)
+  "Sends TREE about the evaluation, or drops it where nobody can have it any more."
+  (let ((connection (sink-connection sink)))
+    (if (connected-p connection)
+        (let ((swank::*emacs-connection* connection)
+              ;; Its own wait for the client would never end where the connection does.
+              (swank::*send-counter* most-negative-fixnum))
+          (swank::send-to-emacs
+           (list :channel-send 0 (json (list* :object "call" (sink-call sink) (rest tree))))))
+        (setf (sink-state sink) :closed))))
+
+(defun wait-for-message (connection pattern)
+  "The message from the client that is like PATTERN, or NIL once the connection has ended."
+  (loop with pause = 0.001
+        while (connected-p connection)
+        do (let ((event (swank::wait-for-event pattern t)))
+             (when event (return event))
+             (sleep pause)
+             (setf pause (min 0.02 (* 2 pause))))))
+
+(defun wait-for-client (sink)
+  "Waits until the client has what was sent, after every so many messages, so that a flood fills no memory."
+  (when (> (incf (sink-messages sink)) *messages-ahead*)
+    (setf (sink-messages sink) 0)
+    (let ((tag (swank::make-tag)) (connection (sink-connection sink)))
+      (let ((swank::*emacs-connection* connection)
+            (swank::*send-counter* most-negative-fixnum))
+        (swank::send-to-emacs (list :ping (swank::current-thread-id) tag))
+        (unless (wait-for-message connection (list :emacs-pong tag))
+          (setf (sink-state sink) :closed))))))
+
+(defun flush-sink (sink)
+  "Sends what waits. To be called with the lock held."
+  (let ((text (sink-text sink)))
+    (when (plusp (length text))
+      (let ((copy (coerce text 'simple-string)) (stream (sink-stream sink)))
+        (setf (fill-pointer text) 0
+              (sink-sent-at sink) (get-internal-real-time))
+        (loop for start from 0 below (length copy) by *event-size*
+              for piece = (subseq copy start (min (length copy) (+ start *event-size*)))
+              while (eq (sink-state sink) :open)
+              do (send-message sink (object "event" (object "type" "output" "stream" stream "text" piece)))
+                 (wait-for-client sink))))))
+
+(defun call-with-sink (sink function)
+  (swank/backend:call-with-lock-held (sink-lock sink) function))
+
+(defun note-line (sink string)
+  "Keeps the last line that was written, which may be the prompt of a question."
+  (let ((newline (position #\Newline string :from-end t)))
+    (setf (sink-line sink)
+          (if newline
+              (subseq string (1+ newline))
+              (concatenate 'string (sink-line sink) string)))
+    (when (> (length (sink-line sink)) 1000)
+      (setf (sink-line sink) (subseq (sink-line sink) (- (length (sink-line sink)) 500))))))
+
+(defun write-to-sink (sink stream string)
+  "Takes STRING for the stream of that name; sends it with what comes after it, or at once if that is worth it."
+  (when (eq (sink-state sink) :open)
+    (call-with-sink
+     sink
+     (lambda ()
+       (unless (string= stream (sink-stream sink))
+         (flush-sink sink)
+         (setf (sink-stream sink) stream))
+       (when (string= stream "stdout") (note-line sink string))
+       (let ((text (sink-text sink)))
+         (loop for char across string do (vector-push-extend char text (max 200 (length text))))
+         (if (or (>= (length text) *event-size*)
+                 (and (find #\Newline string)
+                      (> (- (get-internal-real-time) (sink-sent-at sink)) *event-interval*)))
+             (flush-sink sink)
+             (see-to-flushes sink)))))))
+
+(defun see-to-flushes (sink)
+  "Has what waits sent soon, although nothing more may be written."
+  (unless (sink-flusher sink)
+    (setf (sink-flusher sink) t)
+    #+(or sb-thread ccl threads)
+    (let ((connection (sink-connection sink)))
+      (swank/backend:spawn
+       (lambda ()
+         (swank::with-connection (connection)
+           (loop while (eq (sink-state sink) :open)
+                 do (sleep (/ *event-interval* internal-time-units-per-second))
+                    (call-with-sink sink (lambda () (flush-sink sink))))))
+       :name "output of an evaluation"))))
+
+(defun close-sink (sink)
+  "Sends what waits; what is written afterwards goes nowhere."
+  (call-with-sink sink (lambda ()
+                         (flush-sink sink)
+                         (setf (sink-state sink) :closed))))
+
+(defun sink-output-stream (sink name)
+  (let ((stream (swank/backend:make-output-stream
+                 (lambda (string) (write-to-sink sink name string)))))
+    (keep-nothing-back stream)
+    stream))
+
+(defun keep-nothing-back (stream)
+  "Has STREAM give on each text at once: with buffers of their own, two streams could not be told in order."
+  (ignore-errors
+   (if (slot-exists-p stream 'swank/gray::buffer)
+       (setf (slot-value stream 'swank/gray::buffer) (make-string 1))
+       (let ((buffer (find-symbol "STREAM-DATA-BUFFER" "SWANK/GRAY"))
+             (data (find-symbol "DATA" "SWANK/GRAY")))
+         (funcall (fdefinition `(setf ,buffer)) (make-string 1) (slot-value stream data))))))
+
+;;; Standard input
+
+(defun ask-for-line (sink)
+  "A line from whoever asked for the evaluation, with its end; the empty string where that is refused."
+  (if (not (eq (sink-state sink) :open))
+      ""
+      (let ((tag (swank::make-tag)) (connection (sink-connection sink)))
+        (call-with-sink sink (lambda () (flush-sink sink)))
+        (send-message sink (object "ask" (object "tag" tag
+                                                 "thread" (swank::current-thread-id)
+                                                 "prompt" (sink-line sink))))
+        (setf (sink-line sink) "")
+        (let ((answer (let ((swank::*emacs-connection* connection))
+                        (wait-for-message connection (list :emacs-return-string tag 'line)))))
+          (if answer (third answer) "")))))
+
+(defun sink-input-stream (sink)
+  (swank/backend:make-input-stream (lambda () (ask-for-line sink))))
+
+(defmacro with-streams ((sink) &body body)
+  "Runs BODY with all standard streams of its thread led to SINK."
+  (let ((in (gensym)) (out (gensym)) (err (gensym)) (both (gensym)))
+    `(let* ((,in (sink-input-stream ,sink))
+            (,out (sink-output-stream ,sink "stdout"))
+            (,err (sink-output-stream ,sink "stderr"))
+            (,both (make-two-way-stream ,in ,out))
+            (*standard-input* ,in)
+            (*standard-output* ,out)
+            (*error-output* ,err)
+            (*trace-output* ,out)
+            (*debug-io* ,both)
+            (*query-io* ,both)
+            (*terminal-io* ,both))
+       ,@body)))
