@@ -6,7 +6,7 @@ import { AN_EXPRESSION, lookUp } from './looked.ts'
 import { given, placeOf } from './naming.ts'
 import { ok } from './outcome.ts'
 import { frameLines } from './stacks.ts'
-import { duration, exceptionLine, indent, oneLine } from './wording.ts'
+import { duration, exceptionLine, indent, oneLine, restartLines } from './wording.ts'
 
 export const getLastError = defineTool({
   name: 'get_last_error',
@@ -44,7 +44,8 @@ function showLastError({ error, who, call, at, seen }: LastError): string {
 function raisedLines(raised: Raised): string[] {
   const { traceback, frames, frames_omitted } = raised
   const report = traceback.trimEnd()
-  const lines = report === '' || report === exceptionLine(raised) ? [] : [report]
+  const said = report === '' || report === exceptionLine(raised) ? [] : [report]
+  const lines = [...said, ...restartLines(raised)]
   if (!frames.some(frame => frame.locals.length > 0)) return lines
   const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`
   return [...lines, `frames, innermost last${cut}:`, ...frames.flatMap(frameLines).map(indent)]

@@ -1,7 +1,7 @@
-import type { Hierarchy, Slot, Slots, TypeName } from '../wire/kernel.ts'
+import type { Hierarchy, HierarchyQuery, Slot, Slots, SlotsQuery, TypeName } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
-import { A_NAME, lookUp } from './looked.ts'
-import { counted, named, placeOf } from './naming.ts'
+import { lookUpName } from './looked.ts'
+import { counted, given, NAMED_IN, named, placeOf } from './naming.ts'
 import { oneLine, typeWord } from './wording.ts'
 
 /** How many slots, and how many subclasses, one answer has at most. */
@@ -15,16 +15,20 @@ export const classSlots = defineTool({
     'properties, each with its annotation, default and the class it comes from. Runs no code. For the methods and ' +
     'the source of a class use inspect and symbol_definition.',
   parameters: {
-    name: named('A class, or a value whose class is meant: a name, a dotted path, or a handle.'),
+    name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
+    package: NAMED_IN,
   },
+  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'classes'],
   needs: ['slots'],
   examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
 
-  handler: ({ name }, context) =>
-    lookUp({ look: 'slots', query: { name, limit: SLOTS }, words: A_NAME }, context),
+  handler({ name, package: inside }, context) {
+    const query = given<SlotsQuery>({ name, package: inside, limit: SLOTS })
+    return lookUpName({ look: 'slots', query }, context)
+  },
 
   show: result => showSlots(result as Slots),
 })
@@ -54,8 +58,10 @@ export const classHierarchy = defineTool({
     'every loaded subclass as a tree. Runs no code. Use it to learn whom a change of a class would reach; for ' +
     'what its instances hold use class_slots.',
   parameters: {
-    name: named('A class, or a value whose class is meant: a name, a dotted path, or a handle.'),
+    name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
+    package: NAMED_IN,
   },
+  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'classes'],
@@ -64,8 +70,10 @@ export const classHierarchy = defineTool({
     { args: { name: 'shop.Order' }, shows: 'what a class inherits from, and what inherits from it' },
   ],
 
-  handler: ({ name }, context) =>
-    lookUp({ look: 'hierarchy', query: { name, limit: SUBCLASSES }, words: A_NAME }, context),
+  handler({ name, package: inside }, context) {
+    const query = given<HierarchyQuery>({ name, package: inside, limit: SUBCLASSES })
+    return lookUpName({ look: 'hierarchy', query }, context)
+  },
 
   show: result => showHierarchy(result as Hierarchy),
 })

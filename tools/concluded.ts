@@ -1,5 +1,6 @@
 import type { Evaluated } from '../wire/kernel.ts'
 import type { OutputLog } from './define.ts'
+import { diagnosed } from './diagnostics.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed } from './output.ts'
 import { duration, exceptionLine, frameLine } from './wording.ts'
@@ -25,11 +26,11 @@ export function concluded<Result>(
     case 'done':
       return ok(done(evaluated, text))
     case 'raised': {
-      const { exception, elapsed_ms } = evaluated
+      const { exception, elapsed_ms, diagnostics } = evaluated
       const at = exception.frames.at(-1)
       return failed('exception', {
         message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
-        details: { exception, ...text, elapsed_ms },
+        details: { exception, ...diagnosed(diagnostics), ...text, elapsed_ms },
         ...(raised !== undefined && at !== undefined && { next: raised }),
       })
     }

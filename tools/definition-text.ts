@@ -1,4 +1,4 @@
-import type { Definition } from '../wire/kernel.ts'
+import type { Definition, DefinitionPart } from '../wire/kernel.ts'
 import { placeOf } from './naming.ts'
 import type { ToolError } from './outcome.ts'
 import { oneLine } from './wording.ts'
@@ -6,14 +6,36 @@ import { oneLine } from './wording.ts'
 /** Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source. */
 
 export function definitionLines(found: Definition): string[] {
-  const { name, language, source, because } = found
-  const lines = [`# ${oneLine(name)}`, '', ...aboutLines(found), '', '## Definition', '']
-  if (source === null) return [...lines, `No source: ${oneLine(because ?? 'the image has none')}`, '']
+  const { name, language, parts = [] } = found
+  return [
+    `# ${oneLine(name)}`,
+    '',
+    ...aboutLines(found),
+    '',
+    '## Definition',
+    '',
+    ...sourceLines(found, language),
+    ...parts.flatMap(part => partLines(part, language)),
+  ]
+}
+
+/** The source in a fence that nothing in it can end, or why there is none. */
+function sourceLines({ source, because }: Sourced, language: string): string[] {
+  if (source === null) return [`No source: ${oneLine(because ?? 'the image has none')}`, '']
   const fence = fenceFor(source.text)
-  lines.push(`${fence}${language}`, source.text.replace(/\n$/, ''), fence)
+  const lines = [`${fence}${language}`, source.text.replace(/\n$/, ''), fence]
   if (source.error !== undefined) lines.push(oneLine(source.error))
   if (source.truncated) lines.push(cutLine(source))
   return [...lines, '']
+}
+
+type Sourced = Pick<Definition, 'source' | 'because'>
+
+/** A method of a generic function, or something else that the name stands for. */
+function partLines(part: DefinitionPart, language: string): string[] {
+  const place = placeOf(part)
+  const about = `${part.kind}${place === '' ? '' : ` · ${place}`}`
+  return [`### ${oneLine(part.name)}`, '', about, '', ...sourceLines(part, language)]
 }
 
 /** What is known of a definition besides its text. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Definition } from '../wire/kernel.ts'
+import type { Definition, DefinitionPart } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { characters, contextLines, definitionLines, failureLines } from './definition-text.ts'
 import { A_NAME, lookUp } from './looked.ts'
@@ -20,8 +20,10 @@ export interface Definitions {
 
 /** One symbol: everything but its source, which is in the page; or why there is nothing. */
 export type SymbolFacts =
-  | (Omit<Definition, 'source'> & {
+  | (Omit<Definition, 'source' | 'parts'> & {
       readonly ok: true
+      /** What else the name stands for, and methods; their source is in the page. */
+      readonly parts?: readonly Omit<DefinitionPart, 'source'>[]
       readonly truncated: boolean
       readonly original_len: number | null
       /** For `read_more`, where the source was cut. */
@@ -34,12 +36,14 @@ export const symbolDefinition = defineTool({
   description:
     'Show the source of one or several functions, methods, classes or modules as the live image has them, with ' +
     'file and lines, decorators seen through and named, and a warning where the file has changed since it was ' +
-    'loaded. Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
+    'loaded; of a Lisp generic function also its methods, and everything else that its name stands for. Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
     'code. Prefer it over reading files to learn what the program really runs; for a value use inspect.',
   parameters: {
     symbols: z
       .preprocess(listed, z.array(z.string().trim().max(NAME_LENGTH)).min(1).max(SYMBOLS))
-      .describe('Names, dotted paths such as `shop.Order.total`, or handles; several at once are one call.'),
+      .describe(
+        'Names, paths such as `shop.Order.total` or `shop:total`, or handles; several at once are one call.',
+      ),
     include_context_details: z
       .boolean()
       .default(false)
@@ -69,14 +73,14 @@ export const symbolDefinition = defineTool({
   async handler({ symbols, include_context_details: contexts, max_length }, context) {
     const asked = { names: [...new Set(symbols)], max_length, contexts }
     const looked = await lookAll(asked, context)
-    const lengths = looked.map(one => (one.type === 'ok' ? characters(one.result.source?.text ?? '') : 0))
+    const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
     const share = fairShare(lengths, TOTAL_LENGTH)
     // What is too long for its share is asked for again, so that what is cut has its handle.
     const long = asked.names.filter((_, index) => (lengths[index] ?? 0) > share)
     const again = await lookAll({ ...asked, names: long, max_length: share }, context)
     const all = asked.names.map((name, index) => {
       const at = long.indexOf(name)
-      return { name, looked: (at < 0 ? looked[index] : again[at]) ?? noneOf(name) }
+      return { name, looked: within((at < 0 ? looked[index] : again[at]) ?? noneOf(name), share) }
     })
     return all.some(one => one.looked.type === 'ok') ? ok(definitions(all)) : noneFound(all)
   },
@@ -128,6 +132,25 @@ export function fairShare(lengths: readonly number[], total: number): number {
   return total
 }
 
+/** Characters of source, that of its parts included. */
+const lengthOf = ({ source, parts = [] }: Definition): number =>
+  [source, ...parts.map(part => part.source)].reduce((sum, text) => sum + characters(text?.text ?? ''), 0)
+
+/** The definition with the source of its parts for which `length` characters suffice; the others say where to look. */
+function within<Looked extends Symbol['looked']>(looked: Looked, length: number): Looked | Ok<Definition> {
+  if (looked.type !== 'ok' || looked.result.parts === undefined) return looked
+  let left = length - characters(looked.result.source?.text ?? '')
+  const parts = looked.result.parts.map(part => {
+    const needed = characters(part.source?.text ?? '')
+    if (needed > left) return { ...part, source: null, because: NOT_SHOWN }
+    left -= needed
+    return part
+  })
+  return ok({ ...looked.result, parts })
+}
+
+const NOT_SHOWN = 'left out, to fit. Ask for this symbol alone, or read its place in the file.'
+
 function definitions(all: readonly Symbol[]): Definitions {
   const found = all.flatMap(({ looked }) => (looked.type === 'ok' ? [looked.result] : []))
   const lines = all.map(({ name, looked }) =>
@@ -136,16 +159,21 @@ function definitions(all: readonly Symbol[]): Definitions {
   return {
     markdown: [...lines, contextLines(found)].flat().join('\n').trimEnd(),
     symbols: all.map(facts),
-    truncated: found.some(({ source }) => source?.truncated === true),
+    truncated: found.some(({ source, parts = [] }) =>
+      [{ source, because: null }, ...parts].some(
+        one => one.source?.truncated === true || one.because === NOT_SHOWN,
+      ),
+    ),
   }
 }
 
 function facts({ name, looked }: Symbol): SymbolFacts {
   if (looked.type === 'failed') return { ok: false, name, error: looked.error }
-  const { source, ...rest } = looked.result
+  const { source, parts, ...rest } = looked.result
   return {
     ok: true,
     ...rest,
+    ...(parts !== undefined && { parts: parts.map(({ source: _, ...part }) => part) }),
     truncated: source?.truncated ?? false,
     original_len: source?.original_len ?? null,
     ...(source?.handle !== undefined && { handle: source.handle }),

@@ -2,13 +2,24 @@ import { z } from 'zod'
 import type { Shown } from '../wire/kernel.ts'
 import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
-import { failed, type Outcome } from './outcome.ts'
+import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { type Printed, showPrinted } from './output.ts'
-import { SOURCE_LENGTH } from './source.ts'
+import {
+  IN_PACKAGE,
+  type InForce,
+  inForce,
+  insideWord,
+  PLACED,
+  packageRefused,
+  placeGiven,
+  SOURCE_LENGTH,
+  showInForce,
+} from './source.ts'
 import { cutNote, duration, typeWord } from './wording.ts'
+import { carriedOut } from './working.ts'
 
 /** What an evaluation that ran to its end is answered with. */
-export interface Evaluation extends Printed {
+export interface Evaluation extends Printed, Diagnosed, InForce {
   /** The first value; null for a statement. */
   readonly value_repr: string | null
   /** All values: none of a statement, one of an expression, any number of a Lisp form. */
@@ -32,19 +43,11 @@ export const evalExpr = defineTool({
     'it goes on as a job that the answer names.',
   parameters: {
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
-    file: z
-      .string()
-      .min(1)
-      .max(4_096)
-      .optional()
-      .describe('The file this code stands in, so that tracebacks and jumps to source lead there.'),
-    line: z
-      .int()
-      .min(1)
-      .max(10_000_000)
-      .optional()
-      .describe('The line of that file on which the code begins; 1 if left out. Only together with file.'),
+    ...PLACED,
+    package: IN_PACKAGE,
   },
+  // As Agent-Q writes it.
+  parameterAliases: { form: 'expr' },
   level: 'cautious',
   profile: 'core',
   categories: ['execution'],
@@ -56,37 +59,30 @@ export const evalExpr = defineTool({
       args: { expr: 'def next(x):\n    return x + 1', file: 'app.py', line: 3 },
       shows: 'a definition that keeps its place in a file',
     },
+    { args: { expr: '(floor total 3)', package: 'SHOP' }, shows: 'a Lisp form, with all its values' },
   ],
 
   // A person approves the code itself, never a summary of it.
-  preview: ({ expr, file, line = 1 }) => ({
-    title: file === undefined ? 'Run this code' : `Run this code as ${file}:${line}`,
+  preview: ({ expr, file, line = 1, package: inside }) => ({
+    title: `Run this code${file === undefined ? '' : ` as ${file}:${line}`}${insideWord(inside)}`,
     body: expr,
   }),
 
-  async handler({ expr, file, line }, { kernel, call, who, signal, output, ask }) {
-    if (line !== undefined && file === undefined) return lineWithoutFile()
-    const place = file === undefined ? {} : { place: { file, line: line ?? 1 } }
-    const work = { type: 'source', source: expr, ...place } as const
-    const evaluated = await kernel.evaluate(
-      { call, who, work },
-      { signal, on: event => output.add(event), ask: question => ask(question) },
-    )
-    return concluded(evaluated, { output, done: evaluation })
+  async handler({ expr, file, line, package: inside }, context) {
+    const place = placeGiven({ file, line })
+    if ('type' in place) return place
+    const refused = packageRefused(inside, context.kernel)
+    if (refused !== undefined) return refused
+    const read = inside === undefined ? {} : { package: inside }
+    const evaluated = await carriedOut({ type: 'source', source: expr, ...place, ...read }, context)
+    return concluded(evaluated, { output: context.output, done: evaluation })
   },
 
   show: result => showEvaluation(result as Evaluation),
 })
 
-function lineWithoutFile(): Outcome<never> {
-  return failed('invalid_args', {
-    message: 'line says where in a file the code begins, and no file was given.',
-    details: { parameter: 'line' },
-    next: 'Give file as well, or leave line out.',
-  })
-}
-
-function evaluation({ values, elapsed_ms }: Done, text: Printed): Evaluation {
+function evaluation(done: Done, text: Printed): Evaluation {
+  const { values, elapsed_ms, diagnostics } = done
   const first = values[0]
   const { handle, preview } = first ?? {}
   return {
@@ -94,7 +90,9 @@ function evaluation({ values, elapsed_ms }: Done, text: Printed): Evaluation {
     values,
     ...text,
     truncated: text.truncated || values.some(value => value.repr.truncated),
+    ...diagnosed(diagnostics),
     elapsed_ms,
+    ...inForce(done),
     ...(preview !== undefined && { preview }),
     ...(handle !== undefined && { handle, next: `inspect ${handle}` }),
   }
@@ -106,7 +104,8 @@ function showEvaluation(result: Evaluation): string {
   // `truncated` is of the whole result, and a value that was cut says so itself.
   const truncated = result.truncated && !values.some(value => value.repr.truncated)
   const shown = values.length === 0 ? [`no value, ${duration(elapsed_ms)}`] : values.flatMap(showValue)
-  return [...shown, ...showPrinted({ ...result, truncated })].join('\n')
+  const said = [...showDiagnosed(result), ...showInForce(result)]
+  return [...shown, ...said, ...showPrinted({ ...result, truncated })].join('\n')
 }
 
 function showValue({ repr, type, preview, handle }: Shown): string[] {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import type { GlobalsPage } from '../wire/kernel.ts'
+import type { GlobalsPage, GlobalsQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fittingNames } from './fit.ts'
-import { unfound } from './looked.ts'
+import { AN_EXPRESSION, lookUp } from './looked.ts'
+import { given, NAME_LENGTH } from './naming.ts'
 import { ok } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { oneLine } from './wording.ts'
@@ -12,7 +13,7 @@ export const listGlobals = defineTool({
   description:
     'List the names at the top level of the live image and the type of each, sorted, a page at a time. ' +
     'Runs no code. Use it to discover what exists when you do not know a name; ' +
-    'when you know it, go straight to inspect.',
+    'when you know it, go straight to inspect. With `package`, all names of one loaded module or package.',
   parameters: {
     filter: z
       .string()
@@ -26,9 +27,19 @@ export const listGlobals = defineTool({
       .max(SOURCE_LENGTH)
       .optional()
       .describe('Only names after this one: the `next` of the page before.'),
+    package: z
+      .string()
+      .min(1)
+      .max(NAME_LENGTH)
+      .optional()
+      .describe(
+        'The loaded module or package whose variables and functions are listed, such as `shop.orders` or `SHOP`; ' +
+          'left out: those of the top level.',
+      ),
     modules: z.boolean().default(false).describe('Also list names that stand for modules or packages.'),
     limit: z.int().min(1).max(1_000).default(100).describe('How many names a page has at most.'),
   },
+  parameterAliases: { module: 'package' },
   level: 'safe',
   profile: 'core',
   categories: ['introspection'],
@@ -36,15 +47,20 @@ export const listGlobals = defineTool({
   examples: [
     { args: {}, shows: 'the first hundred names' },
     { args: { filter: 'config', modules: true }, shows: 'names that contain “config”, modules included' },
+    { args: { package: 'shop.orders' }, shows: 'the names of a module, private ones too' },
   ],
 
-  async handler({ filter, after, modules, limit }, { kernel, lookMs, signal, jobs }) {
-    const looked = await kernel.look(
-      'globals',
-      { modules, limit, ...(filter !== undefined && { filter }), ...(after !== undefined && { after }) },
-      { deadlineMs: lookMs, signal },
-    )
-    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
+  async handler({ filter, after, package: module, modules, limit }, context) {
+    const words = {
+      ...AN_EXPRESSION,
+      parameter: module === undefined ? 'after' : 'package',
+      wanted: 'a module or package',
+      search:
+        'Only what is loaded can be listed: apropos_search, or list_globals with modules, shows what is.',
+    }
+    const query = given<GlobalsQuery>({ modules, limit, module, filter, after })
+    const outcome = await lookUp({ look: 'globals', query, words }, context)
+    return outcome.type === 'ok' ? ok(fitted(outcome.result)) : outcome
   },
 
   show: result => showGlobals(result as GlobalsPage),

@@ -1,5 +1,7 @@
 import { getLastError, getReplHistory } from './activity.ts'
+import { whoCalls } from './callers.ts'
 import { classHierarchy, classSlots } from './classes.ts'
+import { compileForm } from './compile.ts'
 import { complete } from './complete.ts'
 import { createFile } from './create.ts'
 import type { Tool } from './define.ts'
@@ -7,6 +9,7 @@ import { symbolDefinition } from './definition.ts'
 import { deleteFile } from './delete.ts'
 import { editFile } from './edit.ts'
 import { evalExpr } from './evaluate.ts'
+import { macroexpandForm } from './expand.ts'
 import { getFileInfo, getProjectRoot } from './file-info.ts'
 import { readFile } from './files.ts'
 import { listDirectory } from './folders.ts'
@@ -20,8 +23,10 @@ import { moveFile } from './move.ts'
 import { describeSymbol, functionArglist } from './names.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoReferences } from './references.ts'
+import { runTests } from './run-tests.ts'
 import { aproposSearch, listPackageSymbols } from './search.ts'
 import { searchFiles } from './search-files.ts'
+import { loadSystem } from './systems.ts'
 import { threads } from './threads.ts'
 import { directoryTree } from './tree.ts'
 import { undoChange } from './undo.ts'
@@ -38,14 +43,19 @@ export const TOOLS: readonly Tool[] = [
   listPackageSymbols,
   classSlots,
   classHierarchy,
+  whoCalls,
   whoReferences,
   threads,
   getLastError,
   getReplHistory,
   complete,
   evalExpr,
+  compileForm,
+  macroexpandForm,
   loadFile,
   reload,
+  loadSystem,
+  runTests,
   readMore,
   job,
   getProjectRoot,

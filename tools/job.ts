@@ -1,13 +1,17 @@
 import { z } from 'zod'
 import type { InterruptReport } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
+import { compileForm } from './compile.ts'
 import { type Asking, defineTool, type Job, type Jobs, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
+import { macroexpandForm } from './expand.ts'
 import { inspect } from './inspect.ts'
 import { loadFile, reload } from './load.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
+import { runTests } from './run-tests.ts'
 import { isRunning, running, showRunning } from './running.ts'
+import { loadSystem } from './systems.ts'
 
 /** How long an interrupted job may take to hand over its last output, in milliseconds. */
 const LAST_WORDS_MS = 1_000
@@ -157,7 +161,16 @@ function unknownJob(name: string, jobs: Jobs): Outcome<never> {
 }
 
 /** The tools whose calls run long; the result of any other is shown as data. */
-const LONG: readonly Tool[] = [evalExpr, inspect, loadFile, reload]
+const LONG: readonly Tool[] = [
+  evalExpr,
+  compileForm,
+  macroexpandForm,
+  inspect,
+  loadFile,
+  reload,
+  loadSystem,
+  runTests,
+]
 
 function showJob(result: unknown): string {
   if (isRunning(result)) return showRunning(result)

@@ -1,13 +1,15 @@
 import { z } from 'zod'
-import type { Loaded, Survivor, Watcher, Work } from '../wire/kernel.ts'
+import type { Loaded, Survivor, Work } from '../wire/kernel.ts'
 import { concluded, type Done } from './concluded.ts'
 import { defineTool, type KernelContext } from './define.ts'
+import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { counted, NAME_LENGTH } from './naming.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { duration, oneLine } from './wording.ts'
+import { carriedOut } from './working.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
-interface Loading extends Printed {
+interface Loading extends Printed, Diagnosed {
   readonly loaded: Loaded | null
   readonly elapsed_ms: number
 }
@@ -15,9 +17,9 @@ interface Loading extends Printed {
 export const loadFile = defineTool({
   name: 'load_file',
   description:
-    'Run a source file, or only some of its top-level definitions, in the live image: into the module that it is ' +
-    'the source of, else at the top level. Use it after editing a file, so that the program runs the new code ' +
-    'without a restart. Says which names were added, replaced or left, and what of the old still lives on. To ' +
+    'Run a source file, or only some of its top-level definitions, in the live image: into the module or package ' +
+    'that it is the source of, else at the top level. Use it after editing a file, so that the program runs the new ' +
+    'code without a restart. Says which names were added, replaced or left, and what of the old still lives on. To ' +
     'run a whole loaded module again use reload; for code that is in no file use eval_expr.',
   parameters: {
     path: z.string().min(1).max(4_096).describe('The file; a relative path is one in the project.'),
@@ -26,7 +28,10 @@ export const loadFile = defineTool({
       .min(1)
       .max(100)
       .optional()
-      .describe('Only these top-level functions, classes or variables of the file. Left out: all of it.'),
+      .describe(
+        'Only these top-level functions, classes or variables of the file; a Lisp name means its methods, too. ' +
+          'Left out: all of it.',
+      ),
   },
   level: 'cautious',
   profile: 'live',
@@ -37,6 +42,7 @@ export const loadFile = defineTool({
   examples: [
     { args: { path: 'shop/orders.py', names: ['total'] }, shows: 'one function that was just edited' },
     { args: { path: 'shop/orders.py' }, shows: 'the whole file' },
+    { args: { path: 'src/orders.lisp', names: ['total'] }, shows: 'one function of a Lisp file' },
   ],
 
   /** Where a rule asks about it: the text that would run, which the approval is bound to. */
@@ -93,21 +99,20 @@ const OUTSIDE =
 
 async function load(
   { work, raised }: { readonly work: Work; readonly raised: string },
-  { kernel, call, who, signal, output, ask }: KernelContext,
+  context: KernelContext,
 ) {
-  const watcher: Watcher = { signal, on: event => output.add(event), ask: question => ask(question) }
-  const evaluated = await kernel.evaluate({ call, who, work }, watcher)
-  return concluded(evaluated, { output, done: loading, raised })
+  const evaluated = await carriedOut(work, context)
+  return concluded(evaluated, { output: context.output, done: loading, raised })
 }
 
-function loading({ loaded, elapsed_ms }: Done, text: Printed): Loading {
-  return { loaded: loaded ?? null, ...text, elapsed_ms }
+function loading({ loaded, elapsed_ms, diagnostics }: Done, text: Printed): Loading {
+  return { loaded: loaded ?? null, ...diagnosed(diagnostics), ...text, elapsed_ms }
 }
 
 function showLoading(result: Loading): string {
   const { loaded, elapsed_ms } = result
   const told = loaded === null ? [`done, ${duration(elapsed_ms)}`] : loadedLines(loaded, elapsed_ms)
-  return [...told, ...showPrinted(result)].join('\n')
+  return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
 }
 
 function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {

@@ -1,6 +1,7 @@
 import type { CallId, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext } from './define.ts'
 import { type Failed, failed, failedInside, type Ok, ok } from './outcome.ts'
+import { packageRefused } from './source.ts'
 import { duration, exceptionLine } from './wording.ts'
 
 /** One question to an image, and how its tool speaks of what was asked for. */
@@ -18,6 +19,18 @@ export async function lookUp<Name extends LookName>(
   const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
   return looked.type === 'found' ? ok(looked.value) : unfound(looked, { jobs, words })
 }
+
+/** Asks about a name, which may be read in a package, where the language has such. */
+export async function lookUpName<Name extends LookOfName>(
+  asking: Asking<Name>,
+  context: KernelContext,
+): Promise<Ok<Looks[Name]['found']> | Failed> {
+  const { package: inside } = asking.query
+  return packageRefused(inside, context.kernel) ?? lookUp({ words: A_NAME, ...asking }, context)
+}
+
+/** The looks whose query is a `Naming`. */
+type LookOfName = 'definition' | 'describe' | 'arglist' | 'slots' | 'hierarchy' | 'references'
 
 /** How a tool speaks of what was asked for. */
 export interface Words {

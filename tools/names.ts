@@ -1,7 +1,7 @@
-import type { Arglist, Description, Text } from '../wire/kernel.ts'
+import type { Arglist, ArglistQuery, Description, DescriptionQuery, Text } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
-import { A_NAME, lookUp } from './looked.ts'
-import { named, placeOf } from './naming.ts'
+import { lookUpName } from './looked.ts'
+import { given, NAMED_IN, named, placeOf } from './naming.ts'
 import { cutNote, indent, oneLine, typeWord } from './wording.ts'
 
 export const describeSymbol = defineTool({
@@ -10,7 +10,12 @@ export const describeSymbol = defineTool({
     'Tell in a few lines what a name stands for: its kind and type, value or signature, documentation, where it ' +
     'was defined, and under which other names it is known. Runs no code. Shorter than inspect, which also shows ' +
     'members and contents; for the source use symbol_definition.',
-  parameters: { name: named('A name, a dotted path such as `shop.Order.total`, or a handle.') },
+  parameters: {
+    name: named('A name, a path such as `shop.Order.total` or `shop:total`, or a handle.'),
+    package: NAMED_IN,
+  },
+  // As Agent-Q's contract writes it; its code says `name`.
+  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection'],
@@ -20,7 +25,10 @@ export const describeSymbol = defineTool({
     { args: { name: 'config' }, shows: 'what a variable holds' },
   ],
 
-  handler: ({ name }, context) => lookUp({ look: 'describe', query: { name }, words: A_NAME }, context),
+  handler({ name, package: inside }, context) {
+    const query = given<DescriptionQuery>({ name, package: inside })
+    return lookUpName({ look: 'describe', query }, context)
+  },
 
   show: result => showDescription(result as Description),
 })
@@ -57,14 +65,21 @@ export const functionArglist = defineTool({
     'Tell how a function, method or class is called: its signature, with defaults and annotations, and the first ' +
     'line of its documentation. Runs no code. Use it before writing a call; for what the function does use ' +
     'symbol_definition.',
-  parameters: { name: named('A function, method or class: a name, a dotted path, or a handle.') },
+  parameters: {
+    name: named('A function, method or class: a name, a path such as `shop:total`, or a handle.'),
+    package: NAMED_IN,
+  },
+  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection'],
   needs: ['arglist'],
   examples: [{ args: { name: 'shop.Order.total' }, shows: 'the parameters of a method' }],
 
-  handler: ({ name }, context) => lookUp({ look: 'arglist', query: { name }, words: A_NAME }, context),
+  handler({ name, package: inside }, context) {
+    const query = given<ArglistQuery>({ name, package: inside })
+    return lookUpName({ look: 'arglist', query }, context)
+  },
 
   show: result => showArglist(result as Arglist),
 })

@@ -13,6 +13,14 @@ export function named(what: string): z.ZodString {
   return z.string().min(1).max(NAME_LENGTH).describe(what)
 }
 
+/** The parameter that says in which package such a name is read, for languages that have such. */
+export const NAMED_IN = z
+  .string()
+  .min(1)
+  .max(NAME_LENGTH)
+  .optional()
+  .describe('The package the name is read in, such as `SHOP`, in Lisp; left out: the one in force.')
+
 /** The parameters of a list that comes a page at a time. */
 export const PAGED = {
   after: z

@@ -1,10 +1,16 @@
 import { z } from 'zod'
-import type { Reference, References } from '../wire/kernel.ts'
-import { defineTool } from './define.ts'
+import {
+  RELATIONS,
+  type Reference,
+  type References,
+  type ReferencesQuery,
+  type Relation,
+} from '../wire/kernel.ts'
+import { defineTool, type KernelContext } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
-import { A_NAME, lookUp } from './looked.ts'
-import { counted, named, placeOf } from './naming.ts'
-import { ok } from './outcome.ts'
+import { lookUpName } from './looked.ts'
+import { counted, given, NAMED_IN, named, placeOf } from './naming.ts'
+import { type Failed, failed, type Ok, ok } from './outcome.ts'
 import { oneLine } from './wording.ts'
 
 export const whoReferences = defineTool({
@@ -12,38 +18,92 @@ export const whoReferences = defineTool({
   description:
     'Find who uses a function, class or value in the live image: code that names it, and variables, containers and ' +
     'objects that hold it, which a search through files cannot see. Runs no code. Says what was looked through and ' +
-    'where a reference could still hide. Use it before changing or removing something.',
+    'where a reference could still hide. Use it before changing or removing something. In Lisp each use says what it ' +
+    'is: a call, a reference, a binding, an assignment, an expansion, or a specialized method.',
   parameters: {
-    name: named('A name, a dotted path such as `shop.Order.total`, or a handle.'),
+    name: named('A name such as `shop.Order.total` or `shop:total`, or a handle.'),
+    relation: z
+      .enum(RELATIONS)
+      .optional()
+      .describe(
+        'Only uses of this kind: `uses` in whatever way, `holds`; the others where the image tells uses apart (Lisp).',
+      ),
+    package: NAMED_IN,
     limit: z.int().min(1).max(500).default(50).describe('How many references are shown at most.'),
   },
+  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'xref'],
   needs: ['references'],
-  examples: [{ args: { name: 'shop.Order.total' }, shows: 'who calls a method, and who keeps it' }],
+  examples: [
+    { args: { name: 'shop.Order.total' }, shows: 'who calls a method, and who keeps it' },
+    { args: { name: 'shop:*rate*', relation: 'sets' }, shows: 'who assigns to a Lisp variable' },
+  ],
 
-  async handler({ name, limit }, context) {
-    const outcome = await lookUp({ look: 'references', query: { name, limit }, words: A_NAME }, context)
-    if (outcome.type !== 'ok') return outcome
-    const found = outcome.result
-    return ok<References>({ ...found, references: fitting(found.references, dataSize) })
+  async handler({ name, relation, package: inside, limit }, context) {
+    const relations = relation === undefined ? undefined : [relation]
+    return findReferences({ name, package: inside, limit, relations }, context)
   },
 
   show: result => showReferences(result as References),
 })
 
-function showReferences({ qualified, references, total, searched, complete }: References): string {
+/** What every image can tell; the others need one that tells uses apart. */
+const TOLD_BY_ALL: readonly Relation[] = ['uses', 'holds']
+
+/** Asks who stands so to a name, and answers with as many as fit. What the image cannot tell is a failure. */
+export async function findReferences(
+  asked: { readonly [Key in keyof ReferencesQuery]: ReferencesQuery[Key] | undefined },
+  context: KernelContext,
+): Promise<Ok<References> | Failed> {
+  const { kernel, kernelName } = context
+  const untold = (asked.relations ?? []).find(relation => !TOLD_BY_ALL.includes(relation))
+  if (untold !== undefined && !kernel.identity.abilities.has('callers'))
+    return untellable(untold, { language: kernel.identity.language, kernel: kernelName })
+  const query = given<ReferencesQuery>(asked)
+  const outcome = await lookUpName({ look: 'references', query }, context)
+  if (outcome.type !== 'ok') return outcome
+  const found = outcome.result
+  return ok({ ...found, references: fitting(found.references, dataSize) })
+}
+
+function untellable(
+  relation: Relation,
+  { language, kernel }: { readonly language: string; readonly kernel: string },
+): Failed {
+  return failed('not_available', {
+    message: `The image ${kernel} (${language}) does not tell ${relation} apart from other uses. This does not say that there are none.`,
+    details: { relation, kernel, available: TOLD_BY_ALL },
+    next: 'Leave relation out, or give "uses".',
+  })
+}
+
+/** `found` is what a reference is called where only one kind was asked for. */
+export function showReferences(
+  { qualified, references, total, searched, complete }: References,
+  found: { readonly one: string; readonly many: string } = { one: 'reference', many: 'references' },
+): string {
   const early = complete ? '' : '; the search was ended early, there may be more'
   const shown = references.length === total ? '' : `, ${references.length} of them shown`
-  const count = total === 0 ? 'no references found' : `${counted(total, 'reference')}${shown}`
+  const count = total === 0 ? `no ${found.many} found` : `${counted(total, found.one, found.many)}${shown}`
   return [
     `${oneLine(qualified)} · ${count}${early}`,
-    ...ofKind('used by', references, 'uses'),
-    ...ofKind('held by', references, 'holds'),
+    ...RELATIONS.flatMap(kind => ofKind(TITLES[kind], references, kind)),
     ...listed('looked through', searched.map(oneLine)),
   ].join('\n')
 }
+
+const TITLES = {
+  uses: 'used by',
+  holds: 'held by',
+  calls: 'called by',
+  references: 'referenced by',
+  binds: 'bound by',
+  sets: 'set by',
+  macroexpands: 'expanded in',
+  specializes: 'specialized on by',
+} as const satisfies Record<Relation, string>
 
 function ofKind(title: string, references: readonly Reference[], kind: Reference['kind']): string[] {
   const these = references.filter(one => one.kind === kind)

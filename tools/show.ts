@@ -1,9 +1,10 @@
 import type { Raised } from '../wire/kernel.ts'
 import type { Tool } from './define.ts'
+import { type Diagnosed, showDiagnosed } from './diagnostics.ts'
 import type { Envelope, ToolError } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { isRunning, showRunning } from './running.ts'
-import { exceptionLine, frameLine, indent, oneLine } from './wording.ts'
+import { exceptionLine, frameLine, indent, oneLine, restartLines } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
@@ -68,12 +69,15 @@ export function showError({ code, message, next, details }: ToolError): string {
     truncated,
     dropped,
     output_handle,
+    diagnostics,
+    diagnostics_omitted,
     ...rest
   } = details
   const { elapsed_ms: _, notice: __, ...known } = rest
   const facts = wasSettled(known) ? withoutEdits(known) : known
   const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
   if (isRaised(exception)) lines.push(...showRaised(exception))
+  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnosed))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
   const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed
   return [...lines, ...showPrinted(text)].join('\n')
@@ -98,7 +102,7 @@ function showRaised(raised: Raised): string[] {
     lines.push(...at.locals.map(local => indent(`${oneLine(local.name)} = ${oneLine(local.repr)}`)))
     if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
   }
-  return lines
+  return [...lines, ...restartLines(raised)]
 }
 
 function isRaised(value: unknown): value is Raised {

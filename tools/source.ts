@@ -1,2 +1,91 @@
+import { z } from 'zod'
+import type { Kernel, SourcePlace } from '../wire/kernel.ts'
+import type { Done } from './concluded.ts'
+import { type Failed, failed } from './outcome.ts'
+import { oneLine } from './wording.ts'
+
+/** What the tools share that are given source text: how much of it, where it stands, and what it is read in. */
+
 /** How long source text may be that one call carries: characters, as `String.length` counts them. */
 export const SOURCE_LENGTH = 1_048_576
+
+/** The parameters that say where in the user's files the source text stands. */
+export const PLACED = {
+  file: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .describe('The file this code stands in, so that tracebacks and jumps to source lead there.'),
+  line: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .optional()
+    .describe('The line of that file on which the code begins; 1 if left out. Only together with file.'),
+}
+
+/** The parameter that names the package in which source text is read, for languages that have such. */
+export const IN_PACKAGE = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .optional()
+  .describe(
+    'The package the code is read and run in, such as `SHOP`, in a language that has packages to read in ' +
+      '(Lisp); left out: the one in force.',
+  )
+
+/** What the parameters of `PLACED` say, as `Work` has it; a line without a file is a failure. */
+export function placeGiven(given: {
+  readonly file: string | undefined
+  readonly line: number | undefined
+}): { readonly place?: SourcePlace } | Failed {
+  const { file, line = 1 } = given
+  if (file !== undefined) return { place: { file, line } }
+  return given.line === undefined ? {} : lineWithoutFile()
+}
+
+function lineWithoutFile(): Failed {
+  return failed('invalid_args', {
+    message: 'line says where in a file the code begins, and no file was given.',
+    details: { parameter: 'line' },
+    next: 'Give file as well, or leave line out.',
+  })
+}
+
+/** The failure of a call that names a package where the language reads in none; undefined where all is well. */
+export function packageRefused(
+  given: string | undefined,
+  { identity }: Kernel,
+  what = 'package says in what code is read',
+): Failed | undefined {
+  if (given === undefined || identity.abilities.has('packages')) return undefined
+  return failed('invalid_args', {
+    message: `${what}, and ${identity.language} has no such packages. Nothing was run.`,
+    details: { parameter: 'package', language: identity.language },
+    next: 'Leave package out.',
+  })
+}
+
+/** ` in the package SHOP`, for the title of what a person approves. */
+export const insideWord = (inside: string | undefined): string =>
+  inside === undefined ? '' : ` in the package ${inside}`
+
+/** What the next evaluation is read in, where the language has packages and read tables. */
+export interface InForce {
+  readonly package?: string
+  readonly readtable?: string
+}
+
+export function inForce({ package: inside, readtable }: Done): InForce {
+  return { ...(inside !== undefined && { package: inside }), ...(readtable !== undefined && { readtable }) }
+}
+
+/** `package: SHOP`, and the read table where it has a name. */
+export function showInForce({ package: inside, readtable }: InForce): string[] {
+  if (inside === undefined) return []
+  return [
+    `package: ${oneLine(inside)}${readtable === undefined ? '' : ` · readtable: ${oneLine(readtable)}`}`,
+  ]
+}

@@ -27,6 +27,16 @@ export function frameLine({ function: name, file, line }: Frame): string {
   return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
 }
 
+/** The ways to go on that stood where it was raised, innermost first; nothing for a language without such. */
+export function restartLines({ restarts = [] }: Raised): string[] {
+  if (restarts.length === 0) return []
+  const lines = restarts.map(({ name, description }) => {
+    const said = description === '' || description === name ? '' : `: ${oneLine(description)}`
+    return indent(`${oneLine(name)}${said}`)
+  })
+  return ['restarts that stood there, none taken:', ...lines]
+}
+
 /** Characters that would break a line are written as escapes, so that one name stays one line. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, mark =>

@@ -184,6 +184,12 @@ test('the last error is told with its report, who caused it, and the locals of e
   )
 })
 
+test('the restarts that stood where an error was raised are told, where the language has such', () => {
+  const restarts = [{ name: 'use-value', description: 'Use another value.' }]
+  const shown = getLastError.show({ ...LAST, error: { ...RAISED, restarts } })
+  assert.match(shown, 'restarts that stood there, none taken:\n  use-value: Use another value.\nframes,')
+})
+
 test('where nothing was raised that is no failure, and the answer says where errors are seen', async () => {
   const value: LastError = { error: null, who: null, call: null, at: null, seen: ['evaluations', 'threads'] }
   const kernel = { last_error: async () => ({ type: 'found', value }) as const }

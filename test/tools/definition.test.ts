@@ -1,5 +1,5 @@
 import { type Definitions, fairShare, symbolDefinition } from '../../tools/definition.ts'
-import type { Definition, DefinitionQuery, Looked } from '../../wire/kernel.ts'
+import type { Definition, DefinitionPart, DefinitionQuery, Looked } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, resultOf, run } from './context.ts'
 
@@ -239,4 +239,71 @@ test('whose names the definitions use is told once for all of them, and only whe
   const [, json = ''] = /# Contexts\n\n```json\n(.*)\n```$/s.exec(markdown) ?? []
   assert.equal(JSON.parse(json), { builtins: ['sum', 'len'], 'shop.tracing': ['traced'] })
   assert.not.match(await markdownOf({}), '# Contexts')
+})
+
+const AREA_PARTS: readonly DefinitionPart[] = [
+  {
+    name: 'area ((shape circle))',
+    kind: 'method',
+    file: '/srv/shapes.lisp',
+    line: 12,
+    source: {
+      text: '(defmethod area ((shape circle)) (* pi (radius shape)))',
+      truncated: false,
+      original_len: 55,
+    },
+    because: null,
+  },
+  { name: 'area', kind: 'variable', file: null, line: null, source: null, because: 'defined at a prompt' },
+]
+const AREA: Partial<Definition> = {
+  kind: 'generic_function',
+  language: 'lisp',
+  source: { text: '(defgeneric area (shape))', truncated: false, original_len: 25 },
+  parts: AREA_PARTS,
+}
+
+test('methods, and what else a name stands for, follow its definition, each with its own place and source', async () => {
+  const { kernel } = having({ area: AREA })
+  const result = resultOf(await run(symbolDefinition, { symbols: ['area'] }, { kernel }))
+  const found = result as unknown as Definitions
+  assert.match(
+    found.markdown,
+    [
+      '```lisp\n(defgeneric area (shape))\n```',
+      '### area ((shape circle))',
+      'method · /srv/shapes.lisp:12',
+      '```lisp\n(defmethod area ((shape circle)) (* pi (radius shape)))\n```',
+      '### area',
+      'variable',
+      'No source: defined at a prompt',
+    ].join('\n\n'),
+  )
+  const [facts] = found.symbols
+  const parts = facts?.ok === true ? (facts.parts ?? []) : []
+  assert.equal(
+    parts.map(({ name, kind, line }) => ({ name, kind, line })),
+    AREA_PARTS.map(({ name, kind, line }) => ({ name, kind, line })),
+  )
+  assert.ok(parts.every(part => !('source' in part)))
+  assert.is(found.truncated, false)
+})
+
+test('methods that are too many for an answer are named, without their source, and that is said', async () => {
+  const parts = Array.from({ length: 40 }, (_, index) => ({
+    name: `area ((shape s${index}))`,
+    kind: 'method' as const,
+    file: null,
+    line: null,
+    because: null,
+    ...longSource(1_000),
+  }))
+  const { kernel } = having({ area: { ...AREA, parts } })
+  const found = resultOf(
+    await run(symbolDefinition, { symbols: ['area'] }, { kernel }),
+  ) as unknown as Definitions
+  assert.ok(found.markdown.length < 40_000)
+  assert.is(found.truncated, true)
+  assert.match(found.markdown, /### area \(\(shape s39\)\)\n\nmethod\n\nNo source: left out, to fit/)
+  assert.match(found.markdown, /### area \(\(shape s0\)\)\n\nmethod\n\n```lisp\nxxx/)
 })

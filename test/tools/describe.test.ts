@@ -69,6 +69,7 @@ test('the live profile adds what the answers of core point to, what a hanging pr
     'threads',
     'get_last_error',
     'eval_expr',
+    'compile_form',
     'load_file',
     'reload',
     'read_more',
@@ -106,7 +107,7 @@ test('an unknown tool is answered with the nearest names', () => {
 })
 
 test('every form has the same parameters, closed and described, the reserved ones last', () => {
-  const expected = ['expr', 'file', 'line', 'kernel', 'patience']
+  const expected = ['expr', 'file', 'line', 'package', 'kernel', 'patience']
   const schemas = [
     listed('core', 'openai')[2]?.function?.parameters,
     listed('core', 'anthropic')[2]?.input_schema,
@@ -137,7 +138,7 @@ test('MCP is always told all four hints, and that running code can destroy whate
   assert.equal(annotations('dangerous'), running)
   assert.equal(
     listed('live', 'mcp').map(one => one.annotations),
-    [safe, safe, safe, safe, safe, running, running, running, safe, running],
+    [safe, safe, safe, safe, safe, running, running, running, running, safe, running],
   )
 })
 
@@ -179,7 +180,9 @@ test('Gemini is given only what its schemas have', () => {
 test('usage for people says how to call a tool, with examples for a shell', () => {
   const usage = text('core', 'text', 'eval_expr')
   assert.ok(
-    usage.startsWith('eval_expr <expr> [file] [line] [kernel] [patience]\ncautious; from profile core on'),
+    usage.startsWith(
+      'eval_expr <expr> [file] [line] [package] [kernel] [patience]\ncautious; from profile core on',
+    ),
   )
   assert.match(usage, 'also called eval_form')
   assert.match(usage, '  line: integer, 1 to 10000000, optional')

@@ -2,7 +2,7 @@ import { evalExpr } from '../../tools/evaluate.ts'
 import { showError } from '../../tools/show.ts'
 import type { EvalEvent, Evaluated, Evaluation, Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { context, errorOf, outputLog, RAISED, resultOf, run, shown } from './context.ts'
+import { context, errorOf, kernel as kernelOf, outputLog, RAISED, resultOf, run, shown } from './context.ts'
 
 const test = suite('eval_expr')
 
@@ -163,4 +163,58 @@ test('what a program prints stands below the value, where it cannot pass for one
   const { kernel } = ending({ type: 'done', values: [shown('3')], elapsed_ms: 1 }, [forged])
   const text = evalExpr.show(resultOf(await run(evalExpr, { expr: '3' }, { kernel })))
   assert.ok(text.startsWith('3\nstdout:\n999'))
+})
+
+test('a package goes to an image that reads in packages, and another refuses it before anything runs', async () => {
+  const { kernel, seen } = ending({
+    type: 'done',
+    values: [],
+    elapsed_ms: 1,
+    package: 'SHOP',
+    readtable: 'rt',
+  })
+  const result = resultOf(await run(evalExpr, { expr: '(f)', package: 'SHOP' }, { kernel }))
+  assert.equal(seen.evaluation?.work, { type: 'source', source: '(f)', package: 'SHOP' })
+  assert.is(result.package, 'SHOP')
+  assert.is(evalExpr.show(result), 'no value, 1 ms\npackage: SHOP · readtable: rt')
+  assert.is(evalExpr.preview({ expr: 'f', package: 'SHOP' }).title, 'Run this code in the package SHOP')
+  const { identity } = kernelOf()
+  const python = { identity: { ...identity, abilities: new Set(['evaluate'] as const) } }
+  const error = errorOf(await run(evalExpr, { expr: 'f', package: 'SHOP' }, { kernel: python }))
+  assert.is(error.code, 'invalid_args')
+  assert.match(error.message, 'no such packages. Nothing was run')
+})
+
+test('warnings are told below the values, and with a failure too; so are the restarts that stood there', async () => {
+  const warned = {
+    severity: 'warning',
+    message: 'careful',
+    file: null,
+    line: null,
+    column: null,
+    source: null,
+  } as const
+  const { kernel } = ending(
+    { type: 'done', values: [shown('3')], elapsed_ms: 1, diagnostics: [warned] },
+    HELLO,
+  )
+  const result = resultOf(await run(evalExpr, { expr: '(f)' }, { kernel }))
+  assert.equal(result.diagnostics, [warned])
+  assert.match(evalExpr.show(result), /^3\nwarning: careful\nstdout and stderr/)
+  const restarts = [
+    { name: 'use-value', description: 'Use a value.' },
+    { name: 'abort', description: '' },
+  ]
+  const exception = { ...RAISED, restarts }
+  const raised = ending({ type: 'raised', exception, elapsed_ms: 1, diagnostics: [warned] })
+  const error = errorOf(await run(evalExpr, { expr: '(f)' }, raised))
+  assert.equal(error.details.diagnostics, [warned])
+  assert.match(
+    showError(error),
+    '\nrestarts that stood there, none taken:\n  use-value: Use a value.\n  abort\nwarning: careful',
+  )
+})
+
+test('Agent-Q’s name for the code is accepted', () => {
+  assert.equal(evalExpr.renamed({ form: '(f)', package: 'SHOP' }), { expr: '(f)', package: 'SHOP' })
 })

@@ -54,6 +54,18 @@ test('list_globals asks for a hundred names without modules unless told otherwis
   assert.equal(deadlines, [5_000, 5_000])
 })
 
+test('list_globals asks for the names of one module or package, and a missing one says what can be listed', async () => {
+  const { ask, queries } = asked<GlobalsQuery, typeof page>([{ type: 'found', value: page }])
+  await run(listGlobals, { package: 'shop.orders' }, { kernel: { globals: ask } })
+  assert.equal(queries, [{ modules: false, limit: 100, module: 'shop.orders' }])
+  assert.equal(listGlobals.renamed({ module: 'SHOP' }), { package: 'SHOP' })
+  const globals = async () => ({ type: 'not_found', what: 'shop.odrers', nearest: ['shop.orders'] }) as const
+  const error = errorOf(await run(listGlobals, { package: 'shop.odrers' }, { kernel: { globals } }))
+  assert.is(error.code, 'not_found')
+  assert.match(error.message, 'Nearest: shop.orders')
+  assert.match(error.next ?? '', 'Only what is loaded')
+})
+
 test('list_globals refuses a page of none, of too many, and of a fraction', () => {
   for (const limit of [0, -1, 1_001, 1.5, Number.NaN, '10', null])
     assert.is(listGlobals.parameters.safeParse({ limit }).success, false, String(limit))

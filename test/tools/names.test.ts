@@ -18,7 +18,7 @@ import type {
   TypeName,
 } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { errorOf, resultOf, run } from './context.ts'
+import { errorOf, kernel as kernelOf, resultOf, run } from './context.ts'
 
 const test = suite('names')
 
@@ -320,4 +320,21 @@ test('a name that is no name is said to be none, and no tool speaks of an expres
     assert.is(error.code, 'invalid_args')
     assert.is(error.message, 'name is not a name: invalid syntax (line 1, column 3)')
   }
+})
+
+test('a name is read in the package that is named, where the language has such, and else refused', async () => {
+  const { look, queries } = finding(RATES)
+  const tools = [describeSymbol, functionArglist, classSlots, classHierarchy, whoReferences]
+  const found = { describe: look, arglist: look, slots: look, hierarchy: look, references: look } as never
+  const { identity } = kernelOf()
+  const python = { identity: { ...identity, abilities: new Set(['describe'] as const) } }
+  for (const tool of tools) {
+    await run(tool, { name: 'rates', package: 'SHOP' }, { kernel: found }).catch(() => undefined)
+    assert.equal(tool.renamed({ symbol: 'rates' }), { name: 'rates' })
+    const error = errorOf(await run(tool, { name: 'rates', package: 'SHOP' }, { kernel: python }))
+    assert.is(error.code, 'invalid_args')
+    assert.is(error.details.parameter, 'package')
+  }
+  assert.is(queries.length, tools.length)
+  for (const query of queries) assert.is((query as { package?: string }).package, 'SHOP')
 })

@@ -24,8 +24,13 @@ export interface Place {
 }
 
 /** A name as it is written in the image: dotted in Python, with its package in Lisp; or a handle. */
-export interface DefinitionQuery {
+export interface Naming {
   readonly name: string
+  /** The package that it is read in; left out: the one in force. Only with the ability `packages`. */
+  readonly package?: string
+}
+
+export interface DefinitionQuery extends Naming {
   /** Characters of source at most; what is cut has a handle. */
   readonly max_length: number
   /** Also tell to which modules or packages the names belong that the definition uses. */
@@ -73,9 +78,7 @@ export interface DefinitionPart extends Place {
   readonly because: string | null
 }
 
-export interface DescriptionQuery {
-  readonly name: string
-}
+export type DescriptionQuery = Naming
 
 export interface Description extends Place {
   readonly name: string
@@ -95,9 +98,7 @@ export interface Description extends Place {
   readonly handle?: string
 }
 
-export interface ArglistQuery {
-  readonly name: string
-}
+export type ArglistQuery = Naming
 
 export interface Arglist extends Place {
   readonly name: string

@@ -1,5 +1,5 @@
 /** Looking at how names stand to each other: search, classes, modules, and who uses what. */
-import type { NameKind, Place } from './names.ts'
+import type { NameKind, Naming, Place } from './names.ts'
 import type { TypeName } from './values.ts'
 
 export interface AproposQuery {
@@ -29,9 +29,8 @@ export interface NamedThing {
   readonly doc: string | null
 }
 
-export interface SlotsQuery {
-  /** A class, or a value whose class is meant. */
-  readonly name: string
+/** The name is that of a class, or of a value whose class is meant; so it is of `HierarchyQuery`. */
+export interface SlotsQuery extends Naming {
   readonly limit: number
 }
 
@@ -52,8 +51,7 @@ export interface Slot {
   readonly default: string | null
 }
 
-export interface HierarchyQuery {
-  readonly name: string
+export interface HierarchyQuery extends Naming {
   /** Subclasses at most, over all levels. */
   readonly limit: number
 }
@@ -103,8 +101,7 @@ export const RELATIONS = [
 ] as const
 export type Relation = (typeof RELATIONS)[number]
 
-export interface ReferencesQuery {
-  readonly name: string
+export interface ReferencesQuery extends Naming {
   readonly limit: number
   /** Only these; left out: all that the image can tell. */
   readonly relations?: readonly Relation[]

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { TEST_FRAMEWORKS, type TestFailure, type TestReport } from '../wire/kernel.ts'
+import { concluded, type Done } from './concluded.ts'
+import { defineTool } from './define.ts'
+import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
+import { dataSize, fitting } from './fit.ts'
+import { counted, NAME_LENGTH, placeOf } from './naming.ts'
+import { type Printed, showPrinted } from './output.ts'
+import { duration, indent, oneLine } from './wording.ts'
+import { carriedOut } from './working.ts'
+
+/** What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none. */
+interface TestRun extends Printed, Diagnosed {
+  readonly tests: TestReport | null
+  readonly elapsed_ms: number
+}
+
+export const runTests = defineTool({
+  name: 'run_tests',
+  description:
+    'Run tests in the live image, and get every failure as data: the test, what was expected, and the check. In ' +
+    'Lisp: suites and tests of FiveAM or Parachute that are loaded, or the `test-op` of an ASDF system, which is ' +
+    'loaded first. Failing tests are a result, not an error. Load what you changed before: the tests run what the ' +
+    'image has, not what the files say.',
+  parameters: {
+    target: z
+      .string()
+      .min(1)
+      .max(NAME_LENGTH)
+      .describe(
+        'A test, a suite, a package with tests (such as `SHOP-TESTS`), or a system (such as `shop`).',
+      ),
+    framework: z
+      .enum(TEST_FRAMEWORKS)
+      .optional()
+      .describe('Whose test it is, where several could know it. Left out: the one that does.'),
+  },
+  level: 'cautious',
+  profile: 'full',
+  categories: ['execution', 'project'],
+  needs: ['tests'],
+  examples: [
+    { args: { target: 'shop-tests:totals' }, shows: 'one suite' },
+    { args: { target: 'shop', framework: 'asdf' }, shows: 'the test operation of a system' },
+  ],
+
+  preview: ({ target, framework }) => ({
+    title: `Run the tests of ${target}${framework === undefined ? '' : ` (${framework})`}`,
+    body: 'The tests are code of the image, and run there.',
+  }),
+
+  async handler({ target, framework }, context) {
+    const which = framework === undefined ? {} : { framework }
+    const evaluated = await carriedOut({ type: 'tests', target, ...which }, context)
+    return concluded(evaluated, { output: context.output, done: testRun })
+  },
+
+  show: result => showTestRun(result as TestRun),
+})
+
+function testRun({ tests, elapsed_ms, diagnostics }: Done, text: Printed): TestRun {
+  return {
+    tests: tests === undefined ? null : fitted(tests),
+    ...diagnosed(diagnostics),
+    ...text,
+    elapsed_ms,
+  }
+}
+
+/** The first failures, as many as fit. */
+function fitted(report: TestReport): TestReport {
+  const failures = fitting(report.failures, dataSize)
+  return { ...report, failures, omitted: report.omitted + report.failures.length - failures.length }
+}
+
+function showTestRun(result: TestRun): string {
+  const { tests, elapsed_ms } = result
+  const told =
+    tests === null ? [`done, ${duration(elapsed_ms)}; the image tells no results`] : report(tests, elapsed_ms)
+  return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
+}
+
+/** The verdict first, for whoever reads one line; then each failure as a test runner prints it. */
+function report({ framework, target, ok, failures, omitted, ...counts }: TestReport, ms: number): string[] {
+  const words = [`${counts.passed} passed`, `${counts.failed} failed`, `${counts.skipped} skipped`]
+  const known = [counts.passed, counts.failed, counts.skipped]
+  const told = words.filter((_, index) => known[index] !== null && (index < 2 || known[index] !== 0))
+  const count = told.length === 0 ? `${framework} does not count checks` : told.join(', ')
+  const lines = [`${ok ? 'PASS' : 'FAIL'} ${oneLine(target)} (${framework}), ${duration(ms)}: ${count}`]
+  lines.push(...failures.flatMap(failureLines))
+  if (omitted > 0) lines.push(`and ${counted(omitted, 'more failure')}, not shown`)
+  return lines
+}
+
+/** `✗ shop-tests::totals-add-up  /srv/shop/tests.lisp:12`, below it why, and the check. */
+function failureLines(failure: TestFailure): string[] {
+  const { test, reason, expression } = failure
+  const place = placeOf(failure)
+  const lines = [`✗ ${oneLine(test)}${place === '' ? '' : `  ${place}`}`, indent(reason.trimEnd())]
+  return expression === null || expression === '' ? lines : [...lines, `  in: ${oneLine(expression)}`]
+}
