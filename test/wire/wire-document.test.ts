@@ -205,7 +205,7 @@ test('the table of methods names their abilities, and the params in the examples
   const methods = table('Method', 'Ability', 'Params')
   assert.equal(
     methods.map(([method]) => method),
-    ['evaluate', '', '', 'recall', ...LOOKS, 'interrupt', 'status', 'stop'],
+    ['evaluate', ...Array(6).fill(''), 'recall', ...LOOKS, 'interrupt', 'status', 'stop'],
   )
   const abilities = methods.map(([, ability]) => ability).filter(ability => ability !== '')
   // A row without a method is another way to call the one above it.

@@ -12,6 +12,7 @@ from imago.looking.definitions import definition
 from imago.looking.describing import describe
 from imago.looking.hierarchy import hierarchy
 from imago.looking.modulepage import symbols
+from imago.looking.names import globals_of
 from imago.looking.references import references
 from imago.looking.searching import apropos
 from imago.looking.slots import slots
@@ -33,8 +34,14 @@ class Image:
 
 LOOKS = {
     'globals': (
-        {'modules': flag, 'limit': count, 'after': optional(text), 'filter': optional(text)},
-        lambda image, query: looking.globals_page(image.namespace, query),
+        {
+            'modules': flag,
+            'limit': count,
+            'module': optional(text),
+            'after': optional(text),
+            'filter': optional(text),
+        },
+        globals_of,
     ),
     'more': (
         {'handle': text, 'from': count, 'count': count},

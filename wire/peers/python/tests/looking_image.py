@@ -17,6 +17,7 @@ from imago.looking.completing import complete
 from imago.looking.definitions import definition
 from imago.looking.describing import describe
 from imago.looking.modulepage import symbols
+from imago.looking.names import globals_of
 from imago.looking.searching import apropos
 
 TEXT = {"text", "truncated", "original_len"}
@@ -41,8 +42,9 @@ SHAPES = {
     complete: {"from", "to", "completions", "total", "call", "because"},
     apropos: {"matches", "total", "searched"},
     symbols: {"module", "file", "doc", "symbols", "total"},
+    globals_of: {"globals", "total"},
 }
-OPTIONAL = {describe: {"value", "handle"}, apropos: {"next"}, symbols: {"next"}, definition: {"contexts"}}
+OPTIONAL = {describe: {"value", "handle"}, apropos: {"next"}, symbols: {"next"}, globals_of: {"next"}, definition: {"contexts"}}
 KINDS = (
     "function method generic_function macro class module property variable constant keyword parameter".split()
 )

@@ -48,6 +48,8 @@ class Names(KernelCase):
         self.assertEqual(["bakery.checkout"], [one["name"] for one in matches])
         listed = self.look("symbols", module="bakery", internal=False, limit=10)["symbols"]
         self.assertEqual(["checkout"], [one["name"] for one in listed])
+        page = self.look("globals", module="bakery", modules=False, limit=10)
+        self.assertIn("checkout", [one["name"] for one in page["globals"]])
 
     def test_looking_works_while_an_evaluation_runs(self):
         running = self.link.start("import time\nprint('on', flush=True)\nwhile not globals().get('go'): time.sleep(0.01)")

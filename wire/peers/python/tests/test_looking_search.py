@@ -5,6 +5,7 @@ import types
 import unittest
 
 from imago.looking.modulepage import symbols
+from imago.looking.names import globals_of
 from imago.looking.searching import apropos
 from tests.looking_image import ImageCase
 
@@ -168,6 +169,47 @@ class Symbols(Bakery):
         self.assertEqual(("not_found", "bakery"), (looked["type"], looked["nearest"][0]))
         looked = self.ask(symbols, module="bakery.Loaf", internal=False, limit=5)
         self.assertEqual("not_found", looked["type"])
+
+
+class Globals(Bakery):
+    def names(self, module, **query):
+        query = {"modules": False, "limit": 100, **query}
+        return [one["name"] for one in self.found(globals_of, module=module, **query)["globals"]]
+
+    def test_the_names_of_a_loaded_module_are_listed_private_and_imported_ones_too(self):
+        names = self.names("bakery")
+        self.assertLessEqual({"Loaf", "_secret_loaf", "bake_loaf", "dumps"}, set(names))
+        self.assertNotIn("json", names)
+        self.assertNotIn("__name__", names)
+        self.assertIn("json", self.names("bakery", modules=True))
+        self.assertEqual(["OVEN_LIMIT", "Oven"], self.names("bakery", filter="OVEN"))
+
+    def test_pages_of_a_module_follow_each_other(self):
+        whole = self.names("bakery")
+        first = self.found(globals_of, module="bakery", modules=False, limit=2)
+        self.assertEqual((whole[:2], len(whole)), ([one["name"] for one in first["globals"]], first["total"]))
+        self.assertEqual(whole[2:4], self.names("bakery", after=first["next"], limit=2))
+
+    def test_without_a_module_the_names_are_those_of_the_top_level(self):
+        self.namespace["x"] = 1
+        self.assertEqual(["x"], [one["name"] for one in self.ask_top()["globals"]])
+        self.namespace["b"] = self.bakery
+        self.assertEqual(self.names("bakery"), self.names("b"))
+
+    def ask_top(self):
+        return self.found(globals_of, modules=False, limit=5)
+
+    def test_what_is_not_loaded_is_not_found_and_not_imported(self):
+        looked = self.ask(globals_of, module="bakry", modules=False, limit=5)
+        self.assertEqual(("not_found", "bakery"), (looked["type"], looked["nearest"][0]))
+        self.assertNotIn("this", sys.modules)
+        looked = self.ask(globals_of, module="this", modules=False, limit=5)
+        self.assertEqual("not_found", looked["type"])
+        self.assertNotIn("this", sys.modules)
+        for hostile in ["", "a b", "bakery.Loaf", "__import__('this')", "bakery;this", "@abcd.9"]:
+            looked = self.ask(globals_of, module=hostile, modules=False, limit=5)
+            self.assertIn(looked["type"], ["not_found", "malformed", "needs_evaluation", "stale_handle"])
+        self.assertNotIn("this", sys.modules)
 
 
 if __name__ == "__main__":

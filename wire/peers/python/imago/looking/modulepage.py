@@ -32,7 +32,7 @@ _name = itemgetter(0)
 def symbols(image, query):
     """A `Looked<ModulePage>`, sorted by name."""
     try:
-        module, namespace = _module(image, query["module"])
+        module, namespace = module_named(image, query["module"])
     except Unresolved as unresolved:
         return unresolved.looked
     offered, own = _offered(namespace), plain(stored(namespace, "__name__")) or module
@@ -61,8 +61,8 @@ def symbols(image, query):
     return found(answer)
 
 
-def _module(image, name):
-    """`(name, namespace)` of a loaded module, or of one that a name at the top level stands for."""
+def module_named(image, name):
+    """`(name, namespace)` of a loaded module, or of one that a name at the top level stands for; else `Unresolved`."""
     if name == own_name(image.namespace):
         return name, image.namespace
     module = loaded_module(name)

@@ -1,13 +1,26 @@
-"""The names at the top level, a page at a time."""
+"""The names at the top level, or of one module, a page at a time."""
 
 from operator import itemgetter
 from types import ModuleType
 
 from imago.looking.fields import clean, entries, is_dunder, steadily, type_name
-from imago.looking.outcomes import found
+from imago.looking.modulepage import module_named
+from imago.looking.outcomes import Unresolved, found
 
 _PAGE_MAX_NAMES = 1000
 _name_of_pair = itemgetter(0)
+
+
+def globals_of(image, query):
+    """A `Looked<GlobalsPage>`: of the top level, or of the loaded module that `query` names. Nothing is imported."""
+    module = query.get("module")
+    if module is None:
+        return globals_page(image.namespace, query)
+    try:
+        _, namespace = module_named(image, module)
+    except Unresolved as unresolved:
+        return unresolved.looked
+    return globals_page(namespace, query)
 
 
 def globals_page(namespace, query):
