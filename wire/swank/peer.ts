@@ -16,6 +16,7 @@ const FILES = [
   'streams',
   'conditions',
   'listener',
+  'interrupt',
   'history',
   'threads',
   'inspect',
@@ -49,30 +50,69 @@ export class SwankPeer {
     this.#connection = connection
   }
 
-  /** Makes them, from the sources in `folder`. Throws `KERNEL_START_FAILED` where the image refuses. */
+  /**
+   * Makes them, from the sources in `folder`; before that, the connection steps behind the human. Throws
+   * `KERNEL_START_FAILED` where the image refuses, with the file that it could not read.
+   */
   async install(folder: string): Promise<void> {
-    const text = (file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
-    const name = `imago-${process.pid}-${Math.random().toString(36).slice(2)}`
-    const made = await this.#connection.rex([
-      symbol('cl:let'),
-      [
-        [symbol('cl:*package*'), [symbol('cl:make-package'), name, symbol(':use'), quote(['COMMON-LISP'])]],
-        [symbol('cl:*read-eval*'), null],
-      ],
-      [
-        symbol('cl:funcall'),
-        [symbol('cl:eval'), [symbol('cl:read-from-string'), text('bootstrap')]],
-        quote(FILES.map(text)),
-      ],
-    ])
-    if ('abort' in made)
-      throw new WireError('KERNEL_START_FAILED', `The image refused the peer: ${made.abort}`)
+    await stepBehind(this.#connection, folder)
+    const files = FILES.flatMap(file => [file, textOfFile(folder, file)])
+    const made = await this.#connection.rex(run(textOfFile(folder, 'bootstrap'), quote(files)))
+    if ('abort' in made || textOf(made.ok) !== '')
+      throw refused('abort' in made ? made.abort : textOf(made.ok))
   }
 
   /** What the image answers to a call, as JSON. Throws `REMOTE_FAULT`. */
   async call(name: string, args: Arguments, thread: true | number = true): Promise<unknown> {
     return answerOf(await this.#connection.rex(callForm(name, args), thread), name)
   }
+}
+
+const behind = new WeakSet<SwankConnection>()
+
+/**
+ * Takes the connection out of those from which Swank chooses one for whatever belongs to none: errors of the user's own
+ * threads go where they went before it was made. To be the first request of all; a second time it does nothing. Throws
+ * `KERNEL_START_FAILED` where the image refuses.
+ */
+export async function stepBehind(connection: SwankConnection, folder: string): Promise<void> {
+  if (behind.has(connection)) return
+  const answer = await connection.rex(run(textOfFile(folder, 'behind')))
+  // That it was aborted is how it succeeds: Swank's own work for editors is left out.
+  if ('ok' in answer || answer.abort !== 'NIL')
+    throw refused('ok' in answer ? textOf(answer.ok) : answer.abort)
+  behind.add(connection)
+}
+
+const refused = (why: string) =>
+  new WireError('KERNEL_START_FAILED', `The image refused our functions. ${why || 'It did not say why.'}`)
+
+const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
+
+/** Calls a lambda expression, whatever the user has set for reading, compiling and printing; it prints nothing. */
+function run(lambda: string, ...args: Form[]): Form {
+  const nowhere: Form = [symbol('cl:make-broadcast-stream')]
+  const bindings: readonly (readonly [string, Form])[] = [
+    ['*package*', [symbol('cl:find-package'), 'COMMON-LISP']],
+    ['*readtable*', [symbol('cl:copy-readtable'), null]],
+    ['*read-base*', 10],
+    ['*read-suppress*', null],
+    ['*read-eval*', null],
+    ['*macroexpand-hook*', quote(symbol('cl:funcall'))],
+    ['*break-on-signals*', null],
+    ['*gensym-counter*', 0],
+    ['*compile-verbose*', null],
+    ['*compile-print*', null],
+    ['*standard-output*', nowhere],
+    ['*error-output*', nowhere],
+    ['*trace-output*', nowhere],
+  ]
+  const read: Form = [symbol('cl:read-from-string'), lambda]
+  return [
+    symbol('cl:let'),
+    bindings.map(([name, value]) => [symbol(`cl:${name}`), value]),
+    [symbol('cl:funcall'), [symbol('cl:compile'), null, read], ...args],
+  ]
 }
 
 /** All of it is function calls with constant arguments, which SBCL evaluates without compiling. */
@@ -91,8 +131,10 @@ export function callForm(name: string, args: Arguments): Form {
 }
 
 function answerOf(returned: Returned, name: string): unknown {
-  if ('abort' in returned)
-    throw new WireError('REMOTE_FAULT', `${name} was aborted in the image: ${returned.abort}`)
+  if ('abort' in returned) {
+    const remote = { code: 'aborted', message: returned.abort, data: null }
+    throw new WireError('REMOTE_FAULT', `${name} was aborted in the image: ${returned.abort}`, { remote })
+  }
   const answer: unknown = JSON.parse(textOf(returned.ok))
   if (typeof answer === 'object' && answer !== null && 'fault' in answer)
     throw new WireError('REMOTE_FAULT', `The image could not answer ${name}: ${String(answer.fault)}`)

@@ -1,35 +1,103 @@
 ;;;; Makes the peer in an image, and leaves no trace of it there but one connection of Swank's.
 ;;;;
-;;;; This is one lambda expression of Common Lisp alone, sent once over each connection. It is called with the
-;;;; texts of the other files of this folder, as strings in their order. It reads them into a package that exists
-;;;; only meanwhile: afterwards its symbols have no home, its functions are reached from the connection alone, and
-;;;; all of it is garbage as soon as that is closed. Nothing that is global in the image is set.
+;;;; This is one lambda expression, called with the other files of this folder: their names and texts in turn. All
+;;;; names in it are those of COMMON-LISP, Swank or the implementation, so that reading it interns nothing. It reads
+;;;; the files by a reader of its own, whose symbols are in no package at all. Their functions are reached from the
+;;;; connection alone, and all of it is garbage as soon as that is closed. The value is T, or a text that says which
+;;;; file failed and how; then nothing is left, either.
 
-(lambda (texts)
-  (let ((reading *package*)
-        (*read-eval* nil)
-        (*break-on-signals* nil)
-        (*gensym-counter* 0)
-        (*macroexpand-hook* 'funcall)
-        (*error-output* (make-broadcast-stream))
-        (*compile-verbose* nil)
-        (*compile-print* nil)
-        (dispatch nil))
+(lambda (list)
+  (declare (optimize (speed 1) (safety 1) (debug 1)))
+  (let* ((hash-table (make-hash-table :test 'equal))
+         (standard (copy-readtable nil))
+         (readtable (copy-readtable nil))
+         (pathname nil)
+         (last nil)
+         (variable (list nil))
+         ;; The symbol of that name, in upper case.
+         (function (lambda (string)
+                     (or (gethash string hash-table)
+                         (multiple-value-bind (symbol type) (find-symbol string "COMMON-LISP")
+                           (when type symbol))
+                         (setf (gethash string hash-table) (make-symbol string)))))
+         ;; A symbol or number. Keywords, names with a package and numbers are left to the standard reader.
+         (read
+           (lambda (stream character)
+             (do ((list (list character) (cons (read-char stream) list)))
+                 ((find (peek-char nil stream nil #\Space) '(#\Space #\Newline #\Tab #\Page #\Return
+                                                             #\( #\) #\' #\" #\; #\` #\,))
+                  (let* ((list (nreverse list)) (string (string-upcase (coerce list 'string))))
+                    (cond (*read-suppress* nil)
+                          ((eq *package* (find-package "KEYWORD")) ; in #+ and #-
+                           (values (find-symbol string "KEYWORD")))
+                          ((or (member #\: list)
+                               (/= *read-base* 10)
+                               (digit-char-p (first list))
+                               (and (rest list)
+                                    (find (first list) "+-")
+                                    (digit-char-p (second list))))
+                           (let ((*readtable* standard)) (values (read-from-string string))))
+                          ((string= string "NIL") nil)
+                          (t (values (funcall function string))))))))))
+    (do ((count 33 (1+ count)))
+        ((= count 127))
+      (unless (find (code-char count) "()'\";`,#.|\\")
+        (set-macro-character (code-char count) read t readtable)))
+    ;; What macros of ours make by INTERN are symbols of this kind, too.
+    (setf (gethash "INTERN" hash-table) (make-symbol "INTERN")
+          (symbol-function (gethash "INTERN" hash-table)) function)
+    ;; SBCL gives each symbol that is ever bound dynamically a place in the memory of all threads. There are a few
+    ;; thousand of them, none is ever given back, and an image that has used them up dies. So these few symbols are
+    ;; kept, and the next connection uses those of one that is closed.
+    #+sbcl
+    (swank/backend:call-with-lock-held
+     (symbol-value (find-symbol "*MAILBOX-LOCK*" "SWANK/SBCL"))
+     (lambda ()
+       (setf variable
+             (or (find-if (lambda (cons)
+                            (let ((stream (and (car cons) (sb-ext:weak-pointer-value (car cons)))))
+                              (not (and stream
+                                        (open-stream-p (swank::connection.socket-io stream))))))
+                          (get 'swank::*emacs-connection* 'swank::connection))
+                 (first (push variable (get 'swank::*emacs-connection* 'swank::connection))))
+             (car variable) (sb-ext:make-weak-pointer swank::*emacs-connection*))))
+    (dolist (symbol (cdr variable))
+      (makunbound symbol)
+      (setf (gethash (symbol-name symbol) hash-table) symbol))
     (unwind-protect
-         (handler-bind ((warning #'muffle-warning))
-           (with-compilation-unit (:override t)
-             (dolist (text texts)
-               (with-input-from-string (stream text)
-                 (loop for form = (read stream nil stream)
-                       until (eq form stream)
-                       ;; These two are for people who load the files by hand.
-                       unless (and (consp form) (member (first form) '(defpackage in-package)))
-                         do (setf dispatch
-                                  (eval `(locally
-                                             (declare (optimize (speed 1) (safety 1) (debug 1)))
-                                           ,form))))))))
-      (setf *package* (find-package "COMMON-LISP-USER"))
-      (delete-package reading))
-    (push (cons (make-symbol "IMAGO-PEER") (symbol-function dispatch))
-          (swank::connection.env swank::*emacs-connection*))
-    t))
+         (handler-case
+             (with-standard-io-syntax
+               (let ((*package* (find-package "COMMON-LISP"))
+                     (*readtable* readtable)
+                     (*read-eval* nil)
+                     (*print-readably* nil)
+                     #+sbcl (sb-ext:*evaluator-mode* :compile))
+                 (handler-bind ((warning #'muffle-warning))
+                   (with-compilation-unit (:override t)
+                     (do ()
+                         ((null list))
+                       (setf pathname (pop list))
+                       (with-input-from-string (stream (pop list))
+                         (do ((list (read stream nil stream) (read stream nil stream)))
+                             ((eq list stream))
+                           ;; These two are for people who load the files by hand.
+                           (unless (and (consp list)
+                                        (member (first list) '(defpackage in-package)))
+                             (setf last
+                                   (eval `(locally
+                                              (declare (optimize (speed 1) (safety 1) (debug 1)
+                                                                 (space 1) (compilation-speed 1)
+                                                                 #+sbcl (sb-ext:inhibit-warnings 3)))
+                                            ,list)))))))))
+                 (push (cons (funcall function "IMAGO-PEER") (symbol-function last))
+                       (swank::connection.env swank::*emacs-connection*))
+                 (progv (list (funcall function "IMAGO-PEER")) '(nil) t)))
+           (serious-condition (condition)
+             (setf (car variable) nil)
+             (format nil "~A.lisp: ~A" pathname condition)))
+      #+sbcl
+      (maphash (lambda (string symbol)
+                 (declare (ignore string))
+                 (unless (zerop (sb-kernel:symbol-tls-index symbol))
+                   (pushnew symbol (cdr variable))))
+               hash-table))))

@@ -1,0 +1,44 @@
+;;;; Steps behind the human: takes this connection out of all that Swank does with its newest one.
+;;;;
+;;;; This is one lambda expression, sent before anything else over each connection. All names in it are those of
+;;;; COMMON-LISP or Swank, so that reading it interns nothing. Swank gives an error of a thread that has no connection
+;;;; to the one that was made last, which would be ours; so ours leaves the list of them. With nobody else in it, such
+;;;; an error goes where it went before we came. All else of Swank's finds a connection by its threads.
+
+(lambda ()
+  (declare (optimize (speed 1) (safety 1) (debug 1)))
+  (let ((list (find-symbol "*CONNECTION-LOCK*" "SWANK"))
+        (sequence swank::*emacs-connection*))
+    ;; Swank 2.27 lists a connection on a thread of its own, which may come to that later than we come here.
+    (do ((count 0 (1+ count)))
+        ((or (member sequence swank::*connections*) (= count 1000)))
+      (sleep 1/200))
+    (if list
+        (swank/backend:call-with-lock-held
+         (symbol-value list)
+         (lambda ()
+           (setf swank::*connections* (remove sequence swank::*connections*))))
+        ;; That thread takes no lock. What it has pushed meanwhile must not be lost.
+        (do ((list swank::*connections* swank::*connections*))
+            ((not (member sequence list)))
+          #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
+                                          list (remove sequence list))
+          #-sbcl (setf swank::*connections* (remove sequence list))))
+    ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has been, they are
+    ;; what they were before as far as that can be known. Whoever connects later has them set again.
+    (when (and (null swank::*connections*) (null swank::*slime-features*))
+      (setf *debugger-hook* nil)
+      #+sbcl (setf sb-ext:*invoke-debugger-hook*
+                   (when (intersection '("--disable-debugger" "--non-interactive" "--script")
+                                       sb-ext:*posix-argv* :test 'equal)
+                     'sb-debug::debugger-disabled-hook))
+      #+ecl (setf ext:*invoke-debugger-hook* nil))
+    ;; What Swank does before each reply is for editors: it searches all packages for macros, and takes news of
+    ;; *FEATURES* away from other connections. Bound on our threads, this holds for ours alone.
+    (setf (swank::connection.env sequence)
+          (list* '(swank::*pre-reply-hook*) '(swank::*slime-features*)
+                 (swank::connection.env sequence)))
+    ;; These bindings do not hold for this thread yet, and a normal return would still do all that.
+    (if swank::*sldb-quit-restart*
+        (invoke-restart swank::*sldb-quit-restart*)
+        (abort))))
