@@ -1,6 +1,5 @@
 import { WireError } from '../errors.ts'
 import type { Health } from '../kernel.ts'
-import type { Link } from '../link/link.ts'
 
 /** How long a peer with something to do may say nothing before it is pinged, and how long a ping may take, in ms. */
 export interface PulseTimes {
@@ -12,12 +11,20 @@ export interface PulseTimes {
 
 export const PULSE: PulseTimes = { quietMs: 1_000, pongMs: 2_000, againMs: 250 }
 
+/** What is watched: the present link to a peer. */
+export interface Beating {
+  /** When anything was heard last, in milliseconds of this process's clock. */
+  readonly lastHeard: number
+  /** Throws `UNRESPONSIVE` where no answer comes in time. */
+  ping(deadlineMs: number): Promise<void>
+}
+
 /**
  * Whether the control channel of a peer answers. It is watched only while something is pending: an idle kernel costs
  * no timer and no traffic. Any frame counts as a sign of life, so a working one is hardly ever pinged.
  */
 export class Pulse {
-  readonly #link: () => Link
+  readonly #link: () => Beating
   readonly #changed: (health: Health) => void
   readonly #times: PulseTimes
   #pending = 0
@@ -27,7 +34,7 @@ export class Pulse {
   #silentSince: number | undefined
   #stopped = false
 
-  constructor(options: { link(): Link; changed(health: Health): void; times: PulseTimes }) {
+  constructor(options: { link(): Beating; changed(health: Health): void; times: PulseTimes }) {
     this.#link = options.link
     this.#changed = options.changed
     this.#times = options.times

@@ -15,7 +15,7 @@ export interface ConnectionOptions {
 
 /** One connection to a Swank server: requests by number, and whatever else the server says. */
 export class SwankConnection {
-  readonly #options: ConnectionOptions
+  #options: ConnectionOptions
   readonly #pending = new Map<number, { resolve(value: Returned): void; reject(error: unknown): void }>()
   readonly #frames = new Frames()
   #last = 0
@@ -57,6 +57,11 @@ export class SwankConnection {
     })
   }
 
+  /** Gives what answers no request to `heard` from now on. */
+  listen(heard: (message: Sexp) => void): void {
+    this.#options = { ...this.#options, heard }
+  }
+
   send(message: Form): void {
     this.#options.socket.write(frame(write(message)))
   }
@@ -71,6 +76,7 @@ export class SwankConnection {
     const name = isAtom(tag) ? tag.atom : ''
     if (name === ':return') this.#return(rest)
     else if (name === ':ping') this.send([symbol(':emacs-pong'), rest[0] as number, rest[1] as number])
+    else if (name === ':invalid-rpc') this.#return([[{ atom: ':abort' }, rest[1] ?? null], rest[0] ?? null])
     else this.#options.heard(message)
   }
 

@@ -1,0 +1,162 @@
+import { messageOf } from '../errors.ts'
+import type { Stream } from '../kernel.ts'
+import type { SwankConnection } from '../swank/connection.ts'
+import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
+import { parseAnswer } from './shapes.ts'
+import type { Turn, Turns } from './swank-evaluations.ts'
+import { type Entered, type Said, said, told, toldOf } from './swank-messages.ts'
+
+/** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
+const RELEASES = 20
+
+export interface HearingOptions {
+  /** For messages: the name of the kernel. */
+  readonly name: string
+  readonly connection: Pick<SwankConnection, 'rex' | 'send'>
+  readonly turns: Turns
+  /** Output that belongs to no evaluation. */
+  background?: ((stream: Stream, text: string) => void) | undefined
+}
+
+/** Takes what an image says unasked to the evaluation that it is about. */
+export class Hearing {
+  readonly #options: HearingOptions
+  /** Levels of the debugger that were told of and left to a person, as `thread.level`. */
+  readonly #left = new Set<string>()
+
+  constructor(options: HearingOptions) {
+    this.#options = options
+  }
+
+  hear(message: Sexp): void {
+    const heard = said(message)
+    if (heard.type === 'told') this.#told(heard.json)
+    else if (heard.type === 'entered') this.#entered(heard)
+    else if (heard.type === 'asked') void this.#asked(heard)
+    else heard.type satisfies 'other'
+  }
+
+  /** A message of our own code. What is not of the agreed form is the fault of the evaluation that it is about. */
+  #told(json: string): void {
+    const { name, turns } = this.#options
+    const message = parsed(json)
+    const of = toldOf.safeParse(message)
+    const turn = of.success ? turns.find(of.data.call) : turns.running
+    try {
+      const heard = parseAnswer(told, message, `What ${name} said of an evaluation`)
+      if (turn === undefined || turn.state !== 'running') this.#late(heard)
+      else if ('started' in heard) turn.thread = heard.started.thread
+      else if ('event' in heard) turn.hear(heard.event)
+      else void this.#answer(turn, { ...heard.ask, refusal: '' })
+    } catch (error) {
+      if (turn !== undefined) turn.fault ??= error
+    }
+  }
+
+  /** What threads that an evaluation has left behind print after its end, or what nobody here asked for. */
+  #late(heard: ReturnType<typeof told.parse>): void {
+    if ('event' in heard && heard.event.type === 'output')
+      this.#options.background?.(heard.event.stream, heard.event.text)
+    else if ('ask' in heard) this.#return(heard.ask, '')
+  }
+
+  /** A question that code asks through Swank's own ways. */
+  async #asked(asked: Extract<Said, { type: 'asked' }>): Promise<void> {
+    const turn = this.#options.turns.on(asked.thread)
+    if (asked.kind === 'line') {
+      if (turn === undefined) this.#return(asked, '')
+      else await this.#answer(turn, { ...asked, refusal: '' })
+      return
+    }
+    const answer = await this.#line(turn, asked.prompt).catch(() => null)
+    const given = asked.kind === 'text' ? answer : /^\s*y/i.test(answer ?? '')
+    this.#send([symbol(':emacs-return'), asked.thread, asked.tag, given])
+  }
+
+  async #answer(
+    turn: Turn,
+    asked: Asked & { readonly prompt: string; readonly refusal: string },
+  ): Promise<void> {
+    try {
+      this.#return(asked, `${await this.#line(turn, asked.prompt)}\n`)
+    } catch {
+      this.#return(asked, asked.refusal)
+    }
+  }
+
+  /** Rejects where nobody answers. */
+  async #line(turn: Turn | undefined, prompt: string): Promise<string> {
+    const watcher = turn?.watchers.find(({ ask }) => ask !== undefined)
+    if (watcher?.ask === undefined) throw new Error('Nobody can answer here.')
+    return watcher.ask({ type: 'stdin', prompt, secret: false })
+  }
+
+  #return({ thread, tag }: Asked, line: string): void {
+    this.#send([symbol(':emacs-return-string'), thread, tag, line])
+  }
+
+  /** The connection may have ended in the meantime, and then nobody waits for this. */
+  #send(message: Form): void {
+    try {
+      this.#options.connection.send(message)
+    } catch {
+      // `closed` tells of it.
+    }
+  }
+
+  /**
+   * A thread entered Swank's debugger over our connection. One that runs an evaluation is taken out of it by its top
+   * level; any other is a person's to decide about, and nothing of it is touched.
+   */
+  #entered(entered: Entered): void {
+    const { running } = this.#options.turns
+    const ofOurs = entered.waiting.length > 0
+    // Its first message, with the number of its thread, may still be on the way.
+    const turn = running?.thread === undefined && !ofOurs ? undefined : running
+    const evaluates = turn !== undefined && (turn.thread ?? entered.thread) === entered.thread
+    if (!evaluates && !ofOurs) {
+      this.#leave(entered)
+      return
+    }
+    if (evaluates) {
+      turn.thread = entered.thread
+      // The first is the reason for the others.
+      turn.entered ??= entered.exception
+      if (++turn.releases > RELEASES) return
+    }
+    this.#release(entered).catch(() => {})
+  }
+
+  /** To the top level by name; where that is not in force any more, by the restart that the message has named. */
+  async #release({ thread, level, quit }: Entered): Promise<void> {
+    const { connection } = this.#options
+    const answer = await connection.rex([symbol('swank:throw-to-toplevel')], thread)
+    if ('ok' in answer && quit !== null)
+      await connection.rex([symbol('swank:invoke-nth-restart-for-emacs'), level, quit], thread)
+  }
+
+  #leave({ thread, level, exception }: Entered): void {
+    const { name, background } = this.#options
+    const key = `${thread}.${level}`
+    if (this.#left.has(key)) return
+    this.#left.add(key)
+    background?.(
+      'stderr',
+      `Thread ${thread} of ${name}, which is not Imago's, waits in the debugger: ${exception.message} ` +
+        `(${exception.type.qualified}). Nothing was done about it: it waits for a person.\n`,
+    )
+  }
+}
+
+interface Asked {
+  readonly thread: number
+  readonly tag: number
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    return { malformed: messageOf(error) }
+  }
+}

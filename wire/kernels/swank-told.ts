@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { WireError } from '../errors.ts'
+import {
+  ABILITIES,
+  type Ability,
+  type Epoch,
+  type Evaluated,
+  type KernelIdentity,
+  type Look,
+  type Work,
+} from '../kernel.ts'
+import type { Arguments } from '../swank/peer.ts'
+import { count, orNull, text } from './shapes.ts'
+import type { Turn } from './swank-evaluations.ts'
+
+/** What an image says of itself. */
+export const identityShape = z.object({
+  implementation: text,
+  style: orNull(text),
+  pid: count,
+  epoch_token: text,
+  abilities: z.array(text),
+})
+
+/** Who an image says its kernel is. Words for abilities that we do not know are left out. */
+export function identityOf(
+  told: z.infer<typeof identityShape>,
+  { attached, interruptible }: { attached: boolean; interruptible: boolean },
+): KernelIdentity {
+  const can = (ability: Ability) =>
+    ability === 'interrupt' ? interruptible : told.abilities.includes(ability)
+  return {
+    language: 'lisp',
+    implementation: told.implementation,
+    pid: told.pid,
+    epoch: createHash('sha256').update(told.epoch_token).digest('hex').slice(0, 8) as Epoch,
+    abilities: new Set(ABILITIES.filter(can)),
+    attached,
+  }
+}
+
+export const busyWith = (turn: Turn) =>
+  ({ type: 'busy', call: turn.call, elapsed_ms: turn.elapsedMs }) as const
+
+/** A little is left for the answer, so that the image can still say that it ran out of time. */
+export const shortened = (deadlineMs: number) => Math.round(deadlineMs - Math.min(100, deadlineMs / 5))
+
+/** A query is flat: texts, numbers, truth, and lists of them. */
+export const asked = (query: object, { deadlineMs }: Look): Arguments => ({
+  ...(query as Arguments),
+  deadline_ms: shortened(deadlineMs),
+})
+
+/** The work by its kind, and the parameters that it has in `wire/peers/lisp`. */
+export function asSent(work: Work): Arguments {
+  switch (work.type) {
+    case 'source':
+    case 'compile':
+      return { work: work.type, source: work.source, ...work.place, package: work.package }
+    case 'expand':
+      return { work: work.type, source: work.source, fully: work.fully, package: work.package }
+    case 'load':
+      return { work: work.type, file: work.file, names: work.names }
+    case 'reload':
+      return { work: work.type, module: work.module }
+    case 'system':
+      return { work: work.type, system: work.system, force: work.force }
+    case 'tests':
+      return { work: work.type, target: work.target, framework: work.framework }
+    default:
+      return work satisfies never
+  }
+}
+
+/** What an evaluation came to whose thread went to Swank's top level instead of answering. */
+export function leftBy(turn: Turn, error: WireError): Evaluated {
+  const { entered, asked, elapsedMs: elapsed_ms } = turn
+  if (entered?.message === 'Interrupt from Emacs')
+    return { type: 'interrupted', exception: entered, elapsed_ms }
+  if (entered !== undefined) return { type: 'raised', exception: entered, elapsed_ms }
+  if (asked > 0) return { type: 'interrupted', elapsed_ms }
+  const told = error.remote?.message ?? ''
+  const why = told === '' || told === 'NIL' ? '' : `: ${told}`
+  const message = `The code left to the top level of Swank, and with it the evaluation${why}`
+  const exception = {
+    type: { name: 'abort', module: null, qualified: 'abort' },
+    message,
+    frames: [],
+    frames_omitted: 0,
+    traceback: message,
+  }
+  return { type: 'raised', exception, elapsed_ms }
+}

@@ -1,0 +1,333 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { WireError } from '../errors.ts'
+import type {
+  CallId,
+  Evaluated,
+  Evaluation,
+  Health,
+  InterruptReport,
+  Kernel,
+  KernelEnd,
+  KernelIdentity,
+  KernelStatus,
+  Look,
+  Looked,
+  LookName,
+  Looks,
+  Stream,
+  Watcher,
+} from '../kernel.ts'
+import type { SwankConnection } from '../swank/connection.ts'
+import { SwankPeer } from '../swank/peer.ts'
+import { unresponsive } from './faults.ts'
+import { LOOKED } from './look-shapes.ts'
+import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
+import { evaluated, parseAnswer } from './shapes.ts'
+import { type Turn, Turns } from './swank-evaluations.ts'
+import { Hearing } from './swank-hearing.ts'
+import { type InterruptSeen, interruptSeen, Ladder, type LadderTimes } from './swank-interrupt.ts'
+import { SwankLine, TIMED_OUT, wasLeft } from './swank-line.ts'
+import { asked, asSent, busyWith, identityOf, identityShape, leftBy, shortened } from './swank-told.ts'
+
+/** The sources of our far end in Lisp. */
+const PEER = join(import.meta.dirname, '../peers/lisp')
+
+/** How long whoever started the process has to say how it ended, once the connection has. In milliseconds. */
+const END_MS = 1_000
+
+/** How long the image has to take down that a call is to stop, in ms. */
+const ASK_MS = 2_000
+
+export interface SwankOptions {
+  /** For messages: `lisp`, `myproject`. */
+  readonly name: string
+  /** As `connectSwank` gives it. Whatever is heard over it goes to the kernel from then on. */
+  readonly connection: SwankConnection
+  /** What the server said of itself. `style` tells whether it hears anything while code runs: only `spawn` does. */
+  readonly info: { readonly style: 'spawn' | 'sigio' | 'fd-handler' | null }
+  /** It is the user's own image: it is never ended or signalled by us. */
+  readonly attached: boolean
+  /** Where the sources of the peer are, if not where they belong. */
+  readonly folder?: string
+  /** Ends the process of an image that is ours. Left out: closing the connection is all there is to do. */
+  release?(): Promise<void>
+  /** Sends a process of ours SIGINT, where nothing else reaches it while code runs. */
+  nudge?(): void
+  /** Output that belongs to no evaluation. */
+  background?(stream: Stream, text: string): void
+  readonly pulse?: PulseTimes
+  readonly ladder?: LadderTimes
+}
+
+/**
+ * A kernel in a Common Lisp image, over a connection to its Swank server. Our functions are made there first; they hang
+ * on this connection alone, and are gone with it. Throws `KERNEL_START_FAILED` where the image refuses them.
+ *
+ * Evaluations wait here, and each runs on a thread of its own there; looks run on others, at any time. Where Swank
+ * serves one request at a time (`fd-handler`, none), looks answer `busy` while something runs.
+ */
+export async function swankKernel(options: SwankOptions): Promise<SwankKernel> {
+  const peer = new SwankPeer(options.connection)
+  await peer.install(options.folder ?? PEER)
+  const told = await peer.call('identity', {})
+  const identity = parseAnswer(identityShape, told, `What ${options.name} said of itself`)
+  return new SwankKernel({ options, peer, identity })
+}
+
+export class SwankKernel implements Kernel {
+  readonly identity: KernelIdentity
+  readonly ended: Promise<KernelEnd>
+  readonly #options: SwankOptions
+  readonly #line: SwankLine
+  readonly #turns: Turns
+  readonly #ladder: Ladder
+  readonly #pulse: Pulse
+  /** Whether the image hears anything while code runs. */
+  readonly #hears: boolean
+  readonly #listeners = new Set<(health: Health) => void>()
+  #end: KernelEnd | undefined
+  #expected: KernelEnd | undefined
+  #settleEnded: (end: KernelEnd) => void = () => {}
+  #closing: Promise<void> | undefined
+  #nudged = false
+
+  constructor(parts: {
+    options: SwankOptions
+    peer: SwankPeer
+    identity: z.infer<typeof identityShape>
+  }) {
+    const { options, identity } = parts
+    const { name, connection, attached, nudge, background } = options
+    this.#options = options
+    this.#hears = identity.style === 'spawn'
+    this.identity = identityOf(identity, { attached, interruptible: this.#hears || nudge !== undefined })
+    this.ended = new Promise(resolve => {
+      this.#settleEnded = resolve
+    })
+    this.#line = new SwankLine({ name, connection, peer: parts.peer })
+    this.#turns = new Turns({ name, run: turn => this.#run(turn) })
+    const hearing = new Hearing({ name, connection, turns: this.#turns, background })
+    this.#ladder = new Ladder({
+      name,
+      hears: this.#hears,
+      owned: !attached,
+      times: options.ladder,
+      ask: (turn, how) => this.#askToStop(turn.call, how),
+      ...(nudge && { nudge: () => this.#nudge(nudge) }),
+    })
+    this.#pulse = new Pulse({
+      link: () => this.#line,
+      changed: health => {
+        for (const listener of this.#listeners) listener(health)
+      },
+      times: options.pulse ?? PULSE,
+    })
+    connection.listen(message => {
+      this.#line.heard()
+      hearing.hear(message)
+    })
+    void connection.closed.then(why => void this.#lost(why))
+  }
+
+  get health(): Health {
+    return this.#pulse.health
+  }
+
+  watchHealth(listener: (health: Health) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
+    this.#refuse()
+    const past = this.#turns.resultOf(evaluation.call)
+    if (past !== undefined) return past
+    if (this.health === 'unresponsive') throw unresponsive(this.#options.name)
+    if (watcher.signal?.aborted) return { type: 'withdrawn' }
+    const turn = this.#turns.add(evaluation, watcher)
+    const aborted = () => void this.#stop(turn).catch(() => {})
+    watcher.signal?.addEventListener('abort', aborted, { once: true })
+    try {
+      return await turn.result
+    } finally {
+      watcher.signal?.removeEventListener('abort', aborted)
+    }
+  }
+
+  async look<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Looked<Looks[Name]['found']>> {
+    this.#refuse()
+    if ('evaluate' in query && query.evaluate) {
+      const answer = await this.#turns.look(() => this.#lookByRunning(name, query, look))
+      return 'busy' in answer ? busyWith(answer.busy) : answer
+    }
+    const { running } = this.#turns
+    if (running !== undefined && !this.#hears) return busyWith(running)
+    return this.#look(name, this.#line.call(name, asked(query, look)), look)
+  }
+
+  /** What this end of the line knows: whatever runs there for us was sent from here. */
+  async status(_look: Look): Promise<KernelStatus> {
+    this.#refuse()
+    if (this.health === 'unresponsive') throw unresponsive(this.#options.name)
+    const { running, waiting } = this.#turns
+    return {
+      running: running === undefined ? null : { call: running.call, elapsed_ms: running.elapsedMs },
+      queued: waiting,
+    }
+  }
+
+  async interrupt(call: CallId): Promise<InterruptReport> {
+    this.#refuse()
+    const turn = this.#turns.find(call)
+    if (turn === undefined)
+      return {
+        outcome: 'not_running',
+        message: 'it had ended before it could be interrupted, or is not known',
+      }
+    return this.#stop(turn)
+  }
+
+  /**
+   * Lets go of the image. What runs in one that goes on living is interrupted first, and waited for as long as the
+   * ladder takes; what cannot be stopped runs on there, and nobody hears of it any more.
+   */
+  async close(): Promise<void> {
+    this.#closing ??= this.#letGo()
+    await this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** The image is gone: settles everything that is pending, and `ended`. Later ends change nothing. */
+  lose(end: KernelEnd): void {
+    if (this.#end !== undefined) return
+    this.#end = this.#expected ?? end
+    this.#turns.close(this.#gone())
+    this.#pulse.stop()
+    this.#options.connection.end()
+    this.#settleEnded(this.#end)
+  }
+
+  async #letGo(): Promise<void> {
+    const { name, release } = this.#options
+    this.#expected = { reason: 'closed', message: `${name} was let go of.` }
+    const { running } = this.#turns
+    this.#turns.failWaiting(this.#gone())
+    if (release !== undefined) await release()
+    else if (running !== undefined && this.identity.abilities.has('interrupt'))
+      await this.#ladder.climb(running).catch(() => {})
+    this.lose(this.#expected)
+  }
+
+  /** The connection has ended. Whoever started the process may know better how. */
+  async #lost(why: WireError): Promise<void> {
+    const { name, attached } = this.#options
+    if (!attached && this.#expected === undefined) await this.#wait(END_MS)
+    this.lose({ reason: 'lost', message: `${name} was lost: ${why.message}` })
+  }
+
+  /** What calls of an image that is gone throw. */
+  #gone(): WireError {
+    const end = this.#end ?? this.#expected
+    return new WireError('LINK_CLOSED', end?.message ?? `The connection to ${this.#options.name} broke.`)
+  }
+
+  #refuse(): void {
+    if (this.#end !== undefined || this.#expected !== undefined) throw this.#gone()
+  }
+
+  /** An end of the connection, once it is known how that came about; any other fault as it is. */
+  async #explained(error: unknown): Promise<unknown> {
+    if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') return error
+    await this.ended
+    return this.#gone()
+  }
+
+  async #run(turn: Turn): Promise<Evaluated> {
+    const { name } = this.#options
+    if (this.#nudged) await this.#letSignalsPass()
+    const { call, who, work } = turn.evaluation
+    if (this.#hears) this.#pulse.begin()
+    try {
+      const answer = await this.#line.call('evaluate', { call, who, ...asSent(work) })
+      return parseAnswer(evaluated, answer, `What ${name} made of an evaluation`)
+    } catch (error) {
+      if (wasLeft(error)) return leftBy(turn, error)
+      throw await this.#explained(error)
+    } finally {
+      if (this.#hears) this.#pulse.end()
+    }
+  }
+
+  async #look<Name extends LookName>(
+    name: Name,
+    answer: Promise<unknown>,
+    look: Look,
+  ): Promise<Looked<Looks[Name]['found']>> {
+    const { deadlineMs } = look
+    this.#pulse.begin()
+    try {
+      const told = await this.#line.limited(name, answer, look)
+      if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
+      const found = parseAnswer(LOOKED[name], told, `What ${this.#options.name} answered to ${name}`)
+      // A deadline that is the code's own is told as it is.
+      const ours = found.type === 'timed_out' && found.deadline_ms >= shortened(deadlineMs)
+      return ours ? { type: 'timed_out', deadline_ms: deadlineMs } : found
+    } catch (error) {
+      throw await this.#explained(error)
+    } finally {
+      this.#pulse.end()
+    }
+  }
+
+  /** A look that runs code is stopped when its time is over, and keeps the place until it has ended. */
+  #lookByRunning<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) {
+    const call = `look-${randomUUID()}` as CallId
+    const over = this.#line.call(name, { ...asked(query, look), call })
+    const answer = this.#look(name, over, look)
+    const stop = () => void this.#askToStop(call, 'leave').catch(() => {})
+    answer.then(found => found.type === 'timed_out' && stop(), stop)
+    return { answer, over }
+  }
+
+  #stop(turn: Turn): Promise<InterruptReport> {
+    if (!this.#turns.withdraw(turn)) return this.#ladder.climb(turn)
+    return Promise.resolve({ outcome: 'withdrawn', message: 'it was withdrawn before it ran' })
+  }
+
+  async #askToStop(call: CallId, how: 'stop' | 'leave'): Promise<InterruptSeen | undefined> {
+    const answer = await this.#line.within('interrupt', { call, how }, { deadlineMs: ASK_MS })
+    if (answer === TIMED_OUT) return undefined
+    return parseAnswer(interruptSeen, answer, `What ${this.#options.name} answered to interrupt`)
+  }
+
+  /** A signal cannot name a call: the next one waits until it can no longer be hit. */
+  #nudge(nudge: () => void): void {
+    this.#nudged = true
+    nudge()
+  }
+
+  /** The image handles the signals that were sent to it before it answers a request that it reads after them. */
+  async #letSignalsPass(): Promise<void> {
+    await this.#line.within('identity', {}, { deadlineMs: ASK_MS }).catch(() => {})
+    this.#nudged = false
+  }
+
+  /** Resolves when the end is known, or after so many milliseconds. */
+  async #wait(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise(resolve => {
+      timer = setTimeout(resolve, ms)
+    })
+    await Promise.race([this.ended, limit])
+    clearTimeout(timer)
+  }
+}

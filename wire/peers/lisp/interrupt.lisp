@@ -1,0 +1,67 @@
+;;;; Bringing one call to a stop, and no other.
+;;;;
+;;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals an error in the
+;;;; thread that serves the connection, and the connection ends. So the call is named instead, the thread is found
+;;;; while it cannot end, and what then runs in it looks once more whether that call is still the one that runs.
+
+(in-package #:imago)
+
+(define-fields entry
+  call thread
+  reached                               ; how often an interrupt has run in the thread
+  where)                                ; where the code stood then
+
+(defvar *entries* '()
+  "Of all calls that run user code now.")
+
+(defvar *entries-lock* (swank/backend:make-lock :name "calls that run"))
+
+(defvar *entry* nil
+  "That of the call which this thread runs.")
+
+(defmacro with-entries (&body body)
+  `(swank/backend:call-with-lock-held *entries-lock* (lambda () ,@body)))
+
+(defun call-interruptibly (call function)
+  "Calls FUNCTION, which `interrupt' can stop under the name CALL for as long as it runs."
+  (let* ((entry (make-entry call (swank/backend:current-thread) 0 nil))
+         (*entry* entry))
+    (with-entries (push entry *entries*))
+    (unwind-protect (funcall function)
+      (with-entries (setf *entries* (delete entry *entries*))))))
+
+(defun stop (entry how)
+  "In the thread of ENTRY, at a moment at which Swank takes interrupts: ends what runs, if that is still the same."
+  (when (and (eq entry *entry*) *leave*)
+    (incf (entry-reached entry))
+    (let ((leave *leave*))
+      (funcall leave :interrupted
+               (if (string= how "leave")
+                   :absent
+                   (let ((condition (interrupt-condition)))
+                     (raised-tree condition '() '() 0)))))))
+
+(defun interrupt-condition ()
+  "What Swank makes of an interrupt, too."
+  (make-condition 'simple-error :format-control "Interrupt from Emacs" :format-arguments '()))
+
+(define-call "interrupt" (call how)
+  (with-entries
+    (let ((entry (find call *entries* :key (lambda (entry) (entry-call entry)) :test #'equal)))
+      (when entry
+        (swank::queue-thread-interrupt (entry-thread entry) (lambda () (stop entry how))))
+      (object "running" (truth entry)
+              "reached" (if entry (entry-reached entry) 0)
+              "where" (and entry (entry-where entry))))))
+
+(defun make-interruptible (name)
+  "Has the call of that name be one that `interrupt' can stop, where it is given a name of its own."
+  (let ((function (gethash name *calls*)))
+    (setf (gethash name *calls*)
+          (lambda (arguments)
+            (let ((call (argument "call" arguments)))
+              (if call
+                  (call-interruptibly call (lambda () (funcall function arguments)))
+                  (funcall function arguments)))))))
+
+(make-interruptible "evaluate")
