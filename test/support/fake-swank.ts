@@ -127,7 +127,7 @@ class FakeClient implements SwankClient {
     this.ended = new Promise(resolve => socket.once('end', resolve).once('close', resolve))
     socket.on('error', () => {})
     socket.on('data', (chunk: Buffer) => {
-      for (const text of this.#frames.add(chunk)) this.#take(text)
+      for (const body of this.#frames.add(chunk)) this.#take(body.toString())
     })
     if (options.greeting !== undefined) this.sendBytes(options.greeting)
   }

@@ -13,7 +13,7 @@ export interface Symbolic {
   readonly symbol: string
 }
 
-const SYMBOL = /^:?[a-z*%+=/-]+(::?[a-z0-9*%+=/.-]+)?$/
+const SYMBOL = /^(?::|[a-z][a-z0-9/.-]*::?)?(?![+-]\.?\d)[a-z*%+=/-][a-z0-9*%+=/.-]*$/
 
 /** A symbol of our own source code. Throws for text that could be read as anything else. */
 export function symbol(name: string): Symbolic {
@@ -21,13 +21,17 @@ export function symbol(name: string): Symbolic {
   return { symbol: name }
 }
 
-/** Text for a form: strings escape `\` and `"`, `true` is `t`, `false` and `null` are `nil`. */
+/**
+ * Text for a form: strings escape `\` and `"` and nothing else, `true` is `t`, `false` and `null` are `nil`. Throws
+ * for a number that is no whole one, and for what only looks like a symbol of ours.
+ */
 export function write(form: Form): string {
   if (typeof form === 'string') return `"${form.replace(/[\\"]/g, '\\$&')}"`
   if (typeof form === 'number') return integer(form)
   if (form === true) return 't'
   if (form === false || form === null) return 'nil'
-  if ('symbol' in form) return form.symbol
+  // Checked once more: an object that looks like this may have come from a caller's JSON.
+  if ('symbol' in form) return symbol(form.symbol).symbol
   return `(${form.map(write).join(' ')})`
 }
 
@@ -39,8 +43,8 @@ function integer(value: number): string {
 /** `'form`: what the evaluator is given as it stands. */
 export const quote = (form: Form): Form => [symbol('cl:quote'), form]
 
-/** What was read: a text is an object of its own, so that `"nil"` and `nil` differ. */
-export type Sexp = number | bigint | null | Text | Atom | readonly Sexp[]
+/** What was read: a text is an object of its own, so that `"nil"` and `nil` differ. The empty list is `null`. */
+export type Sexp = number | bigint | null | Text | Atom | Dotted | Literal | readonly Sexp[]
 
 /** A string literal. */
 export interface Text {
@@ -50,4 +54,16 @@ export interface Text {
 /** A symbol, keyword, character, ratio, or anything else that was printed: as text, lower case as Swank prints. */
 export interface Atom {
   readonly atom: string
+}
+
+/** A list whose last tail is no list: `(a b . c)`. */
+export interface Dotted {
+  readonly list: readonly Sexp[]
+  readonly tail: Sexp
+}
+
+/** What `#` was printed before: a vector (`#`), an array (`#2a`), a structure (`#s`), a pathname (`#p`). */
+export interface Literal {
+  readonly prefix: string
+  readonly items: readonly Sexp[]
 }
