@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { messageOf, WireError } from '../errors.ts'
-import type { Stream } from '../kernel.ts'
+import type { Kernel, Stream } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { type FramedKernel, framedKernel } from './framed.ts'
 import { Heart } from './heart.ts'
@@ -89,35 +89,52 @@ export async function attachKernel(request: AttachRequest): Promise<FramedKernel
   return kernel
 }
 
-/**
- * The same for a program that was joined before and may not be reachable at this moment: tries until it is there, or
- * has ended, or `signal` aborts. `epoch` is the life of the image that is meant. Resolves with the kernel, or with why
- * there will be none, as a sentence.
- */
+/** See `awaitImage`. */
 export async function rejoinKernel(
   request: AttachRequest & { readonly epoch: string; readonly signal: AbortSignal },
 ): Promise<FramedKernel | string> {
-  const limits = { ...ATTACH, ...request.limits }
-  for (const wait of waits(limits)) {
-    const gone = request.gone?.()
+  return awaitImage({ ...request, attach: () => attachKernel(request) })
+}
+
+export interface Awaiting<Joined extends Kernel> {
+  readonly name: string
+  /** The life of the image that is meant. */
+  readonly epoch: string
+  readonly signal: AbortSignal
+  readonly limits?: Partial<AttachLimits>
+  attach(): Promise<Joined>
+  gone?(): string | undefined
+  away?(why: string | null): void
+}
+
+/**
+ * Joins an image that was joined before and may not be reachable at this moment: tries until it is there, or has
+ * ended, or `signal` aborts. Resolves with the kernel, or with why there will be none, as a sentence.
+ */
+export async function awaitImage<Joined extends Kernel>(
+  awaiting: Awaiting<Joined>,
+): Promise<Joined | string> {
+  const { name, epoch, signal } = awaiting
+  for (const wait of waits({ ...ATTACH, ...awaiting.limits })) {
+    const gone = awaiting.gone?.()
     if (gone !== undefined) return gone
     try {
-      const kernel = await attachKernel(request)
-      if (kernel.identity.epoch === request.epoch && !request.signal.aborted) return kernel
+      const kernel = await awaiting.attach()
+      if (kernel.identity.epoch === epoch && !signal.aborted) return kernel
       await kernel.close()
-      if (!request.signal.aborted) return otherImage(request.name)
+      if (!signal.aborted) return otherImage(name)
     } catch (error) {
       if (error instanceof WireError && LASTING.has(error.code)) return error.message
-      request.away?.(messageOf(error))
+      awaiting.away?.(messageOf(error))
     }
-    await pause(wait, request.signal)
-    if (request.signal.aborted) return `${request.name} was let go of.`
+    await pause(wait, signal)
+    if (signal.aborted) return `${name} was let go of.`
   }
   throw new Error('the waits have no end')
 }
 
 /** What no later try changes. */
-const LASTING: ReadonlySet<string> = new Set(['NOT_AUTHENTICATED', 'VERSION_MISMATCH'])
+export const LASTING: ReadonlySet<string> = new Set(['NOT_AUTHENTICATED', 'VERSION_MISMATCH'])
 
 interface Joining {
   readonly kernel: FramedKernel
@@ -152,13 +169,14 @@ async function joinAgain({ kernel, request, limits, why }: Joining): Promise<str
   }
 }
 
-function* waits({ againMs, growth, mostMs }: AttachLimits): Generator<number, undefined> {
+export function* waits({ againMs, growth, mostMs }: AttachLimits): Generator<number, undefined> {
   for (let wait = againMs; ; wait = Math.min(mostMs, wait * growth)) yield wait
 }
 
-const otherImage = (name: string) => `${name} has begun anew, and what listens there now is another image.`
+export const otherImage = (name: string) =>
+  `${name} has begun anew, and what listens there now is another image.`
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
       clearTimeout(timer)

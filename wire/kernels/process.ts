@@ -80,6 +80,16 @@ export class OwnedProcess {
     return words === '' ? '' : ` Its last words:\n${words}`
   }
 
+  /** One line more on its standard input. */
+  say(line: string): void {
+    this.#child.stdin.write(`${line}\n`)
+  }
+
+  /** Ends its standard input, as our own end would. */
+  hangUp(): void {
+    this.#child.stdin.end()
+  }
+
   /** Sends it SIGINT, and none to its children. */
   nudge(): void {
     this.#child.kill('SIGINT')

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
+import { inPath, isProgram, peerIn } from './places.ts'
 import { doubtAbout } from './venv.ts'
 
 /** The oldest Python that the peer runs on. */
@@ -61,18 +62,7 @@ function passedOver(root: string, doubt: string): WireError {
 }
 
 /** The folder that holds `wire/peers/python`, seen from the source and from the compiled program alike. */
-export function peerFolder(from = import.meta.dirname): string {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const peer = join(folder, 'wire', 'peers', 'python')
-    if (existsSync(join(folder, 'package.json')) && existsSync(peer)) return peer
-    if (folder === dirname(folder)) {
-      throw new WireError(
-        'KERNEL_START_FAILED',
-        `wire/peers/python is nowhere above ${from}. Install imago again: its files are not complete.`,
-      )
-    }
-  }
-}
+export const peerFolder = (from?: string): string => peerIn('python', from)
 
 interface Place {
   readonly what: string
@@ -101,20 +91,6 @@ function* placesOf({ root, env, python }: PythonSearch): Generator<Place> {
 }
 
 const inVenv = (folder: string) => [join(folder, 'bin', 'python'), join(folder, 'Scripts', 'python.exe')]
-
-function inPath(name: string, env: Readonly<Record<string, string>>): string[] {
-  const folders = (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
-  return folders.map(folder => join(folder, name))
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
 
 type Probe =
   | { readonly fit: true; readonly executable: string }
