@@ -34,6 +34,7 @@ const FILES = [
   'tests',
   'script',
   'identity',
+  'socket',
   'end',
 ] as const
 
