@@ -80,6 +80,7 @@ export class SwankKernel implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
   readonly #options: SwankOptions
+  readonly #peer: SwankPeer
   readonly #line: SwankLine
   readonly #turns: Turns
   readonly #ladder: Ladder
@@ -101,6 +102,7 @@ export class SwankKernel implements Kernel {
     const { options, identity } = parts
     const { name, connection, attached, nudge, background } = options
     this.#options = options
+    this.#peer = parts.peer
     this.#hears = identity.style === 'spawn'
     this.identity = identityOf(identity, { attached, interruptible: this.#hears || nudge !== undefined })
     this.ended = new Promise(resolve => {
@@ -224,6 +226,7 @@ export class SwankKernel implements Kernel {
     if (release !== undefined) await release()
     else if (running !== undefined && this.identity.abilities.has('interrupt'))
       await this.#ladder.climb(running).catch(() => {})
+    if (release === undefined) await this.#peer.leave()
     this.lose(this.#expected)
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { WireError } from '../errors.ts'
 import { quote, type Returned, type SwankConnection, textOf } from './connection.ts'
 import { type Form, symbol } from './sexp.ts'
@@ -13,9 +14,13 @@ const FILES = [
   'names',
   'print',
   'places',
+  'forms',
   'streams',
+  'origins',
+  'frames',
   'conditions',
   'listener',
+  'source',
   'interrupt',
   'history',
   'threads',
@@ -37,6 +42,9 @@ const FILES = [
   'socket',
   'end',
 ] as const
+
+/** How long an image has to close our connection itself. In milliseconds. */
+const LEAVE_MS = 2_000
 
 /** What a call is given: strings, whole numbers, truth and lists of them, by the names of docs/wire.md. */
 export type Arguments = Readonly<
@@ -61,6 +69,22 @@ export class SwankPeer {
     const made = await this.#connection.rex(run(textOfFile(folder, 'bootstrap'), quote(files)))
     if ('abort' in made || textOf(made.ok) !== '')
       throw refused('abort' in made ? made.abort : textOf(made.ok))
+  }
+
+  /**
+   * Ends the connection from the other end, which there leaves nothing behind and prints nothing, or from this one where
+   * that is not seen to happen. Never rejects.
+   */
+  async leave(): Promise<void> {
+    // Only with style `spawn` can a server close a connection from within; the others answer null.
+    const left = this.call('leave', {}).then(
+      closing => (closing === true ? this.#connection.closed : undefined),
+      () => undefined,
+    )
+    const patience = new AbortController()
+    await Promise.race([left, delay(LEAVE_MS, undefined, { signal: patience.signal }).catch(() => {})])
+    patience.abort()
+    this.#connection.end()
   }
 
   /** What the image answers to a call, as JSON. Throws `REMOTE_FAULT`. */
@@ -95,7 +119,6 @@ function run(lambda: string, ...args: Form[]): Form {
   const nowhere: Form = [symbol('cl:make-broadcast-stream')]
   const bindings: readonly (readonly [string, Form])[] = [
     ['*package*', [symbol('cl:find-package'), 'COMMON-LISP']],
-    ['*readtable*', [symbol('cl:copy-readtable'), null]],
     ['*read-base*', 10],
     ['*read-suppress*', null],
     ['*read-eval*', null],
@@ -108,7 +131,12 @@ function run(lambda: string, ...args: Form[]): Form {
     ['*error-output*', nowhere],
     ['*trace-output*', nowhere],
   ]
-  const read: Form = [symbol('cl:read-from-string'), lambda]
+  const standard: Form = [symbol('cl:copy-readtable'), null]
+  const read: Form = [
+    symbol('cl:let'),
+    [[symbol('cl:*readtable*'), standard]],
+    [symbol('cl:read-from-string'), lambda],
+  ]
   return [
     symbol('cl:let'),
     bindings.map(([name, value]) => [symbol(`cl:${name}`), value]),

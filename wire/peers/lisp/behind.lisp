@@ -27,17 +27,28 @@
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has been, they are
     ;; what they were before as far as that can be known. Whoever connects later has them set again.
     (when (and (null swank::*connections*) (null swank::*slime-features*))
-      (setf *debugger-hook* nil)
-      #+sbcl (setf sb-ext:*invoke-debugger-hook*
+      #+sbcl (setf (sb-ext:symbol-global-value '*debugger-hook*) nil
+                   (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)
                    (when (intersection '("--disable-debugger" "--non-interactive" "--script")
                                        sb-ext:*posix-argv* :test 'equal)
                      'sb-debug::debugger-disabled-hook))
-      #+ecl (setf ext:*invoke-debugger-hook* nil))
+      ;; Another thread has no bindings of its own.
+      #+ecl (swank/backend:spawn (lambda ()
+                                   (setf *debugger-hook* nil ext:*invoke-debugger-hook* nil))))
     ;; What Swank does before each reply is for editors: it searches all packages for macros, and takes news of
     ;; *FEATURES* away from other connections. Bound on our threads, this holds for ours alone.
     (setf (swank::connection.env sequence)
           (list* '(swank::*pre-reply-hook*) '(swank::*slime-features*)
                  (swank::connection.env sequence)))
+    ;; Swank keeps the mailbox of this thread for ever.
+    #+sbcl
+    (let ((symbol (find-symbol "*MAILBOXES*" "SWANK/SBCL")))
+      (swank/backend:call-with-lock-held
+       (symbol-value (find-symbol "*MAILBOX-LOCK*" "SWANK/SBCL"))
+       (lambda ()
+         (setf (symbol-value symbol)
+               (remove (swank/backend:current-thread) (symbol-value symbol)
+                       :key (find-symbol "MAILBOX.THREAD" "SWANK/SBCL"))))))
     ;; These bindings do not hold for this thread yet, and a normal return would still do all that.
     (if swank::*sldb-quit-restart*
         (invoke-restart swank::*sldb-quit-restart*)

@@ -11,6 +11,7 @@
   (let* ((hash-table (make-hash-table :test 'equal))
          (standard (copy-readtable nil))
          (readtable (copy-readtable nil))
+         (real *readtable*)             ; the user's, which the files may ask for
          (pathname nil)
          (last nil)
          (variable (list nil))
@@ -83,12 +84,13 @@
                            ;; These two are for people who load the files by hand.
                            (unless (and (consp list)
                                         (member (first list) '(defpackage in-package)))
-                             (setf last
-                                   (eval `(locally
-                                              (declare (optimize (speed 1) (safety 1) (debug 1)
-                                                                 (space 1) (compilation-speed 1)
-                                                                 #+sbcl (sb-ext:inhibit-warnings 3)))
-                                            ,list)))))))))
+                             (let ((*readtable* real))
+                               (setf last
+                                     (eval `(locally
+                                                (declare (optimize (speed 1) (safety 1) (debug 1)
+                                                                   (space 1) (compilation-speed 1)
+                                                                   #+sbcl (sb-ext:inhibit-warnings 3)))
+                                              ,list))))))))))
                  (push (cons (funcall function "IMAGO-PEER") (symbol-function last))
                        (swank::connection.env swank::*emacs-connection*))
                  (progv (list (funcall function "IMAGO-PEER")) '(nil) t)))

@@ -71,18 +71,142 @@ is a tree for `write-json'."
 (defvar *running-user-code* nil
   "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours.")
 
-(defun fault (condition)
-  (unless *running-user-code*
-    (answer (object "fault" (format nil "~A: ~A" (type-of condition) condition)))))
+(defun type-text (type)
+  "TYPE, a type specifier that may hold anything, as text: names alone are printed."
+  (cond ((symbolp type) (symbol-name type))
+        ((consp type) (format nil "(~A ...)" (type-text (first type))))
+        (t "unnamed")))
+
+(defun fault-text (condition)
+  "What went wrong, without the report of CONDITION, which may print objects of the user by code of his."
+  (format nil "~A~@[: ~A~]"
+          (type-text (type-of condition))
+          (ignore-errors
+           (typecase condition
+             (type-error (format nil "a value of type ~A is not of type ~A"
+                                 (type-text (type-of (type-error-datum condition)))
+                                 (type-text (type-error-expected-type condition))))
+             (cell-error (type-text (cell-error-name condition)))
+             (simple-condition
+              (let ((control (simple-condition-format-control condition)))
+                (and (stringp control) control)))))))
+
+(defun fault (name condition)
+  "Ends the call NAME as a fault of ours."
+  (answer (object "fault" (format nil "~A failed. ~A" name (fault-text condition)))))
+
+(defun call-undisturbed (function)
+  "Calls FUNCTION with nothing in force that the user has set for reading and printing, and no stream of his."
+  (let ((nowhere (make-broadcast-stream)) (nothing (make-concatenated-stream)))
+    (with-standard-io-syntax
+      (let ((*print-readably* nil)
+            (*print-pretty* nil)
+            (*read-eval* nil)
+            (*break-on-signals* nil)
+            (*macroexpand-hook* 'funcall)
+            (*gensym-counter* 0)
+            (*standard-input* nothing)
+            (*standard-output* nowhere)
+            (*error-output* nowhere)
+            (*trace-output* nowhere)
+            (*debug-io* (make-two-way-stream nothing nowhere))
+            (*query-io* (make-two-way-stream nothing nowhere))
+            (*terminal-io* (make-two-way-stream nothing nowhere)))
+        (funcall function)))))
+
+(defparameter *open-calls* '("evaluate")
+  "Calls that run user code: it has to find what the user has set.")
+
+(defun answer-tree (name arguments)
+  "What the call NAME comes to. Nobody's debugger is entered by what goes wrong in it."
+  (catch 'answer
+    (handler-bind ((serious-condition
+                     (lambda (condition)
+                       (unless *running-user-code* (fault name condition)))))
+      (let ((function (gethash name *calls*)))
+        (cond ((null function) (object "fault" (format nil "There is no call ~A." name)))
+              ((member name *open-calls* :test #'string=) (funcall function arguments))
+              (t (call-undisturbed (lambda () (funcall function arguments)))))))))
 
 (defun dispatch (name arguments)
-  "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}; nobody's debugger is entered."
-  (json
-   (catch 'answer
-     (handler-bind ((serious-condition #'fault))
-       (let* ((function (gethash name *calls*))
-              (*deadline-ms* (argument "deadline_ms" arguments))
-              (*deadline* (deadline-after *deadline-ms*)))
-         (if function
-             (funcall function arguments)
-             (object "fault" (format nil "There is no call ~A." name))))))))
+  "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}."
+  (let* ((*deadline-ms* (argument "deadline_ms" arguments))
+         (*deadline* (deadline-after *deadline-ms*)))
+    (stay-behind)
+    (prog1 (json (answer-tree name arguments))
+      (leave-no-mailbox))))
+
+(defun stay-behind ()
+  "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock, another connection
+that was made at the same moment can have brought this one back, after itself."
+  (loop for list = swank::*connections*
+        while (member swank::*emacs-connection* list)
+        do (let ((rest (remove swank::*emacs-connection* list)))
+             #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*) list rest)
+             #-sbcl (setf swank::*connections* rest))))
+
+;;; What Swank keeps of a connection although it is closed
+
+(defun mailboxes-variable ()
+  "Swank's variable that holds the mailboxes of all threads, or NIL, and its lock."
+  (flet ((there (name package)
+           (let ((symbol (and (find-package package) (find-symbol name package))))
+             (and symbol (boundp symbol) symbol))))
+    (dolist (package '("SWANK/SBCL" "SWANK/ECL"))
+      (let ((variable (there "*MAILBOXES*" package)) (lock (there "*MAILBOX-LOCK*" package)))
+        (when (and variable lock)
+          (return (values variable (symbol-value lock) (find-symbol "MAILBOX.THREAD" package))))))))
+
+(defun forget-mailboxes (threads)
+  "Drops the mailboxes of THREADS. Swank never does, and searches all there are at each message."
+  (multiple-value-bind (variable lock thread) (mailboxes-variable)
+    (when variable
+      (swank/backend:call-with-lock-held
+       lock
+       (lambda ()
+         (setf (symbol-value variable)
+               (remove-if (lambda (other) (member other threads)) (symbol-value variable)
+                          :key thread)))))))
+
+(defun leave-no-mailbox ()
+  "Drops the mailbox of this thread, if it serves one call of ours and no more."
+  (let ((thread (swank/backend:current-thread)))
+    (when (and (swank::multithreaded-connection-p swank::*emacs-connection*)
+               (equal (swank/backend:thread-name thread) "worker"))
+      (forget-mailboxes (list thread)))))
+
+;;; Leaving
+
+(defvar *maker* (swank/backend:current-thread)
+  "The thread on which this peer was made.")
+
+(defun own-threads (connection)
+  (remove nil (list (swank::mconn.reader-thread connection)
+                    (swank::mconn.control-thread connection)
+                    (swank::mconn.indentation-cache-thread connection)
+                    (swank::mconn.auto-flush-thread connection))))
+
+(defun wait-for-end (threads)
+  "Waits until THREADS have ended, two seconds at most."
+  (loop repeat 200
+        while (some #'swank/backend:thread-alive-p threads)
+        do (sleep 0.01)))
+
+(defun close-quietly (connection)
+  "Ends CONNECTION as Swank does, but for the line that Swank prints at the user's terminal."
+  (let ((threads (own-threads connection)))
+    (swank::stop-serving-requests connection)
+    (wait-for-end threads)
+    (ignore-errors (close (swank::connection.socket-io connection)))
+    (swank::run-hook swank::*connection-closed-hook* connection)
+    (forget-mailboxes (list* *maker* threads))))
+
+(define-call "leave" ()
+  (let ((connection swank::*emacs-connection*)
+        (worker (swank/backend:current-thread)))
+    (when (swank::multithreaded-connection-p connection)
+      (swank/backend:spawn (lambda ()
+                             (wait-for-end (list worker))
+                             (close-quietly connection))
+                           :name "worker")
+      t)))
