@@ -43,6 +43,14 @@ const CONFIG = z.strictObject({
     .strictObject({
       /** The interpreter of Python kernels, instead of the project's. */
       python: z.string().min(1).optional(),
+      /** The Lisp of Lisp kernels, instead of the first of `sbcl`, `ecl` and `ccl`: a path, or a name in `PATH`. */
+      lisp: z.string().min(1).optional(),
+      /** The folder of SLIME whose Swank they load, instead of the one that the Lisp itself knows. */
+      swank: z
+        .string()
+        .transform(fromHome)
+        .refine(isAbsolute, 'must be the absolute path of a folder, or begin with ~/')
+        .optional(),
       /** Projects whose own `.venv` is started whatever it holds, and although it came with them. */
       trusted: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
       /** Environment variables that kernels are given besides the usual ones. */

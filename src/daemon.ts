@@ -4,6 +4,7 @@ import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
 import { launchKernel } from '../wire/kernels/launch.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
+import { launchLisp } from '../wire/kernels/swank-launch.ts'
 import { Refusal } from '../wire/link/link.ts'
 import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
@@ -259,7 +260,7 @@ interface KernelsParts {
 }
 
 function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts): Kernels {
-  const { python, env, trusted } = config.kernels
+  const { python, lisp, swank, env: pass, trusted } = config.kernels
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
@@ -271,17 +272,24 @@ function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts)
       secret: value => keepSecret(value, 'key of a program'),
     }),
     remembered: openRemembered({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
-    launch: ({ language: _, ...request }, { background, scripted }) =>
-      launchKernel({
+    languages: ['python', 'lisp'],
+    launch: ({ language, ...request }, { background, scripted }) => {
+      const owned = {
         ...request,
-        background: (_stream, text) => background(text),
+        background: (_stream: string, text: string) => background(text),
         scripted,
-        language: 'python',
-        runtimeDir,
-        pass: env,
-        trusted,
-        secret: value => keepSecret(value, 'key of a kernel'),
-        ...(python === undefined ? {} : { python }),
-      }),
+        pass,
+        secret: (value: string) => keepSecret(value, 'key of a kernel'),
+      }
+      return language === 'lisp'
+        ? launchLisp({ ...owned, ...(lisp !== undefined && { lisp }), ...(swank !== undefined && { swank }) })
+        : launchKernel({
+            ...owned,
+            language: 'python',
+            runtimeDir,
+            trusted,
+            ...(python !== undefined && { python }),
+          })
+    },
   })
 }

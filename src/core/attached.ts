@@ -1,5 +1,6 @@
 import type { Joining, Programs } from '../../wire/contract/programs.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import { wayBack } from './attaching-refusals.ts'
 import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
@@ -151,7 +152,7 @@ export class AttachedKernel implements Named {
   over(): KernelError {
     return new KernelError('kernel_unavailable', {
       message: sentence(this.#end ?? `${this.name} has ended.`),
-      next: this.#wayBack(),
+      next: wayBack(this.#sought),
       details: { reason: 'ended', kernel: this.name },
     })
   }
@@ -204,12 +205,16 @@ export class AttachedKernel implements Named {
   }
 
   #joining(key: string | undefined): Joining {
-    const { name, address, process } = this.#sought
+    const { name, address, process, secret } = this.#sought
     return {
       name,
       address,
       process,
       key,
+      open: secret.from === 'none',
+      found: seen => {
+        this.#sought = { ...this.#sought, process: seen }
+      },
       background: text => {
         this.#background?.add(text)
         this.#options.heard(text)
@@ -266,14 +271,8 @@ export class AttachedKernel implements Named {
   }
 
   #message(): string | null {
-    if (this.#end !== undefined) return `${sentence(this.#end)} ${this.#wayBack()}`
+    if (this.#end !== undefined) return `${sentence(this.#end)} ${wayBack(this.#sought)}`
     return this.#away === null ? null : `Its link is being made again: ${sentence(this.#away)}`
-  }
-
-  #wayBack(): string {
-    const { announced, address, name } = this.#sought
-    const target = announced ?? address
-    return `Once it listens again: imago attach ${target}${target === name ? '' : ` --name ${name}`}`
   }
 
   #who(): string {

@@ -1,16 +1,18 @@
 import { readBounded } from '../../wire/bounded-file.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
-import { messageOf, WireError } from '../../wire/errors.ts'
+import { messageOf } from '../../wire/errors.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
+import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attaching-refusals.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
 import { findTarget, fullName, handleOf, parentOf, type Target, whoAnswer } from './programs.ts'
 import type { Attachment, Remembered } from './remembered.ts'
 import { nameFrom, realOf } from './roots.ts'
+import { type Insisting, isSwank, refuseFar, secretFor } from './swank-servers.ts'
 import type { TextStore } from './texts.ts'
 
 /** What a person attaches to, and as what. */
-export interface Attach {
+export interface Attach extends Insisting {
   /** A name, a process number, NAME-PID, or an address. */
   readonly target: string
   readonly name?: string | undefined
@@ -68,20 +70,21 @@ export class Attaching {
   /** Throws `KernelError`. */
   async attach(asked: Attach): Promise<KernelRow> {
     const target = await findTarget(asked.target, this.#options.programs)
-    const wanted = { ...asked, key: keyFor(target, asked) }
-    const { kernels, checked } = this.#options
+    const { kernels, checked, programs } = this.#options
     const process = processOf(target.program)
     const already = this.#attached().find(one => one.alive && one.is({ address: target.address, process }))
-    if (already) throw attachedAlready(already)
-    const name = wanted.name === undefined ? this.#freeName(target.program) : checked(wanted.name)
+    if (already) throw attachedAlready(already.row())
+    const secret = secretOf(target, { asked, programs })
+    const name = asked.name === undefined ? this.#freeName(target) : checked(asked.name)
     const former = kernels.get(name)
-    const kernel = this.#add(soughtOf({ wanted, target, name, process }))
+    const kernel = this.#add(soughtOf({ asked, target, name, process, secret }))
+    const key = isKept(secret) ? undefined : asked.key
     try {
-      await kernel.join(wanted.key)
+      await kernel.join(key)
     } catch (error) {
       if (former) kernels.set(name, former)
       else kernels.delete(name)
-      throw notAttached(error, { target, wanted })
+      throw notAttached(error, { target, key })
     }
     for (const one of this.#attached()) if (one.isPastBeside(kernel)) kernels.delete(one.name)
     this.#remember()
@@ -145,10 +148,10 @@ export class Attaching {
   }
 
   /** Its own name; with its process number where that is taken, or borne by another program too. */
-  #freeName(program: Program | undefined): string {
+  #freeName({ program, address }: Target): string {
     const { kernels } = this.#options
     const free = (name: string) => !kernels.get(name)?.alive
-    const own = nameFrom(program?.name ?? '', 'program')
+    const own = nameFrom(program?.name ?? '', isSwank(address) ? 'lisp' : 'program')
     if (free(own)) return own
     const full = program && nameFrom(fullName(program), 'program')
     if (full !== undefined && free(full)) return full
@@ -157,37 +160,46 @@ export class Attaching {
 }
 
 interface Seeking {
-  readonly wanted: Attach
+  readonly asked: Attach
   readonly target: Target
   readonly name: string
   readonly process: Attachment['process']
+  readonly secret: Attachment['secret']
 }
 
-function soughtOf({ wanted, target: { address, program }, name, process }: Seeking): Sought {
-  const { key, keyFile, root } = wanted
+function soughtOf({ asked, target: { address, program }, name, process, secret }: Seeking): Sought {
   return {
     name,
-    root: realOf(root),
+    root: realOf(asked.root),
     address,
     process,
-    language: program?.language ?? 'python',
+    language: program?.language ?? (isSwank(address) ? 'lisp' : 'python'),
     announced: program?.name ?? null,
     program: program?.program || null,
     cwd: program?.cwd ?? null,
-    secret:
-      key === undefined
-        ? { from: 'announcement' }
-        : keyFile === undefined
-          ? { from: 'person' }
-          : { from: 'file', path: keyFile },
+    secret,
   }
 }
 
-/** The key to be used; undefined where the program has announced its secret. */
-function keyFor({ address, program }: Target, { key, keyFile }: Attach): string | undefined {
+interface Asking {
+  readonly asked: Attach
+  readonly programs: Programs
+}
+
+/** Where the secret comes from. Throws `KernelError` where there is none, or the address is not to be trusted. */
+function secretOf(target: Target, { asked, programs }: Asking): Attachment['secret'] {
+  const { address, program } = target
+  const { key, keyFile } = asked
+  const given: Attachment['secret'] =
+    keyFile === undefined ? { from: 'person' } : { from: 'file', path: keyFile }
+  if (isSwank(address)) {
+    refuseFar(address, asked)
+    const from = secretFor(address, { wanted: asked, programs })
+    return from === 'key' ? given : { from }
+  }
   const announced = program !== undefined && !program.keyed
-  if (announced && keyFile === undefined) return undefined
-  if (key !== undefined) return key
+  if (announced && keyFile === undefined) return { from: 'announcement' }
+  if (key !== undefined) return given
   const who =
     program === undefined ? `Nobody has announced a secret for ${address}` : `${program.name} was given a key`
   throw new KernelError('kernel_unavailable', {
@@ -197,8 +209,10 @@ function keyFor({ address, program }: Target, { key, keyFile }: Attach): string 
   })
 }
 
+/** It is read where it stands, or there is none: nothing that a person gave is sent. */
+const isKept = ({ from }: Attachment['secret']) => from !== 'person' && from !== 'file'
+
 const KEY_BYTES = 64 * 1024
-const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 
 function processOf(program: Program | undefined): Attachment['process'] {
   if (program === undefined) return null
@@ -222,73 +236,12 @@ function keyOf({
   name,
   address,
 }: Attachment): { readonly key: string | undefined } | { lost: string } {
-  if (secret.from === 'announcement') return { key: undefined }
+  if (isKept(secret)) return { key: undefined }
   const again = 'The key was not kept; give it again'
-  if (secret.from === 'person') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
+  if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
   try {
     return { key: readBounded(secret.path, { most: KEY_BYTES }).toString('utf8').trim() }
   } catch (error) {
     return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
-  }
-}
-
-function attachedAlready(kernel: AttachedKernel): KernelError {
-  const { name, pid, state } = kernel.row()
-  const who = pid === null ? 'That program' : `Process ${pid}`
-  const away = state === 'away' ? ' Its link is being made again at this moment.' : ''
-  return new KernelError('kernel_unavailable', {
-    message: `${who} is attached already, as ${name}.${away}`,
-    next: `Use it with: --kernel ${name}`,
-    details: { reason: 'attached_already', kernel: name },
-  })
-}
-
-function isOwned(name: string): KernelError {
-  return new KernelError('kernel_unavailable', {
-    message: `${name} is no program that Imago was attached to: Imago started it, and it ends with Imago.`,
-    next: `imago stop ${name} ends it`,
-    details: { reason: 'owned', kernel: name },
-  })
-}
-
-/** Why a program could not be joined, in words about that program. */
-function notAttached(error: unknown, { target, wanted }: { target: Target; wanted: Attach }): unknown {
-  if (!(error instanceof WireError)) return error
-  const { address, program } = target
-  const who =
-    program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
-  const [message, next] = explained(error, { who, wanted })
-  return new KernelError('kernel_unavailable', {
-    message,
-    next,
-    details: { reason: error.remote?.code ?? error.code, address },
-    cause: error,
-  })
-}
-
-type Explained = readonly [message: string, next: string]
-
-function explained(error: WireError, { who, wanted }: { who: string; wanted: Attach }): Explained {
-  switch (error.code) {
-    case 'REMOTE_FAULT':
-      if (error.remote?.code === 'occupied')
-        return [
-          `${who} is attached to another daemon, or under another address: ${error.remote.message}`,
-          'Let go of it there first: imago detach NAME',
-        ]
-      return [`${who} refused: ${error.remote?.message ?? error.message}`, 'See what it says, and try again.']
-    case 'NOT_AUTHENTICATED':
-      return wanted.key === undefined
-        ? [`${who} was not attached to: ${error.message}`, GIVE_KEY]
-        : [`${who} does not know the key that was given: ${error.message}`, GIVE_KEY]
-    case 'LINK_REFUSED':
-      return [`${who} cannot be reached: ${error.message}`, 'In the program: import imago; imago.listen()']
-    case 'HANDSHAKE_TIMEOUT':
-      return [
-        `${who} accepts connections and says nothing: it is frozen, or its interpreter is held by code in C. ${error.message}`,
-        'Try again once it runs.',
-      ]
-    default:
-      return [`${who} was not attached to: ${error.message}`, 'imago kernels shows what can be attached to']
   }
 }

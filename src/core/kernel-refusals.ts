@@ -38,12 +38,13 @@ export function programEnded(ended: {
   root: string
   script: string
   how: string
+  language: string
 }): KernelError {
-  const { name, root, script, how } = ended
+  const { name, root, script, how, language } = ended
   const shown = relative(root, resolve(root, script))
   return new KernelError('kernel_unavailable', {
     message: `${name} (${shown}) has ended: ${how}`,
-    next: `imago restart ${name} starts it again, imago start python a new one`,
+    next: `imago restart ${name} starts it again, imago start ${language} a new one`,
     details: { reason: 'ended', kernel: name },
   })
 }
@@ -92,7 +93,7 @@ export function badRoot(root: string, home: string): KernelError {
 export function unknownLanguage(language: string, languages: readonly string[]): KernelError {
   return new KernelError('kernel_unavailable', {
     message: `There are no kernels for ${JSON.stringify(language)}.`,
-    next: `Languages: ${languages.join(', ')}. Common Lisp and Wolfram Language come in later versions.`,
+    next: `Languages: ${languages.join(', ')}. Wolfram Language comes in a later version.`,
     details: { reason: 'unknown_language', languages },
   })
 }

@@ -134,8 +134,8 @@ export class NamedKernel implements Named {
   }
 
   over(): KernelError {
-    const { name, root, script = '' } = this.request
-    return programEnded({ name, root, script, how: this.row().message ?? 'it was stopped.' })
+    const { name, root, language, script = '' } = this.request
+    return programEnded({ name, root, language, script, how: this.row().message ?? 'it was stopped.' })
   }
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */

@@ -1,11 +1,13 @@
 import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { KernelError } from './kernel-error.ts'
 import { nearest } from './nearest.ts'
+import { isSwank, swankAddress } from './swank-servers.ts'
 
 /** Where nothing outside can be attached to. */
 export const NO_PROGRAMS: Programs = {
   read: () => ({ programs: [], skipped: [] }),
   isReachable: async () => false,
+  homeSecret: () => ({ type: 'missing', path: '~/.slime-secret' }),
   attach: () => Promise.reject(new Error('there are no programs here')),
   rejoin: async () => 'there are no programs here',
 }
@@ -74,6 +76,7 @@ function newest(programs: readonly Program[]): Program | undefined {
 /** An address as the wire spells it; undefined if it is a name. Which addresses can be reached is for it to say. */
 function addressOf(wanted: string): string | undefined {
   if (wanted.startsWith('unix:')) return wanted
+  if (isSwank(wanted)) return swankAddress(wanted)
   if (!wanted.startsWith('tcp:')) return undefined
   return wanted.replace(/^tcp:localhost:/, 'tcp:127.0.0.1:')
 }
@@ -86,7 +89,8 @@ function unknown(
   const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
   const there = names.length === 0 ? 'None has, at present.' : `There are: ${names.join(', ')}.`
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
-  const how = 'In the program: import imago; imago.listen()'
+  const how =
+    'In the program: import imago; imago.listen()   For a Lisp with Swank: imago attach swank://4005'
   return new KernelError('no_such_kernel', {
     message: `No program has announced itself as ${JSON.stringify(wanted)}. ${there}${passed}`,
     next: like[0] === undefined ? how : `Did you mean ${like.join(', ')}?`,

@@ -20,11 +20,16 @@ const ATTACHMENT = z.object({
   announced: z.string().nullable(),
   program: z.string().nullable(),
   cwd: z.string().nullable(),
-  /** Where its secret comes from: its announcement, a file that a person named, or that person's hands. */
+  /**
+   * Where its secret comes from: its announcement, a file that a person named, or that person's hands; of a Swank
+   * server, the file in the home directory, or there is none, as a person has insisted.
+   */
   secret: z.discriminatedUnion('from', [
     z.object({ from: z.literal('announcement') }),
     z.object({ from: z.literal('file'), path: z.string() }),
     z.object({ from: z.literal('person') }),
+    z.object({ from: z.literal('home') }),
+    z.object({ from: z.literal('none') }),
   ]),
 })
 

@@ -57,7 +57,16 @@ export const OPTIONS = {
   'key-file': {
     type: 'string',
     value: 'FILE',
-    summary: 'a file with the key of the program; else it is $IMAGO_KEY, or what the program has announced',
+    summary:
+      'a file with the key of the program; else it is $IMAGO_KEY, what the program has announced, or ~/.slime-secret',
+  },
+  anywhere: {
+    type: 'boolean',
+    summary: 'a Swank server of another machine too, though nothing is encrypted',
+  },
+  'no-secret': {
+    type: 'boolean',
+    summary: 'a Swank server that asks for no secret, which anybody here can use',
   },
   path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
   level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
@@ -135,7 +144,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'start',
-    usage: 'python [--name NAME] [--script FILE [-- ARGS]] [--json]',
+    usage: 'python|lisp [--name NAME] [--script FILE [-- ARGS]] [--json]',
     summary: 'start a kernel',
     operands: [1, 1],
     options: ['name', 'script', 'json'],
@@ -144,10 +153,12 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'attach',
-    usage: 'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT [--name NAME] [--key-file FILE] [--json]',
-    summary: 'join a program that listens (import imago; imago.listen()), and leave it running ever after',
+    usage:
+      'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|swank://PORT [--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
+    summary:
+      'join a program that listens (import imago; imago.listen(), or Swank), and leave it running ever after',
     operands: [1, 1],
-    options: ['name', 'key-file', 'json'],
+    options: ['name', 'key-file', 'anywhere', 'no-secret', 'json'],
     load: async () => (await import('./commands/attach.ts')).attach,
   },
   {
@@ -283,7 +294,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'runtime',
     usage: 'python',
-    summary: 'print the folder of the Python side, which pip installs',
+    summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
     operands: [1, 1],
     options: [],
     load: async () => (await import('./commands/runtime.ts')).runtime,

@@ -24,7 +24,7 @@ export function kernelLine(row: KernelRow, home: string): string {
 
 export const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
 
-const NONE = 'No kernels. Start one with: imago start python'
+const NONE = 'No kernels. Start one with: imago start python (or lisp)'
 const HEAD: Line = { cells: ['KERNEL', 'STATE', 'PROCESS', 'PROJECT', 'WHAT IT IS'], below: [] }
 
 function kernelCells(row: KernelRow, home: string): Line {

@@ -60,8 +60,10 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     restart: ({ name }) => onKernels(() => kernels.restart(name)),
     interrupt: ({ name }) => onKernels(() => kernels.interrupt(name)),
     watch: ({ name }, { served }) => watch(kernels, name, served),
-    attach: ({ target, name, key, key_file }, { session }) =>
-      onKernels(() => kernels.attach({ target, name, key, keyFile: key_file, root: session.root })),
+    attach: ({ target, name, key, key_file, anywhere, no_secret }, { session: { root } }) =>
+      onKernels(() =>
+        kernels.attach({ target, name, key, keyFile: key_file, anywhere, noSecret: no_secret, root }),
+      ),
     detach: ({ name }) => onKernels(() => kernels.detach(name)),
     ...parts.seats,
     ...parts.policy,
@@ -121,6 +123,8 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
     name: name.exactOptional(),
     key: z.string().min(1).max(1_024).exactOptional(),
     key_file: z.string().startsWith('/').max(4_096).exactOptional(),
+    anywhere: z.boolean().exactOptional(),
+    no_secret: z.boolean().exactOptional(),
   }),
   detach: z.strictObject({ name }),
   sit: z.strictObject({ alone: z.boolean().exactOptional() }),
@@ -257,7 +261,7 @@ async function onKernels<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /** Reasons of a `KernelError` that are mistakes in what was asked for. */
-const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language']
+const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language', 'bad_address']
 
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null || !('ok' in value)) return false

@@ -60,6 +60,10 @@ export interface Methods {
       readonly key?: string
       /** The absolute path of the file that holds it, which is read again by the next daemon. */
       readonly key_file?: string
+      /** A Swank server of another machine is meant. */
+      readonly anywhere?: boolean
+      /** A Swank server that asks for no secret is meant. */
+      readonly no_secret?: boolean
     }
     result: KernelRow
   }

@@ -1,4 +1,4 @@
-import type { Joining, Program, Programs } from '../../wire/contract/programs.ts'
+import type { HomeSecret, Joining, Program, Programs } from '../../wire/contract/programs.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { IdleKernel } from './fake-launcher.ts'
@@ -16,6 +16,8 @@ export class FakePrograms implements Programs {
   /** Every attempt, and every image that is to be joined again. */
   readonly joinings: (Joining & { epoch?: string; signal?: AbortSignal })[] = []
   readonly kernels: IdleKernel[] = []
+  /** What stands in the home directory for Swank servers. */
+  secret: HomeSecret = { type: 'missing', path: '/home/user/.slime-secret' }
   /** What joining again comes to; left out, it goes on for good. */
   readonly rejoined: (string | 'joined')[] = []
 
@@ -51,6 +53,10 @@ export class FakePrograms implements Programs {
 
   read() {
     return { programs: this.announced, skipped: this.skipped }
+  }
+
+  homeSecret(): HomeSecret {
+    return this.secret
   }
 
   async isReachable({ address }: Program): Promise<boolean> {

@@ -33,6 +33,8 @@ function open(listen: string, python?: string): () => Promise<Kernel> {
       address,
       process: { pid, started, seen: true },
       key: undefined,
+      open: false,
+      found: () => {},
       background: () => {},
       away: () => {},
     })

@@ -35,12 +35,21 @@ export interface SkippedFile {
   readonly reason: string
 }
 
-/** The programs of this user that listen, wherever they run on this machine. */
+/** The secret for Swank servers that stands in the home directory, but for the secret itself. */
+export type HomeSecret =
+  | { readonly type: 'there'; readonly path: string }
+  | { readonly type: 'missing'; readonly path: string }
+  /** It is not used as it is: `why` goes on from its path, and `mend` is what to do about it. */
+  | { readonly type: 'flawed'; readonly path: string; readonly why: string; readonly mend: string }
+
+/** The programs of this user that listen, wherever they run on this machine, and Swank servers. */
 export interface Programs {
   /** What they have announced, without asking any of them; sorted by name and process. */
   read(): { readonly programs: readonly Program[]; readonly skipped: readonly SkippedFile[] }
   /** Whether somebody listens where the program has said; what one that has ended left over is then removed. */
   isReachable(program: Program): Promise<boolean>
+  /** What stands in the home directory for Swank servers, whose programs announce nothing. */
+  homeSecret(): HomeSecret
   /** Joins it. Throws a `WireError`. */
   attach(joining: Joining): Promise<Kernel>
   /** Joins that image again as soon as it can be; resolves with a sentence where it never can, or `signal` aborts. */
@@ -53,11 +62,16 @@ export interface Programs {
 export interface Joining {
   /** What the kernel is called here. */
   readonly name: string
+  /** `unix:/path`, `tcp:127.0.0.1:port`, or `swank://host:port`. */
   readonly address: string
-  /** The process that announced itself there; null where none has. */
+  /** The process that announced itself there, or was found there; null where none has or was. */
   readonly process: ProgramProcess | null
-  /** Its secret, as a person gave it; without, it is the one that the program has announced. */
+  /** Its secret, as a person gave it; without, it is what the program has announced, or for Swank the home's. */
   readonly key: string | undefined
+  /** A Swank server to which no secret is sent, as a person insists. */
+  readonly open: boolean
+  /** Which process it is, where that has not announced itself and is seen from here all the same. */
+  found(process: ProgramProcess): void
   /** Output that belongs to no evaluation. */
   background(text: string): void
   /** The link broke and is being made again, and why; null once it is there. */

@@ -3,6 +3,8 @@ import { WireError } from '../errors.ts'
 import { startOf } from '../process-start.ts'
 import { isReachable, readAnnouncements, secretOf } from './announcements.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
+import { attachSwank, isSwank, rejoinSwank, type SwankRequest } from './swank-attach.ts'
+import { homeSecret } from './swank-secret.ts'
 
 export interface ProgramsOptions {
   readonly runtimeDir: string
@@ -27,11 +29,22 @@ export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): P
     away: why => joining.away(why),
     ...(limits && { limits }),
   })
+  const swankOf = (joining: Joining): SwankRequest => ({
+    joining,
+    ...(secret && { secret: (value: string) => secret(value) }),
+    ...(limits && { limits }),
+  })
   return {
     read: () => readAnnouncements(runtimeDir),
     isReachable,
-    attach: joining => attachKernel(requestOf(joining)),
-    rejoin: joining => rejoinKernel({ ...requestOf(joining), epoch: joining.epoch, signal: joining.signal }),
+    homeSecret: () => homeSecret(),
+    attach: joining =>
+      isSwank(joining.address) ? attachSwank(swankOf(joining)) : attachKernel(requestOf(joining)),
+    rejoin: joining => {
+      const { address, epoch, signal } = joining
+      if (isSwank(address)) return rejoinSwank({ ...swankOf(joining), epoch, signal })
+      return rejoinKernel({ ...requestOf(joining), epoch, signal })
+    },
   }
 }
 

@@ -9,11 +9,13 @@ import { print, request } from './kernels.ts'
 /** `imago attach TARGET`: its program is a kernel from then on, and calls of this project go to it. */
 export async function attach(input: CommandInput): Promise<ExitCode> {
   const [target = ''] = input.operands
-  const { name } = input.options
+  const { name, anywhere, 'no-secret': open } = input.options
   const result = await request('attach', {
     target,
     ...(name === undefined ? {} : { name }),
-    ...keyFrom(input.options['key-file']),
+    ...(open ? {} : keyFrom(input.options['key-file'])),
+    ...(anywhere && { anywhere }),
+    ...(open && { no_secret: open }),
   })
   const how = `Use it with --kernel ${result.name}; imago detach ${result.name} lets go of it, and nothing ends it.`
   return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}` })
@@ -24,7 +26,7 @@ export async function detach(input: CommandInput): Promise<ExitCode> {
   const [name = ''] = input.operands
   const result = await request('detach', { name })
   const { state, pid, attached } = result
-  const again = pid ?? attached?.announced ?? attached?.address ?? name
+  const again = (attached?.announced === null ? attached.address : pid) ?? attached?.announced ?? name
   const process = pid === null ? '' : ` (process ${pid})`
   const text =
     state === 'ended'

@@ -1,0 +1,281 @@
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { WireError } from '../errors.ts'
+import { connectSwank } from '../swank/connect.ts'
+import { write } from '../swank/sexp.ts'
+import { kernelEnvironment } from './environment.ts'
+import type { Launched, LaunchLimits, LaunchRequest } from './launch.ts'
+import { checkSwank, commandOf, findLisp, swankFolders } from './lisp.ts'
+import { peerIn } from './places.ts'
+import { OwnedProcess } from './process.ts'
+import type { PulseTimes } from './pulse.ts'
+import { type StartNews, StartNewsReader } from './start-news.ts'
+import { type SwankKernel, swankKernel } from './swank.ts'
+import { type JoinedKernel, joinedKernel } from './swank-joined.ts'
+
+/** What a Lisp of ours is started with: as another kernel, but for the interpreter and the way to it. */
+export interface LispRequest
+  extends Pick<
+    LaunchRequest,
+    'name' | 'root' | 'env' | 'pass' | 'script' | 'args' | 'background' | 'scripted' | 'secret'
+  > {
+  /** The Lisp to use instead of the one that would be found. */
+  readonly lisp?: string
+  /** The folder of the Swank to use instead of the one that would be found. */
+  readonly swank?: string
+  readonly pulse?: PulseTimes
+  readonly limits?: Partial<LaunchLimits>
+}
+
+/** The first start of a Swank compiles it, which is a matter of seconds, and of many on a slow machine. */
+export const LISP_LAUNCH: LaunchLimits = { startMs: 180_000, stopMs: 5_000, rejoinMs: 10_000 }
+
+/**
+ * Starts a Lisp with the user's init file and Swank, and waits until it can be spoken to.
+ *
+ * It is told a fresh secret on standard input, of which nothing stands in its arguments, its environment or a file,
+ * and opens a port of 127.0.0.1 that only that secret opens; it tells us the number on its standard output, behind a
+ * word that only it knows. Throws `KERNEL_NOT_FOUND` or `KERNEL_START_FAILED`; the latter says what it was doing, and
+ * has its last words.
+ */
+export async function launchLisp(request: LispRequest): Promise<Launched> {
+  const limits = { ...LISP_LAUNCH, ...request.limits }
+  const { name, root } = request
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new WireError('KERNEL_START_FAILED', `${root} is no folder, so no kernel can live there.`)
+  const env = kernelEnvironment(request.env, request.pass)
+  if (request.swank !== undefined) checkSwank(request.swank)
+  const own = peerIn('lisp')
+  const lisp = await findLisp({ root, env, lisp: request.lisp })
+  const command = commandOf(lisp, { file: join(own, 'start.lisp'), form: '(imago-start::start)' })
+  const word = randomBytes(16).toString('hex')
+  const secret = randomBytes(32).toString('hex')
+  const forget = request.secret?.(secret)
+  let child: OwnedProcess | undefined
+  try {
+    child = await OwnedProcess.start({
+      name,
+      command,
+      cwd: root,
+      env,
+      own,
+      line: invitation({ request, word, secret, home: env.HOME ?? homedir() }),
+    })
+    const image = new StartingImage({ request, child, reader: new StartNewsReader(word) })
+    const launched = await admit({ request, limits, image, child, secret, command, own })
+    void child.ended.then(forget)
+    return launched
+  } catch (error) {
+    child?.kill()
+    await child?.ended
+    forget?.()
+    throw error
+  }
+}
+
+interface Inviting {
+  readonly request: LispRequest
+  readonly word: string
+  readonly secret: string
+  readonly home: string
+}
+
+/** The one form that the image reads, as `start.lisp` takes it apart. */
+function invitation({ request, word, secret, home }: Inviting): string {
+  const { root, swank, script, args = [] } = request
+  const others = swankFolders(home)
+  return write([
+    word,
+    secret,
+    root,
+    swank ?? null,
+    others,
+    script === undefined ? null : resolve(root, script),
+    args,
+  ])
+}
+
+/** Follows what the process prints, and the news among it. */
+class StartingImage {
+  readonly #request: LispRequest
+  readonly #child: OwnedProcess
+  readonly #reader: StartNewsReader
+  #doing = 'starting'
+  #ready = false
+  readonly listening: Promise<{ readonly port: number; readonly pid: number }>
+  #listens: (where: { port: number; pid: number }) => void = () => {}
+  #fails: (error: WireError) => void = () => {}
+
+  constructor(parts: { request: LispRequest; child: OwnedProcess; reader: StartNewsReader }) {
+    this.#request = parts.request
+    this.#child = parts.child
+    this.#reader = parts.reader
+    this.listening = new Promise((resolve, reject) => {
+      this.#listens = resolve
+      this.#fails = reject
+    })
+    this.listening.catch(() => {})
+    parts.child.hear = (stream, text) => {
+      const { printed, news } = stream === 'stdout' ? this.#reader.read(text) : { printed: text, news: [] }
+      if (printed !== '') this.#printed(stream, printed)
+      for (const one of news) this.#hear(one)
+    }
+  }
+
+  /** It can be spoken to: what it prints from now on belongs to no start. */
+  begin(): void {
+    this.#ready = true
+  }
+
+  /** What it was doing, as a clause. */
+  get doing(): string {
+    return `It was ${this.#doing}.`
+  }
+
+  #printed(stream: 'stdout' | 'stderr', text: string): void {
+    this.#child.remember(text)
+    if (this.#ready) this.#request.background?.(stream, text)
+  }
+
+  #hear(news: StartNews): void {
+    const { name } = this.#request
+    switch (news.type) {
+      case 'doing':
+        this.#doing = news.what
+        break
+      case 'listening':
+        this.#listens(news)
+        break
+      case 'no-swank':
+        this.#fails(new WireError('KERNEL_START_FAILED', noSwank(name)))
+        break
+      case 'broken':
+        this.#fails(new WireError('KERNEL_START_FAILED', `${name} stopped at an error while ${news.why}`))
+        break
+      case 'script':
+        // What it said last, at whichever descriptor, is heard before its end is told.
+        setImmediate(() => this.#request.scripted?.(news.news))
+        break
+      default:
+        news satisfies never
+    }
+  }
+}
+
+const noSwank = (name: string) =>
+  `${name} has no Swank to speak through: its init file loads none, ASDF knows none, and there is none in ~/quicklisp ` +
+  'or ~/.emacs.d. Install one: (ql:quickload :swank) in that Lisp, or on Debian apt install cl-swank; or name the ' +
+  'folder of SLIME as swank in [kernels] of your config.toml.'
+
+interface Parts {
+  readonly request: LispRequest
+  readonly limits: LaunchLimits
+  readonly image: StartingImage
+  readonly child: OwnedProcess
+  readonly secret: string
+  readonly command: readonly string[]
+  readonly own: string
+}
+
+/** Connects to the image, and ties its life and that of its process together. */
+async function admit(parts: Parts): Promise<Launched> {
+  const { request, limits, image, child, command } = parts
+  const { name } = request
+  let ending: Promise<void> | undefined
+  const stop = () => {
+    ending ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
+    return ending
+  }
+  const where = await inTime(parts)
+  const kernel: JoinedKernel = await joinedKernel({
+    name,
+    open: () => openImage({ ...parts, ...where, release: () => stop() }),
+    limitMs: limits.rejoinMs,
+  })
+  void kernel.ended.then(end => {
+    // A process that nobody can speak to any more is of no use; one that was let go of is ending in order.
+    if (end.reason === 'lost') child.kill()
+  })
+  void child.ended.then(end =>
+    kernel.lose(ending === undefined ? end : { reason: 'closed', message: `${name} was stopped.` }),
+  )
+  image.begin()
+  child.say('go')
+  return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
+}
+
+/** Where it listens. Throws what became of it instead. */
+async function inTime({ request, limits, image, child }: Parts): Promise<{ port: number; pid: number }> {
+  const { name } = request
+  const fail = (why: string) => {
+    throw new WireError('KERNEL_START_FAILED', why)
+  }
+  let limit: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => {
+    limit = setTimeout(resolve, limits.startMs)
+  })
+  try {
+    const where = await Promise.race([
+      image.listening,
+      late.then(() =>
+        fail(`${name} could not be spoken to within ${limits.startMs} ms. ${image.doing}${child.lastWords}`),
+      ),
+      child.ended.then(end => fail(`${name} was not ready yet. ${image.doing} ${end.message}`)),
+    ])
+    return where ?? fail('')
+  } catch (error) {
+    if (!(error instanceof WireError) || child.lastWords === '' || error.message.includes(child.lastWords))
+      throw error
+    // The error is told before what was printed of it.
+    await Promise.race([child.ended, pause(1_000)])
+    throw new WireError(error.code, `${error.message}.${child.lastWords}`)
+  } finally {
+    clearTimeout(limit)
+  }
+}
+
+interface Opening extends Parts {
+  readonly port: number
+  readonly pid: number
+  release(): Promise<void>
+}
+
+/** Throws `KERNEL_START_FAILED` if what answers there is not the image that told us of it. */
+async function openImage({ request, port, pid, secret, own, release }: Opening): Promise<SwankKernel> {
+  const { name, background, pulse } = request
+  const { connection, info } = await connectSwank({ host: '127.0.0.1', port, secret })
+  if (info.pid !== pid) {
+    connection.end()
+    throw new WireError(
+      'KERNEL_START_FAILED',
+      `What answers at port ${port} is process ${info.pid}, and ${name} is process ${pid}: another program has taken its place.`,
+    )
+  }
+  return swankKernel({
+    name,
+    connection,
+    info,
+    attached: false,
+    folder: own,
+    release,
+    ...(background && { background }),
+    ...(pulse && { pulse }),
+  })
+}
+
+/** The end of its standard input has it end in order, with its exit hooks. */
+async function endInOrder(parts: {
+  kernel: JoinedKernel
+  child: OwnedProcess
+  stopMs: number
+}): Promise<void> {
+  const { kernel, child, stopMs } = parts
+  child.hangUp()
+  await Promise.race([child.ended, pause(stopMs)])
+  child.kill()
+  await Promise.all([child.ended, kernel.ended])
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())
