@@ -11,7 +11,9 @@ const FILES = [
   'calls',
   'texts',
   'handles',
+  'storage',
   'names',
+  'leaves',
   'print',
   'places',
   'forms',
@@ -93,6 +95,9 @@ export class SwankPeer {
   }
 }
 
+/** Where the sources are, seen from this file. */
+const HERE = join(import.meta.dirname, '../peers/lisp')
+
 const behind = new WeakSet<SwankConnection>()
 
 /**
@@ -100,11 +105,11 @@ const behind = new WeakSet<SwankConnection>()
  * threads go where they went before it was made. To be the first request of all; a second time it does nothing. Throws
  * `KERNEL_START_FAILED` where the image refuses.
  */
-export async function stepBehind(connection: SwankConnection, folder: string): Promise<void> {
+export async function stepBehind(connection: SwankConnection, folder = HERE): Promise<void> {
   if (behind.has(connection)) return
+  // It aborts itself, so that Swank's own work for editors is left out. Only an error has a text for its value.
   const answer = await connection.rex(run(textOfFile(folder, 'behind')))
-  // That it was aborted is how it succeeds: Swank's own work for editors is left out.
-  if ('ok' in answer || answer.abort !== 'NIL')
+  if ('ok' in answer ? textOf(answer.ok) !== '' : answer.abort !== 'NIL')
     throw refused('ok' in answer ? textOf(answer.ok) : answer.abort)
   behind.add(connection)
 }
@@ -114,7 +119,10 @@ const refused = (why: string) =>
 
 const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
 
-/** Calls a lambda expression, whatever the user has set for reading, compiling and printing; it prints nothing. */
+/**
+ * Calls a lambda expression, whatever the user has set for reading, compiling and printing. It prints nothing, and an
+ * error is its value, as text. Macros are expanded within the bindings, or the user's own hook would be called.
+ */
 function run(lambda: string, ...args: Form[]): Form {
   const nowhere: Form = [symbol('cl:make-broadcast-stream')]
   const bindings: readonly (readonly [string, Form])[] = [
@@ -137,10 +145,16 @@ function run(lambda: string, ...args: Form[]): Form {
     [[symbol('cl:*readtable*'), standard]],
     [symbol('cl:read-from-string'), lambda],
   ]
+  const call: Form = [symbol('cl:funcall'), [symbol('cl:compile'), null, read], ...args]
+  const failed: Form = [
+    symbol('cl:error'),
+    [symbol('cl:condition')],
+    [symbol('cl:princ-to-string'), symbol('cl:condition')],
+  ]
   return [
     symbol('cl:let'),
     bindings.map(([name, value]) => [symbol(`cl:${name}`), value]),
-    [symbol('cl:funcall'), [symbol('cl:compile'), null, read], ...args],
+    [symbol('cl:eval'), quote([symbol('cl:handler-case'), call, failed])],
   ]
 }
 

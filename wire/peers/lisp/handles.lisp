@@ -3,60 +3,95 @@
 (in-package #:imago)
 
 (defvar *handle-prefix*
-  (string-downcase (format nil "~4,'0X" (random #x10000 (make-random-state t))))
+  ;; One short of all of them: a prefix that no connection has is good for telling what is stale.
+  (string-downcase (format nil "~4,'0X" (random #xFFFF (make-random-state t))))
   "Tells the handles of this connection from those of any other.")
 
+(defparameter *most-handles* 512
+  "Values and texts that are kept.")
+
 (defvar *handles* (make-hash-table)
-  "By number, a list (VALUE KIND TICK); KIND is :VALUE or :TEXT.")
+  "By number, a list (VALUE KIND TICK). KIND is VALUE for a value itself, ITEMS for what it
+holds, to be read on by position, REPR for its static text, and TEXT for a string that is one.")
+
+(defvar *handle-numbers* (make-hash-table :test 'eq)
+  "By value, a property list of kinds and numbers, so that one thing keeps one handle.")
 
 (defvar *handles-lock* (swank/backend:make-lock :name "handles"))
 (defvar *last-handle* 0)
 (defvar *handle-tick* 0)
 
-(defparameter *most-handles* 1000
-  "Values and texts that are kept.")
-
-(defun oldest-handle ()
-  (let (oldest)
-    (maphash (lambda (number entry)
-               (when (or (null oldest) (< (third entry) (cdr oldest)))
-                 (setf oldest (cons number (third entry)))))
+(defun drop-oldest-handle ()
+  (let (number oldest)
+    (maphash (lambda (key entry)
+               (when (or (null oldest) (< (third entry) (third oldest)))
+                 (setf number key oldest entry)))
              *handles*)
-    (car oldest)))
+    (destructuring-bind (value kind tick) oldest
+      (declare (ignore tick))
+      (remhash number *handles*)
+      (unless (remf (gethash value *handle-numbers*) kind)
+        (setf (gethash value *handle-numbers*) '()))
+      (unless (gethash value *handle-numbers*)
+        (remhash value *handle-numbers*)))))
 
 (defun new-handle (value kind)
   (swank/backend:call-with-lock-held
    *handles-lock*
    (lambda ()
-     (when (>= (hash-table-count *handles*) *most-handles*)
-       (remhash (oldest-handle) *handles*))
-     (setf (gethash (incf *last-handle*) *handles*) (list value kind (incf *handle-tick*)))
-     (format nil "@~A.~D" *handle-prefix* *last-handle*))))
+     (let ((number (getf (gethash value *handle-numbers*) kind)))
+       (unless number
+         (when (>= (hash-table-count *handles*) *most-handles*)
+           (drop-oldest-handle))
+         (setf number (incf *last-handle*)
+               (getf (gethash value *handle-numbers*) kind) number
+               (gethash number *handles*) (list value kind 0)))
+       (setf (third (gethash number *handles*)) (incf *handle-tick*))
+       (format nil "@~A.~D" *handle-prefix* number)))))
 
 (defun handle-for (value)
-  "A handle for VALUE."
-  (new-handle value :value))
+  "A handle for VALUE, the same one as long as it is kept."
+  (new-handle value 'value))
+
+(defun handle-for-items (value)
+  "A handle for what VALUE holds, which `more' reads by position."
+  (new-handle value 'items))
+
+(defun handle-for-static-text (value)
+  "A handle for the static text of VALUE, which is made when somebody asks for it."
+  (new-handle value 'repr))
 
 (defun handle-for-text (text)
   "A handle that leads to all of TEXT."
-  (new-handle text :text))
+  (new-handle text 'text))
 
 (defun handle-p (name)
-  "Whether NAME is written as a handle is."
-  (and (> (length name) 1) (char= (char name 0) #\@) (find #\. name) t))
+  "Whether NAME, a string, is written as a handle is."
+  (let ((dot (position #\. name)))
+    (and dot
+         (< 1 dot 10)
+         (char= (char name 0) #\@)
+         (< (1+ dot) (length name) (+ dot 17))
+         (every #'alphanumericp (subseq name 1 dot))
+         (every #'digit-char-p (subseq name (1+ dot))))))
 
 (defun handle-value (handle)
-  "What HANDLE stands for, and its kind. Ends the look as `stale_handle' where it stands for nothing any more."
+  "What HANDLE stands for, and its kind. Ends the look as `stale_handle' where it stands for nothing
+any more."
+  (unless (handle-p handle)
+    (stale-handle handle "It is not written as a handle is."))
   (let* ((dot (position #\. handle))
-         (prefix (subseq handle 1 dot))
-         (number (and dot (parse-integer handle :start (1+ dot) :junk-allowed t))))
-    (unless (string= prefix *handle-prefix*)
+         (number (parse-integer handle :start (1+ dot))))
+    (unless (string= (subseq handle 1 dot) *handle-prefix*)
       (stale-handle handle "It was given out over another connection to an image."))
-    (swank/backend:call-with-lock-held
-     *handles-lock*
-     (lambda ()
-       (let ((entry (and number (gethash number *handles*))))
-         (unless entry
-           (stale-handle handle "It has made room for newer ones, or was never given out."))
-         (setf (third entry) (incf *handle-tick*))
-         (values (first entry) (second entry)))))))
+    (let ((entry (swank/backend:call-with-lock-held
+                  *handles-lock*
+                  (lambda ()
+                    (let ((entry (gethash number *handles*)))
+                      (when entry (setf (third entry) (incf *handle-tick*)))
+                      entry)))))
+      (cond (entry (values (first entry) (second entry)))
+            ((<= 1 number *last-handle*)
+             (stale-handle handle (format nil "It has made room; the last ~D are kept."
+                                          *most-handles*)))
+            (t (stale-handle handle "It was never given out."))))))
