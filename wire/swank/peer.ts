@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WireError } from '../errors.ts'
+import { peerIn } from '../kernels/places.ts'
 import { quote, type Returned, type SwankConnection, textOf } from './connection.ts'
 import { type Form, symbol } from './sexp.ts'
 
@@ -27,8 +28,14 @@ const FILES = [
   'history',
   'threads',
   'inspect',
+  'facts',
+  'subjects',
+  'lambda-lists',
+  'scanning',
+  'located',
   'globals',
   'describe',
+  'arguments',
   'search',
   'classes',
   'definition',
@@ -95,9 +102,6 @@ export class SwankPeer {
   }
 }
 
-/** Where the sources are, seen from this file. */
-const HERE = join(import.meta.dirname, '../peers/lisp')
-
 const behind = new WeakSet<SwankConnection>()
 
 /**
@@ -105,7 +109,7 @@ const behind = new WeakSet<SwankConnection>()
  * threads go where they went before it was made. To be the first request of all; a second time it does nothing. Throws
  * `KERNEL_START_FAILED` where the image refuses.
  */
-export async function stepBehind(connection: SwankConnection, folder = HERE): Promise<void> {
+export async function stepBehind(connection: SwankConnection, folder = peerIn('lisp')): Promise<void> {
   if (behind.has(connection)) return
   // It aborts itself, so that Swank's own work for editors is left out. Only an error has a text for its value.
   const answer = await connection.rex(run(textOfFile(folder, 'behind')))

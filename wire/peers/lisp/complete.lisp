@@ -1,3 +1,199 @@
 ;;;; How a piece of code might go on, from stored names alone.
 
 (in-package #:imago)
+
+;;; Where the cursor stands, by the text before it
+
+(defun open-forms (text)
+  "What of TEXT is not closed at its end: where the lists begin, the innermost first; and T where the end stands in a
+string or a comment."
+  (let ((open '()) (index 0))
+    (loop while (< index (length text))
+          do (let ((char (char text index)) (end nil))
+               (case char
+                 (#\( (push index open))
+                 (#\) (pop open))
+                 (#\" (setf end (string-end text index #\")))
+                 (#\; (setf end (line-end text index))
+                  (when (= end (length text)) (return-from open-forms (values open t))))
+                 (#\# (cond ((>= (1+ index) (length text)))
+                            ((char= (char text (1+ index)) #\|)
+                             (setf end (comment-end text index))
+                             (when (unclosed-comment-p text index end)
+                               (return-from open-forms (values open t))))
+                            ((char= (char text (1+ index)) #\\)
+                             (setf end (token-end text (min (length text) (+ index 3)))))))
+                 (t (when (token-char-p char) (setf end (token-end text index)))))
+               (when (and end (char= char #\") (= end (length text))
+                          (or (= end (1+ index)) (not (closed-string-p text index end))))
+                 (return-from open-forms (values open t)))
+               (setf index (max (1+ index) (or end 0)))))
+    (values open nil)))
+
+(defun closed-string-p (text start end)
+  (and (char= (char text (1- end)) #\")
+       (evenp (loop for index downfrom (- end 2) above start
+                    while (char= (char text index) #\\)
+                    count t))))
+
+(defun unclosed-comment-p (text start end)
+  (and (= end (length text))
+       (not (and (>= (- end start) 4)
+                 (string= "|#" (subseq text (- end 2)))
+                 (let ((depth 0))
+                   (loop for index from start below (1- end)
+                         do (cond ((string= "#|" text :start2 index :end2 (+ index 2)) (incf depth))
+                                  ((string= "|#" text :start2 index :end2 (+ index 2)) (decf depth))))
+                   (<= depth 0))))))
+
+(defun prefix-start (text)
+  "Where the name begins that TEXT ends with."
+  (let ((last (position-if-not #'token-char-p text :from-end t)))
+    (let ((start (if last (1+ last) 0)))
+      ;; #'name and #:name
+      (if (and (< start (length text)) (char= (char text start) #\#)) (1+ start) start))))
+
+;;; Names
+
+(defun begins-p (prefix name)
+  (let ((length (length prefix)))
+    (and (<= length (length name)) (string-equal prefix name :end2 length))))
+
+(defun plain-case (name)
+  "NAME, letters in the case in which they would be written, as a prefix to compare with whatever its case."
+  (remove #\| name))
+
+(defun completion-tree (text symbol)
+  (destructuring-bind (kind . type) (or (first (roles symbol)) '("variable" . "unbound"))
+    (object "text" text "kind" kind "type_name" type)))
+
+(defun symbols-beginning (prefix package external)
+  "Conses of a symbol and how it is written without its package: those of PACKAGE that begin with PREFIX."
+  (let ((found '()))
+    (flet ((take (symbol)
+             (when (and (begins-p prefix (symbol-name symbol))
+                        (or external (known-p symbol)))
+               (pushnew symbol found))))
+      (if external
+          (do-external-symbols (symbol package) (take symbol))
+          (do-symbols (symbol package) (take symbol))))
+    (check-deadline)
+    found))
+
+(defun completions-in (written package external prefix)
+  "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN, its package as it was
+written."
+  (loop for symbol in (symbols-beginning prefix package external)
+        collect (cons (concatenate 'string written (bare-text symbol)) symbol)))
+
+(defun package-completions (prefix)
+  "The same for the names of packages."
+  (loop for package in (list-all-packages)
+        append (loop for name in (cons (package-name package) (package-nicknames package))
+                     when (begins-p prefix name)
+                       collect (cons (format nil "~A:" (string-downcase name)) package))))
+
+(defun completions-of (text)
+  "Conses of text and what it names, for all names that begin with TEXT."
+  (let ((colon (position #\: text)))
+    (cond ((null colon)
+           (let ((prefix (plain-case text)))
+             (append (loop for symbol in (symbols-beginning prefix *listener-package* nil)
+                           collect (cons (symbol-text symbol) symbol))
+                     (package-completions prefix))))
+          ((zerop colon)
+           (completions-in ":" (find-package "KEYWORD") t (plain-case (subseq text 1))))
+          (t (let* ((last (position #\: text :from-end t))
+                    (package (package-or-nil (plain-case (subseq text 0 colon)))))
+               (and package
+                    (<= (- last colon) 1)
+                    (completions-in (subseq text 0 (1+ last)) package (= last colon)
+                                    (plain-case (subseq text (1+ last))))))))))
+
+;;; The call around the cursor
+
+(defun call-at (text open)
+  "The innermost of the lists of TEXT that begin at OPEN whose first word names a function or macro: the word as it is
+written, its symbol, and the words before the cursor that follow it; or NIL."
+  (loop for start in open
+        repeat 4
+        do (let* ((word (form-start text (1+ start)))
+                  (end (and word (token-end text word)))
+                  (name (and end (> end word) (< end (length text)) (subseq text word end)))
+                  (symbol (and name (quiet-symbol name))))
+             (when (and symbol (fboundp symbol))
+               (return (list name symbol (arguments-before text end)))))))
+
+(defun quiet-symbol (name)
+  "The symbol that NAME names, or NIL where it names none or is no name."
+  (let ((found nil))
+    (catch 'answer
+      (setf found (find-named name)))
+    found))
+
+(defun arguments-before (text start)
+  "The forms of TEXT from START on, the last of which may not be complete; an empty text last where a new one begins."
+  (let ((found '()) (index start))
+    (loop
+      (let ((next (form-start text index)))
+        (unless next (return))
+        (setf index (form-end text next))
+        (push (subseq text next index) found)))
+    (let ((last (char text (1- (length text)))))
+      (when (or (null found) (not (token-char-p last)))
+        (unless (and found (find last "'`,\"")) (push "" found))))
+    (nreverse found)))
+
+(defun parameter-at (symbol arguments)
+  "Which of the parameters of SYMBOL the last of ARGUMENTS is for, counted from 0; NIL where that is not known."
+  (multiple-value-bind (list known) (lambda-list-of symbol)
+    (let* ((trees (and known (parameters-of list (lambda-list-home symbol))))
+           (kinds (loop for (nil . keys) in trees collect (argument "kind" keys)))
+           (place (1- (length arguments)))
+           (keys (position "keyword" kinds :test #'string=))
+           (rest (position "rest" kinds :test #'string=))
+           (first-open (or rest keys (length kinds))))
+      (cond ((< place first-open) place)
+            ((null keys) rest)
+            (t (let ((before (and (> place (min keys first-open)) (car (last arguments 2)))))
+                 (or (and before
+                          (begins-p ":" before)
+                          (position-if (lambda (tree)
+                                         (and (string= (argument "kind" (rest tree)) "keyword")
+                                              (string-equal (argument "name" (rest tree)) (subseq before 1))))
+                                       trees))
+                     rest)))))))
+
+(defun call-tree (text open)
+  (let ((call (call-at text open)))
+    (when call
+      (destructuring-bind (name symbol arguments) call
+        (let ((signature (signature-of symbol)))
+          (and signature
+               (object "name" name
+                       "signature" signature
+                       "parameter" (parameter-at symbol arguments))))))))
+
+;;; The answer
+
+(define-call "complete" (text cursor limit)
+  (let ((before (coerce (subseq text 0 (min cursor (length text))) 'simple-string)))
+    (multiple-value-bind (open quoted) (open-forms before)
+      (let* ((start (prefix-start before))
+             (all (if (or quoted (= start (length before)))
+                      '()
+                      (remove-duplicates (completions-of (subseq before start))
+                                         :key #'car :test #'string=)))
+             (sorted (sort all #'string< :key #'car)))
+        (found (object "from" (if quoted (length before) start)
+                       "to" (length before)
+                       "completions" (array-of
+                                      (loop for (text . thing) in sorted
+                                            repeat limit
+                                            collect (if (packagep thing)
+                                                        (object "text" text "kind" "module"
+                                                                "type_name" "package")
+                                                        (completion-tree text thing))))
+                       "total" (length sorted)
+                       "call" (if quoted nil (call-tree before open))
+                       "because" nil))))))

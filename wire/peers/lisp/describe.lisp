@@ -1,3 +1,252 @@
 ;;;; What one name is, in a few facts, and how one function is called.
 
 (in-package #:imago)
+
+(defun named-kind-p (kind &rest kinds)
+  (member kind kinds :test #'string=))
+
+(defun callable-kind-p (kind)
+  (named-kind-p kind "function" "generic_function" "macro"))
+
+(defun home-of (symbol)
+  "The name of the package of SYMBOL, or NIL."
+  (let ((package (symbol-package symbol)))
+    (and package (package-name package))))
+
+(defun other-names (symbol)
+  "Names of SYMBOL in other packages that export it, and other names of its function: ten at most."
+  (let ((found '()) (home (symbol-package symbol)) (name (symbol-name symbol)))
+    (dolist (package (list-all-packages))
+      (multiple-value-bind (other status) (find-symbol name package)
+        (when (and (eq status :external) (eq other symbol) (not (eq package home)))
+          (push (format nil "~A:~A" (string-downcase (package-name package)) (bare-text symbol)) found))))
+    (subseq (nreverse found) 0 (min 10 (length found)))))
+
+;;; Facts
+
+(defun counted (count one &optional (many (concatenate 'string one "s")))
+  (format nil "~D ~A" count (if (= count 1) one many)))
+
+(defun exported-fact (symbol)
+  (let ((package (symbol-package symbol)))
+    (cond ((null package) "in no package")
+          ((eq (nth-value 1 (find-symbol (symbol-name symbol) package)) :external)
+           (format nil "exported from ~A" (package-name package)))
+          (t (format nil "internal to ~A" (package-name package))))))
+
+(defun locked-p (package)
+  #+sbcl (and package (sb-ext:package-locked-p package))
+  #-sbcl (progn package nil))
+
+(defun function-facts (name)
+  "What is known of the function or macro NAME, a symbol or (SETF symbol)."
+  (let ((facts '()) (function (function-of name)))
+    (flet ((fact (control &rest arguments)
+             (push (apply #'format nil control arguments) facts)))
+      (when (and (symbolp name) (special-operator-p name)) (fact "special operator"))
+      (when (typep function 'generic-function)
+        (fact "~A" (counted (length (methods-of function)) "method")))
+      (when (encapsulated-p name) (fact "traced or otherwise encapsulated"))
+      (case (info-of :function :inlinep name)
+        (inline (fact "inlined: callers may hold a copy of an older definition"))
+        (notinline (fact "declared notinline")))
+      (when (and (symbolp name) (fboundp `(setf ,name)))
+        (fact "setf function exists"))
+      (when (and (symbolp name) (info-of :setf :expander name)) (fact "setf expander exists"))
+      (when (compiler-macro-function name) (fact "has a compiler macro"))
+      (when (eq (info-of :function :where-from name) :declared)
+        #+sbcl (fact "declared type ~A"
+                     (form-text (handler-case (sb-introspect:function-type name)
+                                  (error () t))
+                                300))))
+    (nreverse facts)))
+
+(defun class-facts (symbol)
+  (let ((class (find-class symbol nil)))
+    (if (null class)
+        (list "a type, defined by deftype")
+        (let ((word (type-word (class-of class))))
+          (append (cond ((string= word "structure-class") (list "structure"))
+                        ((string= word "condition-class") (list "condition"))
+                        ((string= word "built-in-class") (list "built-in class")))
+                  (let ((subclasses (length (subclasses-of class))))
+                    (unless (zerop subclasses)
+                      (list (counted subclasses "subclass" "subclasses")))))))))
+
+(defun variable-facts (symbol)
+  (let ((kind (info-of :variable :kind symbol)))
+    (append (case kind
+              (:special (list "special"))
+              (:global (list "global, never bound"))
+              (:macro (list (format nil "symbol macro for ~A"
+                                    (form-text (info-of :variable :macro-expansion symbol) 200))))
+              (t (unless (or (keywordp symbol) (constantp symbol))
+                   (list "not declared special"))))
+            (unless (or (eq kind :macro) (nth-value 1 (value-of symbol))) (list "unbound"))
+            #+sbcl (when (eq (info-of :variable :where-from symbol) :declared)
+                     (let ((type (call-internal "SB-KERNEL" "TYPE-SPECIFIER"
+                                                (info-of :variable :type symbol))))
+                       (unless (member type '(nil t))
+                         (list (format nil "declared type ~A" (form-text type 200)))))))))
+
+(defun symbol-facts (symbol roles)
+  (let ((kind (car (first roles))) (package (symbol-package symbol)))
+    (append (unless (keywordp symbol) (list (exported-fact symbol)))
+            (when (callable-kind-p kind) (function-facts symbol))
+            (when (string= kind "class") (class-facts symbol))
+            (when (named-kind-p kind "variable" "constant") (variable-facts symbol))
+            (when (and (locked-p package) (not (keywordp symbol)))
+              (list (format nil "its package ~A is locked" (package-name package))))
+            (loop for (other . type) in (rest roles)
+                  collect (format nil "also names a ~A" (if (string= other "class") "class" other)))
+            (when (and (find-package (symbol-name symbol)) (not (keywordp symbol)))
+              (list "also names a package")))))
+
+;;; Descriptions
+
+(defun description (name tree)
+  "The description of what was asked for as NAME. TREE is a list of the keys and values that are known; the others are
+null or empty."
+  (flet ((known (key default)
+           (loop for (given value) on tree by #'cddr
+                 when (string= given key) return value
+                 finally (return default))))
+    (object "name" name
+            "qualified" (known "qualified" name)
+            "kind" (known "kind" "variable")
+            "type" (known "type" nil)
+            "value" (known "value" :absent)
+            "doc" (let ((doc (known "doc" nil))) (and doc (text-tree doc)))
+            "signature" (known "signature" nil)
+            "module" (known "module" nil)
+            "also" (array-of (known "also" '()))
+            "facts" (array-of (known "facts" '()))
+            "handle" (known "handle" :absent)
+            "file" (known "file" nil)
+            "line" (known "line" nil))))
+
+(defun place-keys (entry)
+  "File and line of an entry of `definition-entries', as keys and values."
+  (let ((located (and entry (locate entry))))
+    (list "file" (getf located 'file) "line" (getf located 'line))))
+
+(defun value-tree (symbol)
+  (multiple-value-bind (value bound) (value-of symbol)
+    (if bound (text-tree (static-text value)) :absent)))
+
+(defun symbol-type-tree (symbol kind)
+  (cond ((callable-kind-p kind)
+         (type-tree (class-of (or (function-of symbol) (function-of `(setf ,symbol)) #'car))))
+        ((string= kind "class") (type-tree (class-of (or (find-class symbol nil) (find-class 'class)))))
+        (t (multiple-value-bind (value bound) (value-of symbol)
+             (type-tree (class-of (if bound value symbol)))))))
+
+(defun describe-symbol-of (name symbol)
+  (let* ((roles (or (roles symbol) '(("variable" . "unbound"))))
+         (kind (car (first roles)))
+         (bound (nth-value 1 (value-of symbol))))
+    (description
+     name
+     (list* "qualified" (symbol-text symbol)
+            "kind" kind
+            "type" (symbol-type-tree symbol kind)
+            "value" (if (and bound (not (symbol-macro-p symbol)) (not (keywordp symbol)))
+                        (value-tree symbol)
+                        :absent)
+            "doc" (or (doc-of symbol (cond ((callable-kind-p kind) "function")
+                                           ((string= kind "class") "class")
+                                           (t "variable")))
+                      (loop for (other) in (rest roles)
+                              thereis (doc-of symbol other)))
+            "signature" (and (callable-kind-p kind) (signature-of symbol))
+            "module" (home-of symbol)
+            "also" (other-names symbol)
+            "facts" (symbol-facts symbol roles)
+            "handle" (if (and bound (worth-a-handle-p (value-of symbol)))
+                         (handle-for (value-of symbol))
+                         :absent)
+            (place-keys (first (definition-entries (list 'symbol symbol))))))))
+
+(defun describe-package (name package)
+  (let ((external 0) (internal 0))
+    (do-external-symbols (symbol package) (incf external))
+    (do-symbols (symbol package)
+      (when (eq (symbol-package symbol) package) (incf internal)))
+    (description
+     name
+     (list* "qualified" (package-name package)
+            "kind" "module"
+            "type" (type-tree (class-of package))
+            "doc" (package-doc package)
+            "also" (copy-list (package-nicknames package))
+            "facts" (append (list (counted external "external symbol")
+                                  (format nil "home of ~A" (counted internal "symbol")))
+                            (loop for used in (package-use-list package)
+                                  collect (format nil "uses ~A" (package-name used)))
+                            (when (locked-p package) (list "locked package"))
+                            (let ((users (length (package-used-by-list package))))
+                              (unless (zerop users)
+                                (list (format nil "used by ~A" (counted users "package"))))))
+            "handle" (handle-for package)
+            (place-keys (first (definition-entries (list 'package package))))))))
+
+(defun describe-method (name method)
+  (description
+   name
+   (list* "qualified" (method-text method)
+          "kind" "method"
+          "type" (type-tree (class-of method))
+          "doc" (stored method "%DOCUMENTATION" (constantly nil))
+          "signature" (form-text (lambda-list-of-method method) 1000)
+          "facts" (list (format nil "method of ~A"
+                                (function-name-text (name-of-generic (function-of-method method)))))
+          "handle" (handle-for method)
+          (place-keys (first (definition-entries (list 'method method)))))))
+
+(defun describe-function (name function-name)
+  "FUNCTION-NAME is a list such as (SETF AREA)."
+  (let ((function (function-of function-name)))
+    (description
+     name
+     (list* "qualified" (function-name-text function-name)
+            "kind" (if (typep function 'generic-function) "generic_function" "function")
+            "type" (type-tree (class-of (or function #'car)))
+            "doc" (doc-of function-name "function")
+            "signature" (and function (signature-of function-name))
+            "module" (home-of (second function-name))
+            "facts" (if function (function-facts function-name) (list "a setf expander"))
+            (place-keys (first (definition-entries (list 'function function-name))))))))
+
+(defun describe-value (name value)
+  (typecase value
+    (symbol (describe-symbol-of name value))
+    (package (describe-package name value))
+    (method (describe-method name value))
+    (class (if (and (class-name-of value) (eq (find-class (class-name-of value) nil) value))
+               (describe-symbol-of name (class-name-of value))
+               (plain-description name value "class")))
+    (function (plain-description name value "function"))
+    (t (plain-description name value "variable"))))
+
+(defun plain-description (name value kind)
+  (description
+   name
+   (list* "kind" kind
+          "type" (type-tree (class-of value))
+          "value" (if (string= kind "variable") (text-tree (static-text value)) :absent)
+          "doc" (and (string= kind "function")
+                     (let ((doc (function-doc value))) (and (stringp doc) doc)))
+          "signature" (and (string= kind "function") (signature-of value))
+          "facts" (list "the value of a handle")
+          "handle" (handle-for value)
+          (place-keys (first (definition-entries (list 'value value)))))))
+
+(define-call "describe" (name package)
+  (with-file-texts
+    (let* ((subject (subject name package)) (thing (subject-thing subject)))
+      (found (ecase (subject-kind subject)
+               (symbol (describe-symbol-of name thing))
+               (function (describe-function name thing))
+               (method (describe-method name thing))
+               (package (describe-package name thing))
+               (value (describe-value name thing)))))))

@@ -1,3 +1,55 @@
 ;;;; The variables and functions of a package, a page at a time.
 
 (in-package #:imago)
+
+(defun global-type (symbol)
+  "What `globals' says of SYMBOL: the type of its value, or what kind of function it is."
+  (let ((roles (roles symbol)))
+    (cdr (or (find-if (lambda (role) (callable-kind-p (car role))) roles)
+             (find-if (lambda (role) (named-kind-p (car role) "variable" "constant" "keyword")) roles)
+             '(nil . "unbound")))))
+
+(defun global-p (symbol)
+  (or (boundp symbol) (fboundp symbol) (symbol-macro-p symbol)))
+
+(defun global-symbols (package filter)
+  "The symbols that are at home in PACKAGE and name a variable or a function, with FILTER in their names."
+  (let ((filter (coerce filter 'simple-string)) (found '()) (count 0))
+    (declare (type fixnum count))
+    (with-package-iterator (next package :internal :external)
+      (loop
+        (multiple-value-bind (more symbol) (next)
+          (unless more (return))
+          (when (zerop (logand (incf count) 1023)) (check-deadline))
+          (when (and (eq (symbol-package symbol) package)
+                     (contains-p filter (symbol-name symbol))
+                     (global-p symbol))
+            (push symbol found)))))
+    found))
+
+(defun module-symbols (filter)
+  "Stand-ins for the packages whose names have FILTER in them."
+  (loop for package in (list-all-packages)
+        when (contains-p (coerce filter 'simple-string) (coerce (package-name package) 'simple-string))
+          collect (let ((symbol (make-symbol (package-name package))))
+                    (setf (get symbol 'package) package)
+                    symbol)))
+
+(define-call "globals" (after filter modules module limit)
+  (let* ((package (if module (package-named module) *listener-package*))
+         (filter (or filter ""))
+         (symbols (append (global-symbols package filter)
+                          (and modules (module-symbols filter)))))
+    (flet ((written (symbol)
+             (if (get symbol 'package)
+                 (format nil "~A:" (bare-text symbol))
+                 (symbol-text symbol))))
+      (multiple-value-bind (page more) (page symbols (symbol-after after package) limit)
+        (found (object "globals" (array-of
+                                  (loop for symbol in page
+                                        collect (object "name" (written symbol)
+                                                        "type_name" (if (get symbol 'package)
+                                                                        "package"
+                                                                        (global-type symbol)))))
+                       "total" (length symbols)
+                       "next" (if more (written (first (last page))) :absent)))))))

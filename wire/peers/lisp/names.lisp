@@ -8,71 +8,162 @@
 (defvar *listener-readtable* *readtable*
   "The readtable in force for what we evaluate.")
 
-(defun package-or-nil (name)
-  "The package of that name or nickname, in the case as given or in upper case."
-  (or (find-package name) (find-package (string-upcase name))))
+;;; Packages
 
-(defun package-named (name)
-  "The same, or ends the look as `not_found' with the nearest names."
-  (or (package-or-nil name)
-      (not-found (format nil "package ~A" name) (nearest name (all-package-names)))))
+(defun package-or-nil (name)
+  "The package of that name or nickname, in the case as given or in upper case. Nicknames that only the package in force
+has count, where the implementation has such."
+  (let ((*package* *listener-package*))
+    (or (find-package name) (find-package (string-upcase name)))))
+
+(defun package-named (text)
+  "The package that TEXT names, in any of the ways in which people write it: SHOP, shop, :shop, #:shop, |My Shop|. Ends
+the look as `not_found' with the nearest names."
+  (let* ((start (cond ((and (> (length text) 2) (string= text "#:" :end1 2)) 2)
+                      ((and (> (length text) 1) (char= (char text 0) #\:)) 1)
+                      (t 0)))
+         (name (subseq text start)))
+    (or (package-or-nil text)
+        (package-or-nil name)
+        (and (find #\| name) (package-or-nil (remove #\| name)))
+        (not-found (format nil "package ~A" (one-line name 80)) (nearest name (all-package-names))))))
 
 (defun all-package-names ()
-  (loop for package in (list-all-packages)
-        append (cons (package-name package) (copy-list (package-nicknames package)))))
+  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames *listener-package*))
+          (loop for package in (list-all-packages)
+                append (cons (package-name package) (copy-list (package-nicknames package))))))
+
+;;; Splitting
+
+(defun ends-name-p (char)
+  "Whether CHAR cannot stand in a name without an escape."
+  (or (find char "()'\"`,;") (member char '(#\Space #\Newline #\Return #\Tab #\Page))))
+
+(defun in-force-case (letters)
+  "LETTERS, a list of conses (CHAR . ESCAPED), as the string that the reader in force would make of them."
+  (let* ((case (readtable-case *listener-readtable*))
+         (free (loop for (char . escaped) in letters
+                     when (and (not escaped) (both-case-p char)) collect char))
+         (change (ecase case
+                   (:upcase #'char-upcase)
+                   (:downcase #'char-downcase)
+                   (:preserve #'identity)
+                   (:invert (cond ((every #'upper-case-p free) #'char-downcase)
+                                  ((every #'lower-case-p free) #'char-upcase)
+                                  (t #'identity))))))
+    (map 'string
+         (lambda (letter)
+           (if (cdr letter) (car letter) (funcall change (car letter))))
+         letters)))
+
+(defun name-parts (text)
+  "The parts of TEXT between colons, each a list of conses (CHAR . ESCAPED), or :NONE where nothing is written; and how
+many colons stand between them. Ends the look as `malformed' where it is no name."
+  (let ((part :none) (parts '()) (colons '()) (bars nil) (index 0) (shown (one-line text 80)))
+    (labels ((begin () (when (eq part :none) (setf part '())))
+             (take (char escaped) (begin) (push (cons char escaped) part))
+             (part-done () (push (if (listp part) (reverse part) part) parts) (setf part :none)))
+      (loop while (< index (length text))
+            do (let ((char (char text index)))
+                 (incf index)
+                 (cond ((char= char #\\)
+                        (when (= index (length text))
+                          (malformed "~A is no name: it ends with a backslash." shown))
+                        (take (char text index) t)
+                        (incf index))
+                       ((char= char #\|) (begin) (setf bars (not bars)))
+                       (bars (take char t))
+                       ((char= char #\:)
+                        (let ((end (or (position #\: text :start index :test #'char/=) (length text))))
+                          (part-done)
+                          (push (1+ (- end index)) colons)
+                          (setf index end)))
+                       ((ends-name-p char)
+                        (malformed "~A is no name: ~:[~A~;a blank~] stands in it." shown
+                                   (char<= char #\Space) char))
+                       (t (take char nil)))))
+      (when bars (malformed "~A is no name: a bar has no second one." shown))
+      (part-done)
+      (values (reverse parts) colons))))
 
 (defun split-name (text)
   "TEXT as a list of symbol name, package name or NIL, and whether internal symbols are meant (two colons). Ends the look
-as `malformed' where it is no name. Case is that of the standard readtable: letters outside of |bars| are upper case."
-  (let ((parts (list (make-string-output-stream))) (colons 0) (bars nil) (count 0))
-    (loop with index = 0
-          while (< index (length text))
-          do (let ((char (char text index)))
-               (cond ((and bars (char= char #\|)) (setf bars nil))
-                     ((and bars (char= char #\\) (< (1+ index) (length text)))
-                      (write-char (char text (incf index)) (first parts)))
-                     (bars (write-char char (first parts)))
-                     ((char= char #\|) (setf bars t) (incf count))
-                     ((and (char= char #\\) (< (1+ index) (length text)))
-                      (write-char (char text (incf index)) (first parts)))
-                     ((char= char #\:)
-                      (incf colons)
-                      (unless (and (> index 0) (char= (char text (1- index)) #\:))
-                        (push (make-string-output-stream) parts)))
-                     ((find char "()'\"`,; ") (malformed "~A is no name: ~A stands in it." text (string char)))
-                     (t (write-char (char-upcase char) (first parts))))
-               (incf index)
-               (incf count)))
-    (when (or bars (> colons 2) (> (length parts) 2) (zerop count))
-      (malformed "~A is no name." text))
-    (let ((name (get-output-stream-string (first parts)))
-          (package (and (second parts) (get-output-stream-string (second parts)))))
-      (list name package (= colons 2)))))
+as `malformed' where it is no name. The case of letters outside of |bars| is changed as the readtable in force does. The
+package name is \"\" for a keyword; the symbol name is NIL for a package alone, `shop:'."
+  (let ((trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text)))
+    (when (string= trimmed "")
+      (malformed "An empty text is no name; the symbol without letters is written ||."))
+    (multiple-value-bind (parts colons) (name-parts trimmed)
+      (when (or (rest colons) (and colons (> (first colons) 2)))
+        (malformed "~A is no name: it has too many colons; one that is part of a name is written |:| or \\:."
+                   (one-line text 80)))
+      (let ((package (and colons (first parts))) (name (first (last parts))))
+        (when (and (eq package :none) (eq name :none))
+          (malformed "~A is no name." (one-line text 80)))
+        (list (if (eq name :none) nil (in-force-case name))
+              (cond ((null colons) nil)
+                    ((eq package :none) "")
+                    (t (in-force-case package)))
+              (and colons (= (first colons) 2)))))))
 
-(defun find-named (text &optional package)
-  "The symbol that TEXT names, read in PACKAGE (a package; the one in force if NIL), and T; or NIL and NIL where there is
-none. Never interns."
+;;; Finding
+
+(defun find-normal-symbol (name package)
+  "As `find-symbol', also under the name that the reader would have made of NAME where it normalizes Unicode."
+  (multiple-value-bind (symbol status) (find-symbol name package)
+    (if (or status (every (lambda (char) (< (char-code char) 128)) name))
+        (values symbol status)
+        #+sbcl (find-symbol (sb-unicode:normalize-string name :nfkc) package)
+        #-sbcl (values symbol status))))
+
+(defun look-up-name (text package)
+  "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one that is not external and
+was written with one colon, or NIL. Ends the look as `not_found' where the package is missing."
   (destructuring-bind (name package-name internal) (split-name text)
     (let ((home (cond ((null package-name) (or package *listener-package*))
                       ((string= package-name "") (find-package "KEYWORD"))
                       (t (package-named package-name)))))
-      (multiple-value-bind (symbol status) (find-symbol name home)
-        (if (and status
-                 (or internal (null package-name) (string= package-name "") (eq status :external)))
-            (values symbol t)
-            (values nil nil))))))
+      (multiple-value-bind (symbol status) (if name (find-normal-symbol name home) (values nil nil))
+        (values symbol
+                (if (and status package-name (not internal) (not (eq status :external)))
+                    'hidden
+                    status))))))
+
+(defun find-named (text &optional package)
+  "The symbol that TEXT names, read in PACKAGE (a package; the one in force if NIL), and T; or NIL and NIL where there is
+none. Never interns."
+  (multiple-value-bind (symbol status) (look-up-name text package)
+    (if (member status '(nil hidden))
+        (values nil nil)
+        (values symbol t))))
 
 (defun symbol-named (text &optional package)
   "The same, or ends the look as `not_found' with the nearest names."
-  (multiple-value-bind (symbol there) (find-named text package)
-    (if there
-        symbol
-        (not-found text (nearest-symbols text package)))))
+  (multiple-value-bind (symbol status) (look-up-name text package)
+    (case status
+      ((nil) (not-found (one-line text 200) (nearest-symbols text package)))
+      (hidden (not-found (format nil "~A, for the symbol is not external; with two colons it is ~A"
+                                  (one-line text 200) (symbol-text symbol))
+                          (list (symbol-text symbol))))
+      (t symbol))))
 
-(defun symbol-text (symbol)
-  "SYMBOL as it is written in the package in force, by the standard printer, which no user code can reach."
+;;; Writing
+
+(defvar *standard-readtables*
+  (loop for case in '(:upcase :downcase :preserve :invert)
+        collect (let ((readtable (copy-readtable nil)))
+                  (setf (readtable-case readtable) case)
+                  (cons case readtable)))
+  "For each case a readtable may have, a standard one with it.")
+
+(defun symbol-text (symbol &optional (package *listener-package*))
+  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it: by the standard printer, which no user code can
+reach."
   (with-standard-io-syntax
-    (let ((*package* *listener-package*) (*print-case* :downcase) (*print-readably* nil))
+    (let ((*package* package)
+          (*readtable* (cdr (assoc (readtable-case *listener-readtable*) *standard-readtables*)))
+          (*print-case* :downcase)
+          (*print-readably* nil))
       (prin1-to-string symbol))))
 
 ;;; What is like a name that is not there.
@@ -100,28 +191,56 @@ none. Never interns."
              (rotatef before last this))
     (aref last (length other))))
 
+(defparameter *nearest-ms* 300
+  "How long names that are like another are looked for, in milliseconds.")
+
 (defun nearest (name candidates &optional (count 5))
-  "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too far away."
-  (let ((limit (max 2 (floor (length name) 3))) (found '()))
-    (dolist (candidate candidates)
-      (when (<= (abs (- (length candidate) (length name))) limit)
-        (let ((distance (distance name candidate)))
-          (when (<= distance limit) (push (cons distance candidate) found)))))
-    (let ((sorted (sort found #'< :key #'car)))
+  "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too far away. Ends early
+where there are too many."
+  (let ((limit (max 2 (floor (length name) 3))) (found '()) (end (deadline-after *nearest-ms*)))
+    (loop for candidate in (and (<= (length name) 100) candidates)
+          until (> (get-internal-real-time) end)
+          do (when (<= (abs (- (length candidate) (length name))) limit)
+               (let ((distance (distance name candidate)))
+                 (when (<= distance limit) (push (cons distance candidate) found)))))
+    (let ((sorted (stable-sort (nreverse found) #'< :key #'car)))
       (mapcar #'cdr (subseq sorted 0 (min count (length sorted)))))))
+
+(defun namesakes (name besides)
+  "Symbols of that very name in other packages than BESIDES, that stand for something: external ones first."
+  (let ((external '()) (internal '()))
+    (dolist (package (list-all-packages))
+      (multiple-value-bind (symbol status) (find-symbol name package)
+        (when (and status
+                   (not (eq package besides))
+                   (eq (symbol-package symbol) package)
+                   (meaningful-p symbol))
+          (if (eq status :external) (push symbol external) (push symbol internal)))))
+    (append (nreverse external) (nreverse internal))))
 
 (defun nearest-symbols (text package)
   "Names like TEXT of symbols that stand for something, as they are written in the package in force."
   (destructuring-bind (name package-name internal) (split-name text)
     (declare (ignore internal))
-    (let ((home (or (and package-name (package-or-nil package-name)) package *listener-package*))
-          (symbols (make-hash-table :test 'equal)))
-      (do-symbols (symbol home)
-        (when (meaningful-p symbol)
-          (setf (gethash (symbol-name symbol) symbols) symbol)))
-      (loop for near in (nearest name (loop for key being the hash-keys of symbols collect key))
-            collect (symbol-text (gethash near symbols))))))
+    (let* ((home (cond ((null package-name) (or package *listener-package*))
+                       ((string= package-name "") *listener-package*)
+                       (t (package-or-nil package-name))))
+           (same (and name (namesakes name home)))
+           (symbols (make-hash-table :test 'equal)))
+      (when (and name home)
+        (do-symbols (symbol home)
+          (when (meaningful-p symbol)
+            (setf (gethash (symbol-name symbol) symbols) symbol))))
+      (append (mapcar #'symbol-text (subseq same 0 (min 3 (length same))))
+              (and name
+                   (loop for near in (nearest name (loop for key being the hash-keys of symbols
+                                                         collect key))
+                         collect (symbol-text (gethash near symbols))))))))
 
 (defun meaningful-p (symbol)
   "Whether SYMBOL stands for a variable, function, class or type."
-  (or (boundp symbol) (fboundp symbol) (find-class symbol nil)))
+  (or (boundp symbol)
+      (fboundp symbol)
+      (find-class symbol nil)
+      #+sbcl (and (sb-int:info :type :kind symbol) t)
+      #+sbcl (eq (sb-int:info :variable :kind symbol) :macro)))

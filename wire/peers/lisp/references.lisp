@@ -1,3 +1,257 @@
 ;;;; Who calls, binds, sets, expands or specializes a name.
 
 (in-package #:imago)
+
+;;; References are trees as `Reference' of wire/contract/relations.ts. What is asked for are relations, as strings.
+
+(defparameter *relations* '("calls" "macroexpands" "references" "binds" "sets" "specializes")
+  "The relations that code has to a name; `uses' means all of them.")
+
+(defun reference-tree (relation from file line)
+  (object "kind" relation "from" from "file" file "line" line))
+
+;;; Code, as the compiler has written down what it refers to
+
+(defun user-name-p (name)
+  "Whether the compiler writes down uses of NAME: those of the implementation's own names it does not."
+  #+sbcl (let* ((symbol (if (consp name) (second name) name))
+                (package (and (symbolp symbol) (symbol-package symbol))))
+           (not (or (null package)
+                    (eq package (find-package "COMMON-LISP"))
+                    (sb-int:system-package-p package))))
+  #-sbcl (progn name t))
+
+(defun user-text (name)
+  "The name of a piece of compiled code as people write it."
+  (typecase name
+    (symbol (symbol-text name))
+    (cons (cond ((and (symbolp (first name))
+                      (member (symbol-name (first name)) '("FAST-METHOD" "SLOW-METHOD" "METHOD")
+                              :test #'string=))
+                 (form-text (cons 'method (rest name)) 200))
+                ((and (symbolp (first name)) (string= (symbol-name (first name)) "MACRO-FUNCTION"))
+                 (format nil "~A (a macro)" (form-text (second name) 200)))
+                (t (form-text name 200))))
+    (t (static-text name 200))))
+
+#+sbcl
+(defun line-of-source (source)
+  "The file that SOURCE is in and the line its top-level form begins at, as far as they can be told, as two values."
+  (let* ((pathname (sb-introspect:definition-source-pathname source))
+         (file (and pathname (native-name pathname)))
+         (typed (getf (sb-introspect:definition-source-plist source) :emacs-string))
+         (number (form-number-of source))
+         (text (and file number (not typed) (file-text file)))
+         (start (and text (nth-form text number))))
+    (cond ((stringp typed)
+           (let ((located (typed-definition source typed "" "function")))
+             (values (getf located 'file) (getf located 'line))))
+          ((null (and file (or text (not (system-file-p source)))))
+           (values nil nil))
+          (t (values file (and start (line-at text start)))))))
+
+(defun finder-for (relation)
+  #+sbcl (cdr (assoc relation '(("calls" . sb-introspect:who-calls)
+                                ("macroexpands" . sb-introspect:who-macroexpands)
+                                ("references" . sb-introspect:who-references)
+                                ("binds" . sb-introspect:who-binds)
+                                ("sets" . sb-introspect:who-sets)
+                                ("specializes" . sb-introspect:who-specializes-directly))
+                     :test #'string=))
+  #-sbcl (progn relation nil))
+
+#+sbcl
+(defun recorded-users (relation name)
+  "Conses of a name and a source, of all code that stands in RELATION to NAME. NAME is what it is: a symbol, a list or a
+class, and no text."
+  (check-deadline)
+  (if (string= relation "specializes")
+      (mapcar (lambda (method)
+                (let ((entry (method-entry method)))
+                  (cons (getf entry 'name) (getf entry 'source))))
+              (specializing-methods name))
+      (funcall (finder-for relation) name)))
+
+(defun specializing-methods (class)
+  "The methods that are specialized on CLASS itself, from what is stored in it."
+  (let ((stored (stored class "DIRECT-METHODS" (constantly nil))))
+    (remove-duplicates (if (and (consp stored) (listp (car stored)))
+                           (copy-list (car stored))
+                           (copy-list (swank-mop:specializer-direct-methods class))))))
+
+#+sbcl
+(defun unrecorded-callers (name)
+  "The same for calls of NAME, one of the implementation's own functions: from what compiled code refers to."
+  (let ((found '()) (each (find-symbol "MAP-SIMPLE-FUNS" "SB-C")))
+    (when (and each (fboundp each))
+      (funcall each
+               (lambda (its-name function)
+                 (check-deadline)
+                 (let ((code (sb-kernel:fun-code-header function)))
+                   (loop for index from sb-vm:code-constants-offset below (sb-kernel:code-header-words code)
+                         for constant = (sb-kernel:code-header-ref code index)
+                         when (and (sb-kernel:fdefn-p constant)
+                                   (equal (sb-kernel:fdefn-name constant) name))
+                           do (return (push (cons its-name (source-of-function function)) found)))))))
+    found))
+
+(defun code-references (relation name)
+  #+sbcl
+  (let ((users (if (and (string= relation "calls") (not (user-name-p name)))
+                   (unrecorded-callers name)
+                   (recorded-users relation name)))
+        (seen (make-hash-table :test 'equal))
+        (trees '()))
+    (loop for (user . source) in users
+          for text = (if (stringp user) user (user-text user))
+          do (check-deadline)
+             (unless (gethash text seen)
+               (setf (gethash text seen) t)
+               (multiple-value-bind (file line) (and source (line-of-source source))
+                 (push (reference-tree relation text file line) trees))))
+    (nreverse trees))
+  #-sbcl
+  (progn relation name '()))
+
+;;; Variables that hold a value
+
+(defparameter *held-depth* 3
+  "How far into lists, vectors, tables and instances a value is looked for.")
+
+(defun holds-p (value wanted depth left)
+  "Whether WANTED, a list of objects, has one that can be reached from VALUE in DEPTH steps. LEFT is a list of a count of
+the objects that may still be looked at."
+  (check-deadline)
+  (cond ((minusp (decf (first left))) nil)
+        ((member value wanted :test #'eq) t)
+        ((zerop depth) nil)
+        (t (flet ((in (part) (holds-p part wanted (1- depth) left)))
+             (typecase value
+               (cons (loop for rest = value then (cdr rest)
+                           while (and (consp rest) (plusp (first left)))
+                             thereis (in (car rest))
+                           finally (return (and rest (not (consp rest)) (in rest)))))
+               (simple-vector (some #'in value))
+               (hash-table (loop for key being the hash-keys of value using (hash-value held)
+                                   thereis (or (in key) (in held))))
+               #+sbcl
+               (standard-object (and (not (typep value 'class))
+                                     (not (functionp value))
+                                     (let ((slots (call-internal "SB-PCL" "STD-INSTANCE-SLOTS" value)))
+                                       (and (simple-vector-p slots) (some #'in slots))))))))))
+
+(defun holders (wanted besides)
+  "The trees of all global variables but BESIDES from whose values one of WANTED can be reached."
+  (let ((trees '()) (seen (make-hash-table :test 'eq)))
+    (dolist (package (list-all-packages))
+      (unless (system-package-p package)
+        (with-package-iterator (next package :internal :external)
+          (loop
+            (multiple-value-bind (more symbol) (next)
+              (unless more (return))
+              (when (and (eq (symbol-package symbol) package)
+                         (boundp symbol)
+                         (not (keywordp symbol))
+                         (not (eq symbol besides))
+                         (not (gethash symbol seen)))
+                (setf (gethash symbol seen) t)
+                (multiple-value-bind (value bound) (value-of symbol)
+                  (when (and bound (holds-p value wanted *held-depth* (list 10000)))
+                    (push (holder-tree symbol value wanted) trees)))))))))
+    (nreverse trees)))
+
+(defun system-package-p (package)
+  #+sbcl (or (sb-int:system-package-p package) (eq package (find-package "COMMON-LISP")))
+  #-sbcl (member (package-name package) '("COMMON-LISP" "KEYWORD") :test #'string=))
+
+(defun holder-tree (symbol value wanted)
+  (let ((source (first (or (named-sources symbol :variable) (named-sources symbol :constant)))))
+    (multiple-value-bind (file line) #+sbcl (and source (line-of-source source)) #-sbcl (values source nil)
+      (reference-tree "holds"
+                      (if (member value wanted :test #'eq)
+                          (symbol-text symbol)
+                          (format nil "~A (in a ~A)" (symbol-text symbol) (type-word (class-of value))))
+                      file line))))
+
+(defun held-objects (subject)
+  "What a variable could hold of SUBJECT: the function, the class, the value, and the name that they can be called by."
+  (let ((thing (subject-thing subject)))
+    (flet ((worth (value) (and (worth-a-handle-p value) (list value))))
+      (ecase (subject-kind subject)
+        (symbol (append (list thing)
+                        (let ((function (function-of thing)))
+                          (and function
+                               (if (encapsulated-p thing)
+                                   (list function (symbol-function thing))
+                                   (list function))))
+                        (and (find-class thing nil) (list (find-class thing)))
+                        (worth (value-of thing))))
+        (function (let ((function (function-of thing))) (and function (list function))))
+        ((method package) (list thing))
+        (value (worth thing))))))
+
+;;; The answer
+
+(defun relations-of (subject)
+  "The relations that code can have to SUBJECT, each with what it is had to: conses."
+  (let ((thing (subject-thing subject)))
+    (ecase (subject-kind subject)
+      (symbol (append (cond ((macro-function thing) `(("macroexpands" . ,thing)))
+                            ((fboundp thing) `(("calls" . ,thing))))
+                      (unless (or (fboundp thing) (find-class thing nil))
+                        `(("calls" . ,thing)))
+                      `(("references" . ,thing) ("binds" . ,thing) ("sets" . ,thing))
+                      (and (find-class thing nil) `(("specializes" . ,(find-class thing))))))
+      (function `(("calls" . ,thing)))
+      (value (typecase thing
+               (class `(("specializes" . ,thing)))
+               (function #+sbcl (let ((name (sb-kernel:%fun-name thing)))
+                                  (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
+               (symbol (relations-of (list 'symbol thing)))))
+      ((method package) '()))))
+
+(defun asked-relations (asked)
+  "The relations that are meant by ASKED, a list of strings or NIL for all."
+  (cond ((or (null asked) (member "uses" asked :test #'string=))
+         (append *relations* (and (or (null asked) (member "holds" asked :test #'string=)) '("holds"))))
+        (t asked)))
+
+(defun searched-lines (asked name)
+  "What was looked through, and what a reference could hide in that was not."
+  (append
+   #+sbcl
+   (and (intersection asked *relations* :test #'string=)
+        (list (if (user-name-p name)
+                  "what the compiler wrote down of all global functions, macros and methods"
+                  "what all compiled global functions and methods refer to, for the compiler writes down nothing of SBCL's own names")
+              "not seen: code that is interpreted or was compiled without cross-references, forms that ran once at the top level, and calls of a name that is computed at run time"
+              "not seen: anonymous functions that only a variable or an object holds"))
+   #-sbcl
+   (and (intersection asked *relations* :test #'string=)
+        (list "who uses a name is not available in this Lisp"))
+   (and (member "holds" asked :test #'string=)
+        (list (format nil "the global variables of all packages but the implementation's, ~D steps into lists, vectors, hash tables and instances"
+                      *held-depth*)
+              "not seen: closures, structures, and what only a thread's stack holds"))))
+
+(define-call "references" (name package limit relations)
+  (with-file-texts
+    (let* ((subject (subject name package))
+           (thing (subject-thing subject))
+           (asked (asked-relations relations))
+           (trees (append (loop for (relation . target) in (relations-of subject)
+                                when (member relation asked :test #'string=)
+                                  append (code-references relation target))
+                          (and (member "holds" asked :test #'string=)
+                               (let ((wanted (held-objects subject)))
+                                 (and wanted
+                                      (holders wanted (and (symbolp thing) thing))))))))
+      (found (object "qualified" (case (subject-kind subject)
+                                   ((symbol function) (function-name-text thing))
+                                   (method (method-text thing))
+                                   (package (package-name thing))
+                                   (t name))
+                     "references" (array-of (subseq trees 0 (min limit (length trees))))
+                     "total" (length trees)
+                     "searched" (array-of (searched-lines asked thing))
+                     "complete" t)))))

@@ -1,3 +1,89 @@
 ;;;; Names in the whole image, and those of one package.
 
 (in-package #:imago)
+
+(defun known-p (symbol)
+  "Whether SYMBOL stands for something that is worth a line of its own."
+  (or (meaningful-p symbol) (fboundp `(setf ,symbol))))
+
+(defun packages-below (package)
+  "PACKAGE, and those whose names begin with its name and a dot or a slash."
+  (let ((name (package-name package)))
+    (remove-if-not (lambda (other)
+                     (let ((length (length name)) (its (package-name other)))
+                       (or (eq other package)
+                           (and (> (length its) length)
+                                (string= name its :end2 length)
+                                (find (char its length) "./")))))
+                   (list-all-packages))))
+
+(defun matching-symbols (pattern packages)
+  "The symbols that are at home in PACKAGES, stand for something, and have PATTERN in their names."
+  (let ((pattern (coerce pattern 'simple-string)) (found '()) (count 0))
+    (declare (type fixnum count))
+    (dolist (package packages)
+      (with-package-iterator (next package :internal :external)
+        (loop
+          (multiple-value-bind (more symbol) (next)
+            (unless more (return))
+            (when (zerop (logand (incf count) 1023)) (check-deadline))
+            (when (and (eq (symbol-package symbol) package)
+                       (contains-p pattern (symbol-name symbol))
+                       (known-p symbol))
+              (push symbol found))))))
+    found))
+
+(define-call "apropos" (pattern module after limit)
+  (let* ((packages (if module
+                       (packages-below (package-named module))
+                       (remove (find-package "KEYWORD") (list-all-packages))))
+         (symbols (matching-symbols pattern packages)))
+    (multiple-value-bind (page more) (page symbols (symbol-after after) limit)
+      (found (object "matches" (array-of (loop for symbol in page
+                                               collect (apply #'object (thing-tree symbol (symbol-text symbol)))))
+                     "total" (length symbols)
+                     "searched" (length packages)
+                     "next" (if more (symbol-text (first (last page))) :absent))))))
+
+;;; One package
+
+(defun present-symbols (package internal filter)
+  "The external symbols of PACKAGE, or with INTERNAL all that are present in it and stand for something, that have FILTER
+in their names."
+  (let ((filter (coerce filter 'simple-string)) (found '()))
+    (if internal
+        (with-package-iterator (next package :internal :external)
+          (loop
+            (multiple-value-bind (more symbol status) (next)
+              (unless more (return))
+              (when (and (contains-p filter (symbol-name symbol))
+                         (or (eq status :external) (known-p symbol)))
+                (push symbol found)))))
+        (do-external-symbols (symbol package)
+          (when (contains-p filter (symbol-name symbol)) (push symbol found))))
+    (check-deadline)
+    (remove-duplicates-of found)))
+
+(defun remove-duplicates-of (symbols)
+  (let ((seen (make-hash-table :test 'eq)))
+    (loop for symbol in symbols
+          unless (gethash symbol seen)
+            do (setf (gethash symbol seen) t)
+            and collect symbol)))
+
+(define-call "symbols" (module internal filter after limit)
+  (with-file-texts
+    (let* ((package (package-named module))
+           (symbols (present-symbols package internal (or filter ""))))
+      (flet ((written (symbol) (symbol-text symbol package)))
+        (multiple-value-bind (page more) (page symbols (symbol-after after package) limit)
+          (found (object "module" (package-name package)
+                         "file" (getf (locate (package-entry package)) 'file)
+                         "doc" (package-doc package)
+                         "symbols" (array-of
+                                    (loop for symbol in page
+                                          for status = (nth-value 1 (find-symbol (symbol-name symbol) package))
+                                          collect (apply #'object "exported" (truth (eq status :external))
+                                                         (thing-tree symbol (written symbol)))))
+                         "total" (length symbols)
+                         "next" (if more (written (first (last page))) :absent))))))))

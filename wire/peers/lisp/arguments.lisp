@@ -1,0 +1,97 @@
+;;;; How one function, macro or class is called.
+
+(in-package #:imago)
+
+(defun arglist-tree (name qualified list more)
+  "LIST is a list of the lambda list and the package it is written in; NIL where it is not known. MORE is keys and values."
+  (apply #'object
+         "name" name
+         "qualified" qualified
+         "signature" (and list (signature-text (first list) (second list)))
+         "because" (if list nil "it was compiled without keeping its lambda list")
+         "parameters" (array-of (and list (parameters-of (first list) (second list))))
+         more))
+
+(defun signature-text (list package)
+  (if list (form-text list 1000 package) "()"))
+
+(defun function-arglist (name thing)
+  "THING is a symbol, a list such as (SETF AREA), or a function."
+  (multiple-value-bind (list known) (lambda-list-of thing)
+    (arglist-tree
+     name
+     (if (functionp thing) name (function-name-text thing))
+     (and known (list list (lambda-list-home thing)))
+     (list* "returns" (result-text thing)
+            "doc" (first-line (if (functionp thing)
+                                  (let ((doc (function-doc thing))) (and (stringp doc) doc))
+                                  (doc-of thing "function")))
+            (place-keys (first (definition-entries
+                                (list (cond ((symbolp thing) 'symbol)
+                                            ((consp thing) 'function)
+                                            (t 'value))
+                                      thing))))))))
+
+(defun initargs-list (class)
+  "What `make-instance' takes for CLASS, as a lambda list."
+  (let ((keys '()))
+    (dolist (owner (precedence-of class))
+      (dolist (slot (slots-of owner))
+        (dolist (initarg (stored slot "INITARGS" #'swank-mop:slot-definition-initargs))
+          (when (and (keywordp initarg) (not (find initarg keys :key #'first)))
+            (push (list initarg slot) keys)))))
+    (if keys
+        (cons '&key
+              (loop for (initarg slot) in (nreverse keys)
+                    collect (list (make-symbol (symbol-name initarg))
+                          (stored slot "INITFORM"
+                                  #'swank-mop:slot-definition-initform))))
+        '())))
+
+(defun class-arglist (name symbol)
+  (arglist-tree
+   name
+   (symbol-text symbol)
+   (list (loop for item in (initargs-list (find-class symbol))
+               collect (cond ((atom item) item)
+                             ((second item) item)
+                             (t (first item))))
+         (or (symbol-package symbol) *listener-package*))
+   (list* "returns" (symbol-text symbol)
+          "doc" (first-line (doc-of symbol "class"))
+          (place-keys (find "class" (definition-entries (list 'symbol symbol))
+                            :key (lambda (entry) (getf entry 'kind)) :test #'string=)))))
+
+(defun method-arglist (name method)
+  (arglist-tree
+   name (method-text method)
+   (list (lambda-list-of-method method) *listener-package*)
+   (list* "returns" nil
+          "doc" (first-line (let ((doc (stored method "%DOCUMENTATION" (constantly nil))))
+                              (and (stringp doc) doc)))
+          (place-keys (first (definition-entries (list 'method method)))))))
+
+(defun not-callable (name what)
+  (not-found (format nil "~A as something to call: ~A" (one-line name 80) what) '()))
+
+(defun symbol-arglist (name symbol)
+  (cond ((fboundp symbol) (function-arglist name symbol))
+        ((find-class symbol nil) (class-arglist name symbol))
+        (t (not-callable name (format nil "it names a ~A" (car (first (roles symbol))))))))
+
+(define-call "arglist" (name package)
+  (with-file-texts
+    (let* ((subject (subject name package)) (thing (subject-thing subject)))
+      (found (ecase (subject-kind subject)
+               (symbol (symbol-arglist name thing))
+               (function (function-arglist name thing))
+               (method (method-arglist name thing))
+               (package (not-callable name "it is a package"))
+               (value (typecase thing
+                        (method (method-arglist name thing))
+                        (function (function-arglist name thing))
+                        (class (if (class-name-of thing)
+                                   (class-arglist name (class-name-of thing))
+                                   (not-callable name "it is a class without a name")))
+                        (symbol (symbol-arglist name thing))
+                        (t (not-callable name "it is a value")))))))))

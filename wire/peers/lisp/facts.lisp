@@ -1,0 +1,234 @@
+;;;; What is stored of a name, a class or a function: read where it lies, and not through generic functions that the
+;;;; program may have methods of.
+
+(in-package #:imago)
+
+;;; Metaobjects
+
+(defvar *layout-of*
+  #+sbcl (or (find-symbol "WRAPPER-OF" "SB-KERNEL") (find-symbol "LAYOUT-OF" "SB-KERNEL"))
+  #-sbcl nil
+  "The function from an instance to the layout of its class, which has had two names.")
+
+(defvar *unbound-p*
+  #+sbcl (or (find-symbol "UNBOUND-MARKER-P" "SB-INT") (find-symbol "UNBOUND-MARKER-P" "SB-KERNEL"))
+  #-sbcl nil
+  "Tells the mark of a slot that holds nothing.")
+
+(defun stored (metaobject slot reader)
+  "What METAOBJECT has in the implementation's slot of the name SLOT, a string; where there is no such slot, what READER
+says, which is a function of the metaobject protocol."
+  (declare (ignorable slot))
+  #+sbcl
+  (let* ((name (find-symbol slot "SB-PCL"))
+         (cell (and name *layout-of*
+                    (sb-pcl::find-slot-cell (funcall *layout-of* metaobject) name)))
+         (location (car cell)))
+    (if (typep location 'fixnum)
+        (let ((value (if (functionp metaobject)
+                         (sb-mop:funcallable-standard-instance-access metaobject location)
+                         (sb-mop:standard-instance-access metaobject location))))
+          (if (and *unbound-p* (funcall *unbound-p* value)) nil value))
+        (funcall reader metaobject)))
+  #-sbcl
+  (funcall reader metaobject))
+
+(defun class-name-of (class) (stored class "NAME" #'class-name))
+(defun supers-of (class) (stored class "DIRECT-SUPERCLASSES" #'swank-mop:class-direct-superclasses))
+(defun slots-of (class) (stored class "DIRECT-SLOTS" #'swank-mop:class-direct-slots))
+
+(defun subs-of (class)
+  (let ((stored (stored class "DIRECT-SUBCLASSES" #'swank-mop:class-direct-subclasses)))
+    (if (listp stored) stored (swank-mop:class-direct-subclasses class))))
+
+(defun precedence-of (class)
+  "The classes that CLASS inherits from, itself first; in the order of a search where that order was not computed yet."
+  (or (stored class "%CLASS-PRECEDENCE-LIST" #'swank-mop:class-precedence-list)
+      (let ((found '()))
+        (labels ((visit (class)
+                   (unless (member class found)
+                     (push class found)
+                     (mapc #'visit (supers-of class)))))
+          (visit class))
+        (nreverse found))))
+
+(defun methods-of (function) (stored function "METHODS" #'swank-mop:generic-function-methods))
+(defun qualifiers-of (method) (stored method "QUALIFIERS" #'method-qualifiers))
+(defun specializers-of (method) (stored method "SPECIALIZERS" #'swank-mop:method-specializers))
+(defun lambda-list-of-method (method) (stored method "LAMBDA-LIST" #'swank-mop:method-lambda-list))
+(defun function-of-method (method)
+  (stored method "%GENERIC-FUNCTION" #'swank-mop:method-generic-function))
+(defun name-of-generic (function) (stored function "NAME" #'swank-mop:generic-function-name))
+
+;;; Functions and variables
+
+(defun macro-or-nil (name)
+  (and (symbolp name) (macro-function name)))
+
+(defun function-of (name)
+  "The function, macro function or NIL of NAME, a symbol or (SETF symbol): what is traced is seen through."
+  (cond ((macro-or-nil name))
+        ((and (symbolp name) (special-operator-p name)) nil)
+        ((fboundp name) (fdefinition name))))
+
+(defun encapsulated-p (name)
+  "Whether calls of NAME go through something that stands around it: a trace, a profiler."
+  (and (fboundp name)
+       (not (macro-or-nil name))
+       (not (and (symbolp name) (special-operator-p name)))
+       #+sbcl (let ((function (fdefinition name)))
+                (if (typep function 'generic-function)
+                    (stored function "ENCAPSULATIONS" (constantly nil))
+                    (and (symbolp name) (not (eq (symbol-function name) function)))))
+       t))
+
+(defun value-of (symbol)
+  "The global value of SYMBOL, and whether it has one; what only some thread has bound is not it."
+  #+sbcl (handler-case (values (sb-ext:symbol-global-value symbol) t)
+           (error () (values nil nil)))
+  #-sbcl (if (boundp symbol) (values (symbol-value symbol) t) (values nil nil)))
+
+(defun info-of (category kind name)
+  "What the compiler keeps of NAME, or NIL."
+  #+sbcl (handler-case (sb-int:info category kind name)
+           (error () nil))
+  #-sbcl (progn category kind name nil))
+
+(defun symbol-macro-p (symbol)
+  (eq (info-of :variable :kind symbol) :macro))
+
+;;; Documentation, as it is stored
+
+(defun call-internal (package name &rest arguments)
+  "What the function NAME of PACKAGE, both strings, says; NIL where this version of the implementation has none."
+  (let ((function (find-symbol name package)))
+    (and function
+         (fboundp function)
+         (handler-case (apply function arguments)
+           (error () nil)))))
+
+(defun function-doc (function)
+  (typecase function
+    (null nil)
+    (generic-function (stored function "%DOCUMENTATION" (constantly nil)))
+    (t #+sbcl (call-internal "SB-PCL" "FUN-DOC" function))))
+
+(defun class-doc (class)
+  (or (stored class "%DOCUMENTATION" (constantly nil))
+      (info-of :type :documentation (class-name-of class))))
+
+(defun package-doc (package)
+  #+sbcl (call-internal "SB-KERNEL" "PACKAGE-DOC-STRING" package)
+  #-sbcl (progn package nil))
+
+(defun doc-of (name kind)
+  "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL. KIND is a string."
+  (let ((doc (cond ((string= kind "function")
+                    (if (and (symbolp name) (special-operator-p name))
+                        #+sbcl (call-internal "SB-PCL" "RANDOM-DOCUMENTATION" name 'function)
+                        #-sbcl nil
+                        (function-doc (function-of name))))
+                   ((string= kind "variable") (info-of :variable :documentation name))
+                   ((find-class name nil) (class-doc (find-class name)))
+                   (t (info-of :type :documentation name)))))
+    (and (stringp doc) doc)))
+
+(defun first-line (text)
+  "The first line of TEXT with something in it, short; or NIL."
+  (and text
+       (let* ((start (position-if (lambda (char) (char> char #\Space)) text))
+              (end (and start (position #\Newline text :start start))))
+         (and start (one-line (subseq text start end) 160)))))
+
+;;; What a symbol stands for
+
+(defun roles (symbol)
+  "What SYMBOL stands for, the most telling first: a list of conses (KIND . TYPE-NAME), where KIND is one of `NAME_KINDS'
+in wire/contract/names.ts."
+  (let ((class (find-class symbol nil)) (roles '()))
+    (flet ((role (kind type) (push (cons kind type) roles)))
+      (cond ((special-operator-p symbol) (role "macro" "special-operator"))
+            ((macro-function symbol) (role "macro" "macro"))
+            ((fboundp symbol)
+             (if (typep (fdefinition symbol) 'generic-function)
+                 (role "generic_function" (type-word (class-of (fdefinition symbol))))
+                 (role "function" "function"))))
+      (cond (class (role "class" (type-word (class-of class))))
+            ((info-of :type :kind symbol) (role "class" "type-specifier")))
+      (cond ((keywordp symbol) (role "keyword" "keyword"))
+            ((symbol-macro-p symbol) (role "variable" "symbol-macro"))
+            ((constantp symbol) (role "constant" (value-type-word symbol)))
+            ((boundp symbol) (role "variable" (value-type-word symbol)))
+            ((member (info-of :variable :kind symbol) '(:special :global))
+             (role "variable" "unbound")))
+      (when (and (null roles) (fboundp `(setf ,symbol)))
+        (role "function" "setf-function")))
+    (nreverse roles)))
+
+(defun type-word (class)
+  "The name of CLASS alone, in lower case."
+  (let ((name (class-name-of class)))
+    (if (and name (symbolp name)) (string-downcase (symbol-name name)) "unnamed")))
+
+(defun value-type-word (symbol)
+  (multiple-value-bind (value bound) (value-of symbol)
+    (if bound (type-word (class-of value)) "unbound")))
+
+(defun doc-line (symbol kind)
+  "The first line of what is documented of SYMBOL as KIND."
+  (first-line (doc-of symbol (cond ((member kind '("macro" "function" "generic_function")
+                                            :test #'string=)
+                                    "function")
+                                   ((string= kind "class") "class")
+                                   (t "variable")))))
+
+(defun thing-tree (symbol name)
+  "SYMBOL as `NamedThing' of wire/contract/relations.ts under NAME, as a list of keys and values."
+  (destructuring-bind (kind . type) (or (first (roles symbol)) '("variable" . "unbound"))
+    (list "name" name "kind" kind "type_name" type "doc" (doc-line symbol kind))))
+
+;;; Pages
+
+(defun symbol< (one other)
+  "The order of lists of symbols: by name, then by package."
+  (let ((difference (string/= (symbol-name one) (symbol-name other))))
+    (if difference
+        (string< (symbol-name one) (symbol-name other))
+        (string< (home-name one) (home-name other)))))
+
+(defun home-name (symbol)
+  (let ((package (symbol-package symbol)))
+    (if package (package-name package) "")))
+
+(defun page (symbols after limit)
+  "Those of SYMBOLS, a list in any order, that come after the symbol AFTER or NIL: LIMIT at most, and whether there are
+more."
+  (let* ((left (if after
+                   (remove-if-not (lambda (symbol) (symbol< after symbol)) symbols)
+                   symbols))
+         (sorted (sort (coerce left 'vector) #'symbol<))
+         (count (min limit (length sorted))))
+    (values (coerce (subseq sorted 0 count) 'list) (< count (length sorted)))))
+
+(defun symbol-after (after &optional package)
+  "The symbol that the page before ended with, from AFTER, a text or NIL; one that has been uninterned since still has its
+place."
+  (when after
+    (multiple-value-bind (symbol there) (find-named after package)
+      (if there
+          symbol
+          (destructuring-bind (name package-name internal) (split-name after)
+            (declare (ignore internal))
+            (make-symbol (or name package-name "")))))))
+
+(defun contains-p (part text)
+  "Whether PART stands in TEXT, whatever the case."
+  (declare (type simple-string part text) (optimize (speed 2)))
+  (let ((length (length part)))
+    (or (zerop length)
+        (loop with first = (schar part 0)
+              for start fixnum from 0 to (- (length text) length)
+                thereis (and (char-equal first (schar text start))
+                             (loop for index fixnum from 1 below length
+                                   always (char-equal (schar part index)
+                                                      (schar text (+ start index)))))))))

@@ -1,0 +1,191 @@
+;;;; Forms and lambda lists as text, and what a function takes.
+
+(in-package #:imago)
+
+;;; Forms, as text without line breaks
+
+(defun bare-text (symbol)
+  "SYMBOL without its package, as it is written where it is at home."
+  (if (symbol-package symbol)
+      (symbol-text symbol (symbol-package symbol))
+      (subseq (symbol-text symbol) (length "#:"))))
+
+(defun form-text (form &optional (limit 400) (package *listener-package*))
+  "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are no plain data as
+`static-text' has them."
+  (let ((pieces '()) (left limit))
+    (labels ((out (text)
+               (push text pieces)
+               (decf left (length text))
+               (when (minusp left)
+                 (push "…" pieces)
+                 (throw 'enough nil)))
+             (prefix (text form depth) (out text) (walk form depth))
+             (walk (form depth)
+               (typecase form
+                 (symbol (out (cond ((member form lambda-list-keywords) (bare-text form))
+                                    ((symbol-package form) (symbol-text form package))
+                                    (t (bare-text form)))))
+                 (cons (cond ((zerop depth) (out "…"))
+                             ((abbreviated form depth))
+                             (t (walk-list form depth))))
+                 (t #+sbcl (when (sb-int:comma-p form)
+                             (return-from walk
+                               (prefix (nth (sb-int:comma-kind form) '("," ",." ",@"))
+                                       (sb-int:comma-expr form) depth)))
+                    (out (static-text form (max 20 (min left 200)))))))
+             (abbreviated (form depth)
+               (when (and (consp (rest form)) (null (cddr form)))
+                 (case (first form)
+                   (quote (prefix "'" (second form) depth) t)
+                   (function (prefix "#'" (second form) depth) t)
+                   #+sbcl (sb-int:quasiquote (prefix "`" (second form) depth) t))))
+             (walk-list (list depth)
+               (out "(")
+               (loop for rest = list then (cdr rest)
+                     for first = t then nil
+                     while (consp rest)
+                     do (unless first (out " "))
+                        (walk (car rest) (1- depth))
+                     finally (when rest (out " . ") (walk rest (1- depth))))
+               (out ")")))
+      (catch 'enough (walk form 12)))
+    (apply #'concatenate 'string (nreverse pieces))))
+
+;;; Lambda lists
+
+(defun merged-lambda-list (function)
+  "The lambda list of a generic function, with the keywords of its methods."
+  #+sbcl
+  (let* ((info (stored function "ARG-INFO" (constantly nil)))
+         (own (and info (call-internal "SB-PCL" "ARG-INFO-LAMBDA-LIST" info)))
+         (own (if (listp own) own '()))
+         (keys (position '&key own))
+         (more (and keys
+                    (loop for method in (methods-of function)
+                          for list = (lambda-list-of-method method)
+                          append (loop for item in (rest (member '&key list))
+                                       until (member item lambda-list-keywords)
+                                       collect item)))))
+    (flet ((name (item) (if (consp item) (if (consp (first item)) (cadar item) (first item)) item)))
+      (append own
+              (loop for item in (remove-duplicates more :key #'name :from-end t)
+                    unless (or (member '&allow-other-keys own)
+                               (find (name item) own :key #'name))
+                      collect item))))
+  #-sbcl
+  (swank-mop:generic-function-lambda-list function))
+
+(defun lambda-list-of (name)
+  "The lambda list of NAME, a symbol, a list such as (SETF AREA) or a function; and T, or NIL where it is not known."
+  (let ((function (if (functionp name) name (function-of name))))
+    (cond ((typep function 'generic-function) (values (merged-lambda-list function) t))
+          #+sbcl
+          (t (handler-case
+                 (multiple-value-bind (list unknown)
+                     (sb-introspect:function-lambda-list (or function name))
+                   (values list (not unknown)))
+               (error () (values nil nil))))
+          #-sbcl
+          (t (let ((list (swank/backend:arglist (or function name))))
+               (if (listp list) (values list t) (values nil nil)))))))
+
+(defun lambda-list-home (name)
+  "The package in which the lambda list of NAME is written."
+  (let ((symbol (if (consp name) (second name) name)))
+    (or (and (symbolp symbol) (symbol-package symbol)) *listener-package*)))
+
+(defun signature-of (name)
+  "The lambda list of NAME as text, or NIL where it is not known."
+  (multiple-value-bind (list known) (lambda-list-of name)
+    (and known
+         (if list (form-text list 1000 (lambda-list-home name)) "()"))))
+
+(defun parameter-tree (name kind &optional (default nil default-p) (package *listener-package*))
+  (object "name" (if (symbolp name) (bare-text name) (form-text name 200 package))
+          "kind" kind
+          "default" (if default-p (form-text default 200 package) nil)
+          "annotation" nil))
+
+(defun keyword-name (item)
+  "How the parameter ITEM of a lambda list is named by a caller."
+  (let ((name (if (consp item) (first item) item)))
+    (if (consp name) (first name) name)))
+
+(defun optional-tree (name item kind package)
+  "As `parameter-tree', with the default that ITEM, a symbol or a list, gives."
+  (if (and (consp item) (consp (rest item)))
+      (parameter-tree name kind (second item) package)
+      (parameter-tree name kind)))
+
+(defun parameters-of (list package)
+  "The parameters of a lambda list as `Parameter' of wire/contract/names.ts; what a caller does not give is left out."
+  (let ((mode '&required) (trees '()))
+    (loop while list
+          do (let ((item (if (consp list)
+                             (pop list)
+                             (progn (setf mode '&rest) (shiftf list nil)))))
+               (cond ((member item '(&whole &environment)) (when (consp list) (pop list)))
+                     ((eq item '&allow-other-keys)
+                      (push (parameter-tree item "keyword_rest") trees))
+                     ((member item lambda-list-keywords) (setf mode item))
+                     (t (case mode
+                          (&required (push (parameter-tree item "positional") trees))
+                          (&optional
+                           (push (optional-tree (if (consp item) (first item) item) item "optional" package)
+                                 trees))
+                          ((&rest &body)
+                           (push (parameter-tree item "rest") trees))
+                          (&key (push (optional-tree (keyword-name item) item "keyword" package)
+                                      trees)))))))
+    (nreverse trees)))
+
+(defun result-text (name)
+  "The type of what NAME returns, where it was declared or found out and says something."
+  #+sbcl
+  (let* ((type (handler-case (sb-introspect:function-type
+                              (if (functionp name) name (or (function-of name) name)))
+                 (error () nil)))
+         (result (and (consp type) (eq (first type) 'function) (third type)))
+         (plain (if (and (consp result) (eq (first result) 'values)
+                         (equal (cddr result) '(&optional)))
+                    (second result)
+                    result)))
+    (and plain
+         (not (member plain '(* t)))
+         (not (equal plain '(values t &rest t)))
+         (not (equal plain '(values &rest t)))
+         (form-text plain 200)))
+  #-sbcl (progn name nil))
+
+;;; Forms, as text over several lines
+
+(defun plain-copy (form)
+  "FORM with a symbol in place of each constant that somebody's printer could be asked for."
+  (let ((left 5000))
+    (labels ((stand-in (value) (make-symbol (static-text value 60)))
+             (walk (form)
+               (check-deadline)
+               (cond ((minusp (decf left)) (make-symbol "…"))
+                     ((consp form) (cons (walk (car form)) (walk (cdr form))))
+                     ((or (symbolp form) (numberp form) (characterp form) (stringp form)) form)
+                     #+sbcl
+                     ((sb-int:comma-p form)
+                      (or (call-internal "SB-INT" "UNQUOTE" (walk (sb-int:comma-expr form))
+                                         (sb-int:comma-kind form))
+                          (stand-in form)))
+                     (t (stand-in form)))))
+      (walk form))))
+
+(defun pretty-text (form)
+  "FORM as the standard pretty printer lays it out."
+  (let ((copy (plain-copy form)))
+    (with-standard-io-syntax
+      (let ((*package* *listener-package*)
+            (*print-case* :downcase)
+            (*print-pretty* t)
+            (*print-right-margin* 100)
+            (*print-gensym* nil)
+            (*print-circle* nil)
+            (*print-readably* nil))
+        (prin1-to-string copy)))))

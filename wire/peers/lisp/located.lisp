@@ -1,0 +1,272 @@
+;;;; The text of a definition: from the file it was read from, as far as that still is what it was, or as it was typed.
+
+(in-package #:imago)
+
+;;; Files
+
+(defparameter *longest-file* (* 8 1024 1024)
+  "Bytes of a source file that is read.")
+
+(defvar *file-texts* nil
+  "What was read in this look: a list of lists (FILE TEXT WHY-NOT).")
+
+(defmacro with-file-texts (&body body)
+  "Reads each file once in BODY."
+  `(let ((*file-texts* (list '()))) ,@body))
+
+(defun octets-text (octets)
+  "OCTETS as UTF-8, or as Latin-1 where they are not."
+  #+sbcl (handler-case (sb-ext:octets-to-string octets :external-format :utf-8)
+           (error () (sb-ext:octets-to-string octets :external-format :latin-1)))
+  #-sbcl (map 'string #'code-char octets))
+
+(defun read-file-text (file)
+  "The text of FILE, a native name; or NIL and why there is none. Nothing but a plain file is read, and no longer one than
+`*longest-file*'."
+  #+sbcl
+  (let ((number nil))
+    (unwind-protect
+         (handler-case
+             (let* ((flags (logior sb-posix:o-rdonly sb-posix:o-nonblock)))
+               (setf number (sb-posix:open file flags))
+               (let* ((facts (sb-posix:fstat number)) (size (sb-posix:stat-size facts)))
+                 (cond ((not (sb-posix:s-isreg (sb-posix:stat-mode facts)))
+                        (values nil (format nil "~A is no plain file" file)))
+                       ((> size *longest-file*)
+                        (values nil (format nil "~A is too long to be read: ~D bytes" file size)))
+                       (t (let ((octets (make-array size :element-type '(unsigned-byte 8)))
+                                (stream (sb-sys:make-fd-stream number :element-type '(unsigned-byte 8)
+                                                                      :buffering :full)))
+                            (values (octets-text (subseq octets 0 (read-sequence octets stream)))
+                                    nil))))))
+           (sb-posix:syscall-error (condition)
+             (values nil (if (= (sb-posix:syscall-errno condition) sb-posix:enoent)
+                             (format nil "there is no file ~A" file)
+                             (format nil "~A cannot be read: error ~D" file
+                                     (sb-posix:syscall-errno condition)))))
+           (error ()
+             (values nil (format nil "~A cannot be read" file))))
+      (when number (ignore-errors (sb-posix:close number)))))
+  #-sbcl
+  (values nil (format nil "~A is not read in this Lisp" file)))
+
+(defun file-text (file)
+  "The same, as a simple string, once for each look."
+  (let ((known (assoc file (rest *file-texts*) :test #'equal)))
+    (unless known
+      (multiple-value-bind (text why-not) (read-file-text file)
+        (setf known (list file (and text (coerce text 'simple-string)) why-not))
+        (when *file-texts* (push known (rest *file-texts*)))))
+    (values (second known) (third known))))
+
+(defun file-date (file)
+  (ignore-errors (file-write-date #+sbcl (sb-ext:parse-native-namestring file) #-sbcl file)))
+
+(defun native-name (pathname)
+  "PATHNAME as the system names it; NIL where it is logical and stands for no file."
+  (handler-case
+      (let ((physical (merge-pathnames (translate-logical-pathname pathname))))
+        #+sbcl (sb-ext:native-namestring physical)
+        #-sbcl (namestring physical))
+    (error () nil)))
+
+;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT, BECAUSE, ORIGIN,
+;;; CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.
+
+(defun located-text (text start end &rest more)
+  "What stands in TEXT from START to END, with its lines."
+  (list* 'text (subseq text start end)
+         'line (line-at text start)
+         'end-line (line-at text (max start (1- end)))
+         more))
+
+(defun unlocated (origin because &rest more)
+  (list* 'origin origin 'because because more))
+
+#+sbcl
+(defun form-number-of (source)
+  (let ((path (sb-introspect:definition-source-form-path source)))
+    (and (first path) (>= (first path) 0) (first path))))
+
+(defparameter *operators*
+  '(("function" "defun" "defgeneric" "define-modify-macro")
+    ("generic_function" "defgeneric")
+    ("method" "defmethod")
+    ("macro" "defmacro" "define-setf-expander" "defsetf" "define-compiler-macro")
+    ("class" "defclass" "defstruct" "define-condition" "deftype")
+    ("variable" "defvar" "defparameter" "defglobal" "define-symbol-macro")
+    ("constant" "defconstant")
+    ("module" "defpackage" "define-package"))
+  "By kind, what defines it.")
+
+(defun operators-for (kind)
+  (rest (assoc kind *operators* :test #'string=)))
+
+#+sbcl
+(defun definition-in-form (text start end source name kind)
+  "Where in the top-level form of TEXT from START to END the definition of NAME stands: where SOURCE says, if that is how
+a definition begins, or else wherever there is one."
+  (let* ((number (sb-introspect:definition-source-form-number source))
+         (inner (if (and number (plusp number)) (subform-start text start number) start))
+         (inner-end (form-end text inner)))
+    (multiple-value-bind (operator name-start name-end) (operator-and-name text inner inner-end)
+      (if (and operator
+               (member (bare-word operator) (operators-for kind) :test #'string-equal)
+               (names-p text name-start name-end name))
+          (values inner inner-end)
+          (definition-within text start end name (operators-for kind))))))
+
+#+sbcl
+(defun form-of (text source name kind)
+  "Where in TEXT the definition of NAME stands, by the number of its form in SOURCE; and how: `definition' where it is
+one by its looks, `made' where the form is a macro call that speaks of it, `other' where the form says nothing of it."
+  (let ((number (form-number-of source)))
+    (multiple-value-bind (start end) (and number (nth-form text number))
+      (when start
+        (multiple-value-bind (inner-start inner-end)
+            (definition-in-form text start end source name kind)
+          (cond (inner-start (values inner-start inner-end 'definition))
+                ((search (name-in-text name) text :start2 start :end2 end :test #'char-equal)
+                 (values start end 'made))
+                (t (values start end 'other))))))))
+
+(defun name-in-text (name)
+  (string (if (consp name) (second name) name)))
+
+(defparameter *made-note*
+  "A macro call made it: the text is that call, and not what it expands to.")
+
+;;; What was typed in, or compiled in an editor: the text was kept
+
+#+sbcl
+(defun typed-definition (source text name kind)
+  "The definition of NAME in TEXT, which was compiled as a piece of an editor's file or typed in; SOURCE may know of the
+file."
+  (let* ((text (coerce text 'simple-string))
+         (plist (sb-introspect:definition-source-plist source))
+         (named (or (getf plist :emacs-filename) (sb-introspect:definition-source-pathname source)))
+         (file (and named (native-name named)))
+         (line (getf plist :line))
+         (position (getf plist :emacs-position)))
+    (multiple-value-bind (start end how) (form-of text source name kind)
+      (let* ((start (or start 0))
+             (end (or end (length text)))
+             (piece (subseq text start end))
+             (whole (and file (file-text file)))
+             (at (and whole (place-in-file whole piece (and (integerp position) (+ position start -1)))))
+             (notes (and (eq how 'made) (list *made-note*))))
+        (cond ((and file (integerp line))
+               (list 'text piece 'file file 'origin "file" 'current t 'notes notes
+                     'line (+ line (count #\Newline text :end start))
+                     'end-line (+ line (count #\Newline text :end (max start (1- end))))))
+              (at (located-text whole at (+ at (length piece)) 'file file 'origin "file" 'current t
+                                'notes notes))
+              (whole (list 'text piece 'file file 'origin "file" 'current t
+                           'notes (cons "It was compiled from an editor, and the file holds another text now."
+                                        notes)))
+              (t (list 'text piece 'origin "typed" 'current t 'notes notes)))))))
+
+(defun place-in-file (whole piece expected)
+  "Where PIECE stands in WHOLE: where it is EXPECTED, or wherever it is."
+  (if (and expected
+           (<= 0 expected (- (length whole) (length piece)))
+           (string= piece whole :start2 expected :end2 (+ expected (length piece))))
+      expected
+      (search piece whole)))
+
+(defun form-definition (function)
+  "The definition of FUNCTION from the form that was evaluated, where that was kept."
+  (let ((form (handler-case (function-lambda-expression function)
+                (error () nil))))
+    (if form
+        (list 'text (pretty-text form) 'origin "typed" 'current t
+              'notes (list "The text is written from the form that was evaluated; its own layout was not kept."))
+        (unlocated "typed" "it was evaluated without a file, and the image keeps no text of it"))))
+
+;;; What was read from a file
+
+#+sbcl
+(defun known-date (source name)
+  "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same package that came of
+the same file."
+  (or (sb-introspect:definition-source-file-write-date source)
+      (let* ((symbol (if (consp name) (second name) name))
+             (package (and (symbolp symbol) (symbol-package symbol)))
+             (pathname (sb-introspect:definition-source-pathname source)))
+        (when package
+          (do-symbols (symbol package)
+            (check-deadline)
+            (when (and (eq (symbol-package symbol) package) (fboundp symbol))
+              (let ((other (source-of-function (function-of symbol))))
+                (when (and other
+                           (equal (sb-introspect:definition-source-pathname other) pathname)
+                           (sb-introspect:definition-source-file-write-date other))
+                  (return (sb-introspect:definition-source-file-write-date other))))))))))
+
+#+sbcl
+(defun source-of-function (function)
+  "Where FUNCTION was compiled, or NIL; of a generic function, where it was defined."
+  (handler-case
+      (cond ((null function) nil)
+            ((typep function 'generic-function)
+             (source-at (stored function "SOURCE" (constantly nil))))
+            (t (sb-introspect:find-definition-source function)))
+    (error () nil)))
+
+#+sbcl
+(defun source-at (location)
+  (and location (call-internal "SB-INTROSPECT" "TRANSLATE-SOURCE-LOCATION" location)))
+
+(defparameter *gone-text*
+  "the file has changed since it was loaded, and does not define it any more")
+
+#+sbcl
+(defun filed-definition (source file name kind)
+  (multiple-value-bind (text why-not) (file-text file)
+    (if (null text)
+        (unlocated (if (system-file-p source) "built_in" "file")
+                   (if (system-file-p source)
+                       "it is part of SBCL, whose source is not installed here"
+                       why-not)
+                   'file file)
+        (let* ((known (known-date source name))
+               (same (and known (eql known (file-date file))))
+               (current (cond (same t) (known :false))))
+          (multiple-value-bind (start end how) (form-of text source name kind)
+            (case how
+              (definition (located-text text start end 'file file 'origin "file" 'current current))
+              (made (located-text text start end 'file file 'origin "file" 'current current
+                                  'notes (list *made-note*)))
+              (t (let ((start (and (or same (not known)) start)))
+                   (or (and (not same) (moved-definition text file name kind))
+                       (if start
+                           (located-text text start end 'file file 'origin "file" 'current current
+                                         'notes (list *made-note*))
+                           (unlocated "file" *gone-text* 'file file 'current :false)))))))))))
+
+#+sbcl
+(defun moved-definition (text file name kind)
+  "The definition of NAME where it is in TEXT although the image says that it was elsewhere; or NIL."
+  (multiple-value-bind (start end) (definition-within text 0 (length text) name (operators-for kind))
+    (and start (located-text text start end 'file file 'origin "file" 'current :false))))
+
+#+sbcl
+(defun system-file-p (source)
+  (let ((pathname (sb-introspect:definition-source-pathname source)))
+    (and pathname (equal (pathname-host pathname) (pathname-host "SYS:")))))
+
+(defun definition-at (source name kind &optional function)
+  "The definition of NAME as SOURCE, an `sb-introspect:definition-source' or NIL, leads to it. FUNCTION may have kept the
+form that it was made of."
+  #+sbcl
+  (let* ((pathname (and source (sb-introspect:definition-source-pathname source)))
+         (typed (and source (getf (sb-introspect:definition-source-plist source) :emacs-string)))
+         (file (and pathname (native-name pathname))))
+    (cond ((stringp typed) (typed-definition source typed name kind))
+          (file (filed-definition source file name kind))
+          (pathname (unlocated "built_in" (format nil "its file ~A cannot be told" pathname)))
+          (function (form-definition function))
+          (t (unlocated "unknown" "the image does not know where it was defined"))))
+  #-sbcl
+  (progn source name kind function
+         (unlocated "unknown" "where things are defined is not available in this Lisp")))
