@@ -2,34 +2,99 @@
 
 (in-package #:imago)
 
-(defparameter *frame-limit* 60
-  "Frames of one stack that are told; what is more is left out of the middle.")
-
 (defparameter *message-limit* 4096
   "Characters of a condition's report.")
 
-(defun condition-message (condition)
-  "What CONDITION reports of itself. That is user code, which may fail, too."
-  (handler-case
-      (let ((*print-readably* nil) (*print-circle* t) (*print-length* 64) (*print-level* 6))
-        (let ((text (princ-to-string condition)))
-          (if (> (length text) *message-limit*)
-              (subseq text 0 *message-limit*)
-              text)))
-    (serious-condition ()
-      (format nil "~A, whose report failed" (symbol-text (type-of condition))))))
+(defparameter *report-patience* 2
+  "Seconds that reports, which are the user's code, may take.")
 
-(defun raised-tree (condition restarts frames omitted)
-  "`Raised' of wire/contract/values.ts."
-  (let ((message (condition-message condition)))
-    (object "type" (type-tree (class-of condition))
-            "message" message
-            "frames" (array-of frames)
-            "frames_omitted" omitted
-            "traceback" message
-            "restarts" (array-of (mapcar #'restart-tree restarts)))))
+(defparameter *most-restarts* 30
+  "Restarts that are told.")
+
+(defun call-with-patience (seconds function otherwise)
+  "The value of FUNCTION; that of OTHERWISE where it takes longer, where threads can tell."
+  (let ((done nil) (thread (swank/backend:current-thread)) (tag (list 'late)))
+    (declare (ignorable thread))
+    (catch tag
+      #+(or sb-thread ccl threads)
+      (swank/backend:spawn
+       (lambda ()
+         (loop repeat (* 50 seconds) until done do (sleep 0.02))
+         (unless done
+           (swank/backend:interrupt-thread
+            thread (lambda () (unless done (throw tag (funcall otherwise)))))))
+       :name "patience")
+      (unwind-protect (funcall function)
+        (setf done t)))))
+
+(defun reported (thing otherwise)
+  "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or never ends."
+  (block nil
+    (flet ((give-up (&rest arguments)
+             (declare (ignore arguments))
+             (return otherwise)))
+      (call-with-patience
+       *report-patience*
+       (lambda ()
+         (handler-bind ((serious-condition #'give-up))
+           (swank/backend:call-with-debugger-hook
+            #'give-up
+            (lambda ()
+              (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
+                    (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
+                    #+sbcl (sb-int:*print-condition-references* nil))
+                (string-trim '(#\Space #\Newline)
+                             (swank::call/truncated-output-to-string
+                              *message-limit*
+                              (lambda (stream) (princ thing stream))
+                              "…")))))))
+       (lambda () otherwise)))))
+
+(defun condition-message (condition)
+  (reported condition
+            (format nil "~A, whose report could not be had" (condition-type-text condition))))
+
+(defun condition-type-text (condition)
+  (let ((name (class-name (class-of condition))))
+    (if (symbolp name) (symbol-text name) "unnamed")))
 
 (defun restart-tree (restart)
-  (object "name" (string-downcase (string (restart-name restart)))
-          "description" (handler-case (one-line (princ-to-string restart))
-                          (serious-condition () ""))))
+  (object "name" (string-downcase (princ-to-string (restart-name restart)))
+          "description" (one-line (reported restart ""))))
+
+(defun traceback-text (type message restarts frames omitted)
+  "The whole report as SLIME's debugger shows it, innermost frame first. RESTARTS are trees."
+  (with-output-to-string (stream)
+    (format stream "~A~%   [Condition of type ~A]~%" message type)
+    (when restarts
+      (format stream "~%Restarts:~%")
+      (loop for (nil nil name nil description) in restarts
+            for number from 0
+            do (format stream " ~D: [~A] ~A~%" number (string-upcase name) description)))
+    (when frames (format stream "~%Backtrace:~%"))
+    (loop for frame in frames
+          for number from 0
+          do (when (and (plusp omitted) (= number *innermost-frames*))
+               (format stream "  ... ~D frames are left out ...~%" omitted)
+               (incf number omitted))
+             (multiple-value-bind (file line) (frame-place frame)
+               (format stream "  ~D: ~A~@[ at ~A~]~@[:~D~]~%"
+                       number (one-line (call-text frame)) file (and file line))))))
+
+(defun raised-tree (condition restarts &key (frames (stack-frames)) message cause)
+  "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it. MESSAGE, if any, is told
+instead of the condition's own. CAUSE is the tree of what was raised before, while this came of leaving it."
+  (multiple-value-bind (told omitted) (told-frames frames)
+    (let* ((*source-texts* '())
+           (message (or message (condition-message condition)))
+           (restarts (loop for restart in restarts
+                           repeat *most-restarts*
+                           collect (restart-tree restart))))
+      (object "type" (type-tree (class-of condition))
+              "message" message
+              "frames" (array-of (reverse (mapcar #'frame-tree told)))
+              "frames_omitted" omitted
+              "traceback" (traceback-text (condition-type-text condition)
+                                          message restarts told omitted)
+              "restarts" (array-of restarts)
+              "cause" (if cause (object "how" "context" "exception" cause) :absent)))))

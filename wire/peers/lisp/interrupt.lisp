@@ -31,19 +31,10 @@
       (with-entries (setf *entries* (delete entry *entries*))))))
 
 (defun stop (entry how)
-  "In the thread of ENTRY, at a moment at which Swank takes interrupts: ends what runs, if that is still the same."
-  (when (and (eq entry *entry*) *leave*)
+  "In the thread of ENTRY: ends what runs, if that is still the same."
+  (when (eq entry *entry*)
     (incf (entry-reached entry))
-    (let ((leave *leave*))
-      (funcall leave :interrupted
-               (if (string= how "leave")
-                   :absent
-                   (let ((condition (interrupt-condition)))
-                     (raised-tree condition '() '() 0)))))))
-
-(defun interrupt-condition ()
-  "What Swank makes of an interrupt, too."
-  (make-condition 'simple-error :format-control "Interrupt from Emacs" :format-arguments '()))
+    (be-interrupted (string= how "leave"))))
 
 (define-call "interrupt" (call how)
   (with-entries

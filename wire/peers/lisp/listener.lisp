@@ -1,4 +1,4 @@
-;;;; What is evaluated here: one at a time, in the package and readtable in force.
+;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a debugger.
 
 (in-package #:imago)
 
@@ -7,8 +7,9 @@
 
 (defmacro define-work (name parameters &body body)
   "Defines how the work NAME, a string, is done; PARAMETERS are as in `define-call'. BODY runs user code freely: its
-streams are carried, and what would enter the debugger ends it. Its values are a list of the values to be shown, and a
-list of more keys and trees for the answer: \"loaded\", \"tests\"."
+streams are carried, the package is the one in force or the one that was asked for, and what would enter the debugger
+ends it. Its values are a list of the values to be shown, and a list of more keys and trees for the answer: \"loaded\",
+\"tests\". What is said of the code goes to `note-diagnostic'."
   (let ((arguments (gensym "ARGUMENTS")))
     `(setf (gethash ,name *works*)
            (lambda (,arguments)
@@ -17,71 +18,199 @@ list of more keys and trees for the answer: \"loaded\", \"tests\"."
                          collect `(,parameter (argument ,(wire-name parameter) ,arguments)))
                ,@body)))))
 
-;;; What is bound while something is evaluated
+;;; What is said of the code
 
 (defvar *diagnostics* '()
-  "What was said of the code so far, the newest first.")
+  "What was said so far, the newest first.")
+
+(defparameter *most-diagnostics* 200
+  "Diagnostics that are told; more are counted.")
 
 (defvar *note-warnings* t
   "Whether warnings that nobody handles are diagnostics. Bound to NIL by those who note them with their places.")
-
-(defvar *leave* nil
-  "A function that ends the evaluation: of the outcome, a keyword, and what was raised, a tree.")
-
-(defvar *outer-restarts* '()
-  "Restarts that are not the user's.")
 
 (defun note-diagnostic (tree)
   "Has TREE, a `Diagnostic' of wire/contract/reports.ts, told with the answer."
   (push tree *diagnostics*))
 
 (defun severity (warning)
-  (cond ((and (find-symbol "REDEFINITION-WARNING" "SB-KERNEL")
-              (typep warning (find-symbol "REDEFINITION-WARNING" "SB-KERNEL")))
-         "redefinition")
-        ((typep warning 'style-warning) "style_warning")
-        (t "warning")))
+  (let ((redefinition (internal "REDEFINITION-WARNING" "SB-KERNEL")))
+    (cond ((and redefinition (typep warning redefinition)) "redefinition")
+          ((typep warning 'style-warning) "style_warning")
+          (t "warning"))))
 
 (defun note-warning (warning)
-  (when *note-warnings*
-    (note-diagnostic (object "severity" (severity warning)
-                             "message" (condition-message warning)
-                             "file" nil "line" nil "column" nil "source" nil))))
+  "Takes WARNING down, of which nobody has disposed; it is printed then, as ever."
+  (when (and *note-warnings* (< (length *diagnostics*) *most-diagnostics*))
+    (let ((*running-user-code* nil))
+      (note-diagnostic (object "severity" (severity warning)
+                               "message" (condition-message warning)
+                               "file" (and *origin* (origin-file *origin*))
+                               "line" (and *origin* (origin-line *origin*))
+                               "column" nil "source" nil)))))
 
-(defun enter-debugger (condition hook)
-  "In place of the debugger: takes down how things stand, and ends the evaluation."
-  (declare (ignore hook))
-  (let ((*running-user-code* nil))
-    (funcall *leave* :raised
-             (raised-tree condition (user-restarts condition) '() 0))))
+;;; The ways out
+
+(defvar *leave* nil
+  "A function that ends the evaluation of this thread, of an outcome and what was raised.")
+
+(defvar *left-with* nil
+  "What was raised when the evaluation was left, while it unwinds.")
+
+(defvar *interrupted* nil
+  "Whether an interrupt has come while code of ours ran, and is to be taken after it.")
+
+(defvar *outer-restarts* '()
+  "Restarts that are not the user's.")
 
 (defun user-restarts (condition)
-  "The restarts that stand there for CONDITION, without those of the evaluation itself."
-  (set-difference (compute-restarts condition) *outer-restarts*))
+  "The restarts that stand there for CONDITION, innermost first, without those of the evaluation itself."
+  (remove-if (lambda (restart) (member restart *outer-restarts*)) (compute-restarts condition)))
+
+(defun leave-evaluation (outcome condition restarts &rest more)
+  "Takes down how things stand, and ends the evaluation; MORE is for `raised-tree'. What goes wrong in the cleanup forms
+comes here again."
+  (let ((*running-user-code* nil))
+    (let ((tree (apply #'raised-tree condition restarts :cause *left-with* more)))
+      (setf *left-with* tree)
+      (funcall *leave* outcome tree))))
+
+(defun enter-debugger (condition hook)
+  "In place of the debugger."
+  #+sbcl (when (typep condition 'sb-ext:step-condition)
+           ;; There is nobody to step: what was to be stepped through runs.
+           (invoke-restart 'sb-ext:step-continue))
+  (if *leave*
+      (leave-evaluation :raised condition (user-restarts condition))
+      (swank::swank-debugger-hook condition hook)))
+
+(defun aborted (&rest arguments)
+  "In place of the way to a listener's top level."
+  (declare (ignore arguments))
+  (leave-evaluation :raised (make-condition 'simple-condition
+                                 :format-control "The code invoked the restart ABORT.")
+         '()))
+
+(defun be-interrupted (&optional quietly)
+  "Ends the evaluation of this thread, if one runs: now, or as soon as code of ours has done what it does. Where QUIETLY,
+nothing is taken down."
+  (cond ((null *leave*))
+        ((not *running-user-code*) (setf *interrupted* t))
+        (t (setf *interrupted* nil)
+           (if quietly
+               (funcall *leave* :interrupted :absent)
+               (leave-evaluation :interrupted
+                                 (make-condition 'simple-condition
+                                                 :format-control "Interrupt from Emacs")
+                                 '())))))
+
+(defun take-interrupts ()
+  "What happens in our threads instead of entering a debugger that waits."
+  (let ((functions (shiftf swank/backend::*pending-slime-interrupts* '())))
+    (dolist (function functions)
+      (if (member function (list 'swank:simple-break #'swank:simple-break))
+          (be-interrupted)
+          (funcall function)))))
+
+(defun call-with-our-code (function)
+  "The value of FUNCTION, which is not the user's although it is called by the user's code: it is not interrupted."
+  (let ((user-code *running-user-code*))
+    (multiple-value-prog1 (let ((*running-user-code* nil)) (funcall function))
+      (when (and *interrupted* user-code) (be-interrupted)))))
+
+;; Swank asks for this in the threads of this connection, and only there. Its own answer is a debugger that waits.
+(when (eq (swank::connection.communication-style swank::*emacs-connection*) :spawn)
+  (push (cons 'swank/backend::*interrupt-queued-handler* #'take-interrupts)
+        (swank::connection.env swank::*emacs-connection*)))
 
 (defun call-with-user-code (function)
   "Calls FUNCTION as user code. Values: how it ended, :DONE, :RAISED or :INTERRUPTED; and its values, or what was raised."
   (block evaluation
-    (let* ((*leave* (lambda (outcome tree) (return-from evaluation (values outcome tree))))
+    (let* ((outcome nil)
+           (*left-with* nil)
+           (*interrupted* nil)
+           (*leave* (lambda (how tree)
+                      ;; What was interrupted stays so, whatever its cleanup forms do.
+                      (unless (eq outcome :interrupted) (setf outcome how))
+                      (return-from evaluation (values outcome tree))))
            (*outer-restarts* (compute-restarts)))
-      (swank/backend:call-with-debugger-hook
-       #'enter-debugger
-       (lambda ()
-         (handler-bind ((warning #'note-warning))
-           (values :done
-                   (let ((*running-user-code* t))
-                     (multiple-value-list (funcall function))))))))))
+      (restart-bind ((abort #'aborted
+                       :report-function (lambda (stream) (write-string "Leave." stream))))
+        (let ((*outer-restarts* (compute-restarts)))
+          (swank/backend:call-with-debugger-hook
+           #'enter-debugger
+           (lambda ()
+             (handler-bind ((warning #'note-warning))
+               (values :done
+                       (let ((*running-user-code* t))
+                         (multiple-value-list (funcall function))))))))))))
+
+;;; What a listener keeps
+
+(defparameter *listener-variables* '(* ** *** + ++ +++ / // /// -))
+
+(defvar *listener-values* (mapcar (constantly nil) *listener-variables*)
+  "Ours: those of a person's own listener stay as they are.")
+
+(defun package-asked-for (name)
+  "The package of that NAME, for evaluating in it."
+  (or (package-or-nil name)
+      (error "There is no package ~A~@[; there is ~{~A~^, ~}~]."
+             name (nearest name (all-package-names)))))
+
+(defun call-in-listener (package function)
+  "The values of FUNCTION, with our package and readtable in force, or the package of that name. What it makes of them,
+and of the variables of a listener, is kept."
+  (let ((*package* (if package (package-asked-for package) *listener-package*))
+        (*readtable* *listener-readtable*))
+    (progv *listener-variables* *listener-values*
+      (unwind-protect (funcall function)
+        (setf *listener-readtable* *readtable*
+              *listener-values* (mapcar #'symbol-value *listener-variables*))
+        (unless package (setf *listener-package* *package*))))))
+
+(defun readtable-text (readtable)
+  "`standard', or in what READTABLE differs from that."
+  (let* ((standard (load-time-value (copy-readtable nil)))
+         (changed (loop for code from 33 below 127
+                        for char = (code-char code)
+                        ;; That of # is another function in each readtable.
+                        unless (or (char= char #\#)
+                                   (eq (get-macro-character char readtable)
+                                       (get-macro-character char standard)))
+                          collect char))
+         (sharp (ignore-errors
+                 (loop for code from 33 below 127
+                       for char = (code-char code)
+                       unless (or (digit-char-p char)
+                                  (eq (get-dispatch-macro-character #\# char readtable)
+                                      (get-dispatch-macro-character #\# char standard)))
+                         collect char))))
+    (if (or changed sharp (not (eq (readtable-case readtable) :upcase)))
+        (format nil "with ~{~C~^ ~}~@[ ~{#~C~^ ~}~]~:[, case ~(~A~)~;~]" changed sharp
+                (eq (readtable-case readtable) :upcase) (readtable-case readtable))
+        "standard")))
+
+;;; The call
+
+(define-fields record
+  number who call source place outcome result at elapsed)
+
+(defun microseconds ()
+  "Since some moment. Internal real time may go by the ticks of the machine."
+  #+sbcl (multiple-value-bind (seconds microseconds) (sb-ext:get-time-of-day)
+           (+ (* 1000000 seconds) microseconds))
+  #-sbcl (floor (* 1000000 (get-internal-real-time)) internal-time-units-per-second))
 
 (defun milliseconds-since (start)
-  "From START, in internal real time, as a float."
-  (/ (float (- (get-internal-real-time) start) 1d0)
-     (/ internal-time-units-per-second 1000)))
+  "From START, as a float."
+  (/ (float (- (microseconds) start) 1d0) 1000))
 
 (defun evaluated-tree (outcome result elapsed)
   "`Evaluated' of wire/kernel.ts."
   (let ((diagnostics (if *diagnostics* (array-of (reverse *diagnostics*)) :absent)))
     (ecase outcome
-      (:done (destructuring-bind (values &optional more) result
+      (:done (destructuring-bind (&optional values more) result
                (append (object "type" "done"
                                "values" (array-of (mapcar #'shown-tree values))
                                "elapsed_ms" elapsed
@@ -93,38 +222,42 @@ list of more keys and trees for the answer: \"loaded\", \"tests\"."
                        "diagnostics" diagnostics))
       (:interrupted (object "type" "interrupted" "exception" result "elapsed_ms" elapsed)))))
 
-(defun readtable-text (readtable)
-  "What READTABLE is called."
-  (declare (ignorable readtable))
-  "standard")
+(defvar *evaluating-threads* '())
+
+(defun call-as-evaluation (record function)
+  "The values of FUNCTION: how RECORD ended, and what it came to."
+  (let ((thread (swank/backend:current-thread)))
+    (push thread *evaluating-threads*)
+    (unwind-protect (funcall function)
+      (setf *evaluating-threads* (remove thread *evaluating-threads*))
+      ;; Until it is told otherwise: somebody may end the thread.
+      (setf (record-outcome record) "interrupted"))))
 
 (defun evaluate (arguments)
   "Does the work that ARGUMENTS name, and answers what it came to."
-  (let ((work (gethash (argument "work" arguments) *works*))
-        (sink (open-sink (argument "call" arguments)))
-        (*diagnostics* '())
-        (start (get-internal-real-time)))
-    (unless work
-      (answer (object "fault" (format nil "There is no work ~A." (argument "work" arguments)))))
+  (let* ((work (or (gethash (argument "work" arguments) *works*)
+                   (answer (object "fault" (format nil "There is no work ~A."
+                                                   (argument "work" arguments))))))
+         (sink (open-sink (argument "call" arguments)))
+         (record (begin-record arguments))
+         (*diagnostics* '())
+         (start (microseconds)))
+    ;; From here on what is asked of this thread goes through `take-interrupts'.
+    (setf swank::*slime-interrupts-enabled* nil)
     (send-message sink (object "started" (object "thread" (swank::current-thread-id))))
     (multiple-value-bind (outcome result)
-        (unwind-protect (with-streams (sink)
-                          (call-with-user-code (lambda () (funcall work arguments))))
-          (close-sink sink))
-      (evaluated-tree outcome result (milliseconds-since start)))))
+        (call-as-evaluation
+         record
+         (lambda ()
+           (unwind-protect
+                (with-streams (sink)
+                  (call-with-user-code
+                   (lambda ()
+                     (call-in-listener (argument "package" arguments)
+                                       (lambda () (funcall work arguments))))))
+             (close-sink sink))))
+      (let ((tree (evaluated-tree outcome result (milliseconds-since start))))
+        (end-record record outcome tree)
+        tree))))
 
 (setf (gethash "evaluate" *calls*) #'evaluate)
-
-(defun read-and-evaluate (source)
-  "Evaluates the forms of SOURCE one after the other. The values of the last."
-  (let ((values '()) (*package* *listener-package*) (*readtable* *listener-readtable*))
-    (with-input-from-string (stream source)
-      (loop for form = (read stream nil stream)
-            until (eq form stream)
-            do (setf values (multiple-value-list (eval form)))))
-    (setf *listener-package* *package*
-          *listener-readtable* *readtable*)
-    values))
-
-(define-work "source" (source)
-  (read-and-evaluate source))

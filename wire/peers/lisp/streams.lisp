@@ -12,6 +12,14 @@
              collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
                         (list 'svref object ,index)))))
 
+(defun internal (name package)
+  "The symbol of that NAME, which an implementation may have or not; NIL where it has not."
+  (let ((package (find-package package)))
+    (and package (values (find-symbol name package)))))
+
+(defun call-symbol (name package &rest arguments)
+  (apply (internal name package) arguments))
+
 ;;; A sink takes what is written to both output streams of one evaluation, in the order in which it comes.
 
 (define-fields sink
@@ -97,23 +105,30 @@
     (when (> (length (sink-line sink)) 1000)
       (setf (sink-line sink) (subseq (sink-line sink) (- (length (sink-line sink)) 500))))))
 
-(defun write-to-sink (sink stream string)
+(defun take-text (sink stream string)
   "Takes STRING for the stream of that name; sends it with what comes after it, or at once if that is worth it."
+  (unless (string= stream (sink-stream sink))
+    (flush-sink sink)
+    (setf (sink-stream sink) stream))
+  (when (string= stream "stdout") (note-line sink string))
+  (let ((text (sink-text sink)))
+    (loop for char across string
+          do (vector-push-extend char text (max 200 (length text))))
+    (if (or (>= (length text) *event-size*)
+            (and (find #\Newline string)
+                 (> (- (get-internal-real-time) (sink-sent-at sink)) *event-interval*)))
+        (flush-sink sink)
+        (see-to-flushes sink))))
+
+(defun write-to-sink (sink stream string)
+  "The same, while the evaluation runs; afterwards, nothing."
   (when (eq (sink-state sink) :open)
-    (call-with-sink
-     sink
+    (call-with-our-code
      (lambda ()
-       (unless (string= stream (sink-stream sink))
-         (flush-sink sink)
-         (setf (sink-stream sink) stream))
-       (when (string= stream "stdout") (note-line sink string))
-       (let ((text (sink-text sink)))
-         (loop for char across string do (vector-push-extend char text (max 200 (length text))))
-         (if (or (>= (length text) *event-size*)
-                 (and (find #\Newline string)
-                      (> (- (get-internal-real-time) (sink-sent-at sink)) *event-interval*)))
-             (flush-sink sink)
-             (see-to-flushes sink)))))))
+       (call-with-sink sink
+                       (lambda ()
+                         (when (eq (sink-state sink) :open)
+                           (take-text sink stream string))))))))
 
 (defun see-to-flushes (sink)
   "Has what waits sent soon, although nothing more may be written."

@@ -1,3 +1,62 @@
 ;;;; The threads of the image.
 
 (in-package #:imago)
+
+(defun thread-role (thread)
+  "What THREAD is there for: main, evaluating, imago or user."
+  (let ((connection swank::*emacs-connection*))
+    (cond ((member thread *evaluating-threads*) "evaluating")
+          ((or (eq thread (swank/backend:current-thread))
+               (member thread (connection-threads connection)))
+           "imago")
+          ((main-thread-p thread) "main")
+          (t "user"))))
+
+(defun main-thread-p (thread)
+  #+sbcl (eq thread (sb-thread:main-thread))
+  #-sbcl (eq thread (first (last (swank/backend:all-threads)))))
+
+(defun connection-threads (connection)
+  "Those in which Swank serves CONNECTION."
+  (and (typep connection 'swank::multithreaded-connection)
+       (append (list (swank::mconn.reader-thread connection)
+                     (swank::mconn.control-thread connection))
+               (swank::mconn.active-threads connection))))
+
+(defun stack-tree (thread)
+  "THREAD as `Stack' of wire/contract/activity.ts."
+  (let ((alive (swank/backend:thread-alive-p thread)))
+    (object "names" (array-of (list (one-line (swank/backend:thread-name thread))))
+            "count" 1
+            "state" (if alive "running" "finished")
+            "waits_for" (and alive (awaited thread))
+            "role" (thread-role thread)
+            "frames" (array-of '())
+            "frames_omitted" 0)))
+
+(defun awaited (thread)
+  "What THREAD waits for, where that can be told without stopping it."
+  (declare (ignorable thread))
+  #+sbcl
+  (let ((reader (internal "THREAD-WAITING-FOR" "SB-THREAD")))
+    (and reader
+         (fboundp reader)
+         (let ((thing (ignore-errors (funcall reader thread))))
+           (and thing (static-text (if (consp thing) (rest thing) thing) 100))))))
+
+(define-call "threads" (filter limit)
+  (let* ((trees (loop for thread in (swank/backend:all-threads)
+                      when (or (null filter)
+                               (search filter (swank/backend:thread-name thread)
+                                       :test #'char-equal))
+                        collect (stack-tree thread)))
+         (told (subseq trees 0 (min (or limit (length trees)) (length trees)))))
+    (found (object "threads" (array-of told)
+                   "tasks" (array-of '())
+                   "threads_total" (count "imago" trees :test #'string/=
+                                                        :key (lambda (tree) (part tree "role")))
+                   "tasks_total" 0
+                   "omitted" (- (length trees) (length told))
+                   "notes" (array-of
+                            (list "The stacks of other threads are not told: to look at one, a Lisp \
+has to stop it, and a look stops nothing."))))))

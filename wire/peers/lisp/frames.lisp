@@ -1,0 +1,249 @@
+;;;; The stack of a thread as it stands: frames with their places and their locals.
+
+(in-package #:imago)
+
+(defparameter *innermost-frames* 40
+  "Frames that are told of the inner end of a stack.")
+
+(defparameter *outermost-frames* 15
+  "Frames that are told of the outer end of a longer stack.")
+
+(defparameter *most-locals* 20
+  "Locals of one frame that are told.")
+
+(defparameter *local-limit* 200
+  "Characters of one local's text.")
+
+;;; Places
+
+(defvar *source-texts* '()
+  "What was read of source files while one stack is taken down.")
+
+(defun cached-file-text (file)
+  (let ((known (assoc file *source-texts* :test #'equal)))
+    (if known
+        (cdr known)
+        (let ((text (text-of-file file)))
+          (push (cons file text) *source-texts*)
+          text))))
+
+(defun nth-form-start (text number)
+  "Where the top-level form of that NUMBER begins in TEXT."
+  (let ((*text* text) (*at* 0) (*starts* nil))
+    (loop repeat number
+          do (skip-blanks)
+             (walk-form nil))
+    (next-form-start text *at*)))
+
+(defun place-in-text (text start number)
+  "The position in TEXT of the part of that NUMBER of the form at START."
+  (if number (subform-start text start number) (next-form-start text start)))
+
+(defun place-in-buffer (plist form number)
+  "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we have given it."
+  (let* ((text (getf plist :emacs-string))
+         (position (place-in-text text (nth-form-start text (or form 0)) number))
+         (file (getf plist :emacs-filename))
+         (line (getf plist :line))
+         (whole (and file (not line) (cached-file-text file))))
+    (values file
+            (cond (line (+ line (count #\Newline text :end (min position (length text)))))
+                  (whole (line-of whole (+ (or (getf plist :emacs-position) 1) position -1))))
+            (line-text text position))))
+
+(defun place-in-source-file (file written starts form number)
+  "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is not its date."
+  (let ((text (and form
+                   (eql written (ignore-errors (file-write-date file)))
+                   (cached-file-text file))))
+    (if text
+        (let* ((start (if (and starts (< form (length starts)))
+                          (aref starts form)
+                          (nth-form-start text form)))
+               (position (place-in-text text (next-form-start text start) number)))
+          (values file (line-of text position) (line-text text position)))
+        (values file nil nil))))
+
+(defun frame-place (frame)
+  "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not known."
+  (declare (ignorable frame))
+  (handler-case
+      #+sbcl (compiled-place frame)
+      #-sbcl (values nil nil nil)
+    (error () (values nil nil nil))))
+
+#+sbcl
+(defun compiled-place (frame)
+  "The same, or an error where nothing is known of FRAME."
+  (let* ((location (sb-di:frame-code-location frame))
+         (source (sb-di:code-location-debug-source location))
+         (plist (sb-c::debug-source-plist source))
+         (file (sb-di:debug-source-namestring source))
+         (start (or (ignore-errors (sb-debug::maybe-block-start-location location)) location))
+         (form (ignore-errors (sb-di::code-location-toplevel-form-offset start)))
+         (number (ignore-errors (sb-di::code-location-form-number start))))
+    (cond ((stringp (getf plist :emacs-string)) (place-in-buffer plist form number))
+          ((null file) (values nil nil nil))
+          ;; The implementation's own: a person who has its sources knows where.
+          ((and (> (length file) 4) (string-equal "SYS:" file :end2 4)) (values file nil nil))
+          (t (place-in-source-file file (sb-c::debug-source-created source)
+                            (ignore-errors
+                             (call-symbol "DEBUG-SOURCE-START-POSITIONS" "SB-C" source))
+                            form number)))))
+
+;;; Functions and their locals
+
+(defun function-text (name)
+  "NAME, a symbol, a list such as (setf area), or a text, as it is written in the package in force."
+  (cond ((stringp name) name)
+        ((symbolp name) (symbol-text name))
+        ((and (consp name)
+              (member (first name) (list (internal "FAST-METHOD" "SB-PCL")
+                                         (internal "SLOW-METHOD" "SB-PCL"))))
+         (static-text (cons 'method (rest name)) 200))
+        (t (static-text name 200))))
+
+(defun local-tree (name value)
+  (object "name" name
+          "type_name" (let ((class (class-name (class-of value))))
+                        (if (symbolp class) (string-downcase (symbol-name class)) "unnamed"))
+          "repr" (static-text value *local-limit*)))
+
+#+sbcl
+(defun frame-locals (frame)
+  "Trees for the variables that FRAME has a value of, and how many more there are."
+  (let* ((location (sb-di:frame-code-location frame))
+         (variables (ignore-errors
+                     (remove-if-not
+                      (lambda (variable)
+                        (and (sb-di:debug-var-symbol variable)
+                             (symbol-package (sb-di:debug-var-symbol variable))
+                             (eq (sb-di:debug-var-validity variable location) :valid)))
+                      (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))))))
+    (values (loop for variable across (or variables #())
+                  repeat *most-locals*
+                  for tree = (ignore-errors
+                              (local-tree (string-downcase
+                                           (symbol-name (sb-di:debug-var-symbol variable)))
+                                          (sb-di:debug-var-value variable frame)))
+                  when tree collect tree)
+            (max 0 (- (length variables) *most-locals*)))))
+
+(defun frame-name (frame)
+  "What FRAME runs: a symbol, list or text."
+  #+sbcl (sb-di:debug-fun-name (sb-di:frame-debug-fun frame))
+  #-sbcl (let ((text (ignore-errors
+                      (with-output-to-string (stream)
+                        (swank/backend:print-frame frame stream)))))
+           (one-line (or text "?"))))
+
+(defun frame-tree (frame)
+  "FRAME as `Frame' of wire/contract/values.ts."
+  #+sbcl
+  (multiple-value-bind (file line source) (frame-place frame)
+    (multiple-value-bind (locals more) (frame-locals frame)
+      (object "function" (function-text (frame-name frame))
+              "file" file "line" line "source" source
+              "locals" (array-of locals) "locals_omitted" more)))
+  #-sbcl
+  (object "function" (frame-name frame) "file" nil "line" nil "source" nil
+          "locals" (array-of '()) "locals_omitted" 0))
+
+(defun call-text (frame)
+  "The call in FRAME with its arguments, as a backtrace shows it."
+  #-sbcl (frame-name frame)
+  #+sbcl
+  (multiple-value-bind (name arguments)
+      (handler-case (sb-debug::frame-call frame)
+        (error () (values (frame-name frame) '())))
+    (format nil "(~A~{ ~A~})"
+            (function-text name)
+            (mapcar (lambda (argument)
+                      (if (typep argument '(satisfies unprintable-p))
+                          "?"
+                          (static-text argument 60)))
+                    (if (listp arguments) arguments '())))))
+
+(defun unprintable-p (value)
+  "Whether VALUE stands for an argument that the machine no longer has."
+  (let ((type (internal "UNPRINTABLE-OBJECT" "SB-DEBUG")))
+    (and type (ignore-errors (typep value type)))))
+
+;;; The stack
+
+(defun evaluator-frame-p (name)
+  "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the form."
+  (let ((symbol (function-symbol name)))
+    (and symbol
+         (or (eq (symbol-package symbol) (find-package "SB-C"))
+             (member (symbol-name symbol)
+                     '("SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
+                       "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL")
+                     :test #'string=)))))
+
+(defun function-symbol (name)
+  "The symbol by which a function of NAME is known: of (flet a :in b), b."
+  (cond ((symbolp name) name)
+        ((and (consp name) (ignore-errors (list-length name)))
+         (function-symbol (or (second (member :in name))
+                              (find-if #'symbolp (rest name)))))))
+
+(defun debugger-frame-p (name)
+  "Whether a frame of that NAME belongs to the way from a signal into the debugger."
+  (let* ((symbol (function-symbol name))
+         (package (and symbol (symbol-package symbol) (package-name (symbol-package symbol)))))
+    (cond ((null symbol) nil)
+          ((member symbol '(error cerror break invoke-debugger abort invoke-restart)))
+          ((own-frame-p name))
+          (package (or (string= package "SB-DEBUG") (eql 0 (search "SWANK" package)))))))
+
+(defun own-frame-p (name)
+  "Whether a frame of that NAME is one of ours."
+  (let ((symbol (function-symbol name)))
+    ;; The symbols of this peer are in no package, or all in one.
+    (and symbol (eq (symbol-package symbol) (symbol-package 'own-frame-p)))))
+
+(defun interruption-frame-p (name)
+  "Whether a frame of that NAME is where a thread was stopped, to run what another has asked it to."
+  (let ((symbol (function-symbol name)))
+    (and symbol (eq symbol (internal "INVOKE-INTERRUPTION" "SB-SYS")))))
+
+(defun past-debugger (frames)
+  "FRAMES, innermost first, from the first that is not on the way into the debugger."
+  (flet ((name (frame) (frame-name frame))
+         (leaving-p (name) (eq (function-symbol name) 'leave-evaluation)))
+    (let* ((end (min 40 (length frames)))
+           (stopped (position-if #'interruption-frame-p frames :key #'name :end end))
+           (inner (or stopped (position-if #'leaving-p frames :key #'name :end end))))
+      (when inner (setf frames (nthcdr (1+ inner) frames)))
+      (loop for rest on frames
+            ;; The way of a signal into Lisp is frames of C, whose names are texts.
+            while (if stopped
+                      (stringp (name (first rest)))
+                      (debugger-frame-p (name (first rest))))
+            finally (return rest)))))
+
+(defun without-evaluator (frames)
+  "FRAMES, innermost first, as far as they are the user's."
+  (let* ((end (or (position-if (lambda (frame) (own-frame-p (frame-name frame))) frames)
+                  (length frames)))
+         (last (position-if-not (lambda (frame) (evaluator-frame-p (frame-name frame)))
+                                frames :end end :from-end t)))
+    (subseq frames 0 (if last (1+ last) 0))))
+
+(defun stack-frames ()
+  "The frames of this thread as the debugger would show them, innermost first, without those of the evaluation itself."
+  (without-evaluator
+   (past-debugger
+    (ignore-errors
+     (swank/backend:call-with-debugging-environment
+      (lambda () (swank/backend:compute-backtrace 0 nil)))))))
+
+(defun told-frames (frames)
+  "Those of FRAMES that are told, and how many of the middle are not."
+  (let ((count (length frames)) (most (+ *innermost-frames* *outermost-frames*)))
+    (if (<= count most)
+        (values frames 0)
+        (values (append (subseq frames 0 *innermost-frames*)
+                        (subseq frames (- count *outermost-frames*)))
+                (- count most)))))

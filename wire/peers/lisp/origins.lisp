@@ -1,0 +1,134 @@
+;;;; Where code came from: what is compiled here keeps its text, and its place in the person's file.
+
+(in-package #:imago)
+
+;;; An origin is what is said of a text when it is compiled: where it stands.
+
+(define-fields origin
+  file                                  ; a namestring, or NIL
+  line                                  ; of the first character of the text; counts from 1
+  position)                             ; of the same, in the file, as Emacs counts; 1 where not known
+
+(defvar *origin* nil
+  "That of the form which is evaluated now.")
+
+(defun text-of-file (file &optional (limit 10000000))
+  "What FILE holds, up to LIMIT characters, or NIL where it cannot be read."
+  (ignore-errors
+   (with-open-file (stream file :external-format #+sbcl '(:utf-8 :replacement #\?) #-sbcl :default)
+     (let* ((text (make-string (min limit (file-length stream))))
+            (end (read-sequence text stream)))
+       (subseq text 0 end)))))
+
+(defun line-position (text line)
+  "Where LINE begins in TEXT, or NIL where there is no such line."
+  (loop with position = 0
+        repeat (1- line)
+        do (let ((newline (position #\Newline text :start position)))
+             (if newline (setf position (1+ newline)) (return nil)))
+        finally (return position)))
+
+(defun origin-in-file (file line source)
+  "The origin of SOURCE, which stands in FILE at LINE."
+  (let* ((text (text-of-file file))
+         (start (and text (line-position text line)))
+         (end (and start (or (position #\Newline text :start start) (length text))))
+         ;; The text may begin in the middle of its line.
+         (column (and end (search (subseq source 0 (position #\Newline source)) text
+                                  :start2 start :end2 end))))
+    (make-origin file line (if start (1+ (or column start)) 1))))
+
+(defun origin-of (source file line)
+  "The origin of SOURCE as a caller gave it."
+  (if file
+      (origin-in-file file (or line 1) source)
+      (make-origin nil 1 1)))
+
+(defun origin-at (origin source start)
+  "The origin of what begins at START of SOURCE, which has ORIGIN itself."
+  (make-origin (origin-file origin)
+               (+ (origin-line origin) (count #\Newline source :end start))
+               (+ (origin-position origin) start)))
+
+(defun origin-plist (origin text)
+  "What Swank keeps with code that is compiled from an Emacs buffer, and a line besides."
+  (list :emacs-buffer (if (origin-file origin) "" "*imago*")
+        :emacs-filename (origin-file origin)
+        :emacs-package (package-name *package*)
+        :emacs-position (origin-position origin)
+        :emacs-string text
+        :line (origin-line origin)))
+
+#+sbcl
+(defun source-info (form)
+  "What SBCL's compiler has to know to number the parts of FORM as those of a file."
+  (call-symbol
+   "MAKE-SOURCE-INFO" "SB-C"
+   :file-info (call-symbol "MAKE-FILE-INFO" "SB-C"
+                             :truename :lisp
+                             :pathname nil
+                             :forms (make-array 1 :fill-pointer 1 :adjustable t
+                                                  :initial-element form)
+                             :positions (make-array 1 :fill-pointer 1 :adjustable t
+                                                      :initial-element 0))))
+
+(defun call-with-origin (function &key form text origin)
+  "Calls FUNCTION so that what it compiles of FORM, which was read from TEXT, leads back to ORIGIN."
+  (declare (ignorable form text origin))
+  #-sbcl (funcall function)
+  #+sbcl
+  (let ((variables (list (internal "*SOURCE-INFO*" "SB-C") (internal "*SOURCE-PATHS*" "SB-C")))
+        (numbered (internal "FIND-SOURCE-PATHS" "SB-C")))
+    (with-compilation-unit (:source-plist (origin-plist origin text)
+                            :source-namestring (origin-file origin))
+      (if (and numbered (every #'identity variables))
+          (progv variables (list (source-info form) (make-hash-table :test 'eq))
+            (funcall numbered form 0)
+            (funcall function))
+          (funcall function)))))
+
+;;; Evaluation. What a form makes is compiled with its origin, but runs without it: a file that it loads has its own.
+
+(defun calls-only-p (form)
+  "Whether FORM is nothing but calls of functions, which are evaluated without compiling anything."
+  (cond ((atom form) t)
+        ((eq (first form) 'quote) t)
+        (t (and (symbolp (first form))
+                (fboundp (first form))
+                (not (macro-function (first form)))
+                (not (special-operator-p (first form)))
+                (ignore-errors (list-length form))
+                (every #'calls-only-p (rest form))))))
+
+(defun evaluate-forms (forms compile)
+  (if (null (rest forms))
+      (evaluate-form (first forms) compile)
+      (progn (evaluate-form (first forms) compile)
+             (evaluate-forms (rest forms) compile))))
+
+(defun evaluate-form (form compile)
+  "The values of FORM. COMPILE is a function that makes one, of a lambda expression; its second argument is whether it
+is to be evaluated as it is."
+  (let ((form (macroexpand form)))
+    (cond ((atom form) (eval form))
+          ((eq (first form) 'progn) (evaluate-forms (rest form) compile))
+          ((and (eq (first form) 'eval-when) (consp (rest form)) (listp (second form)))
+           (when (intersection '(:execute eval) (second form))
+             (evaluate-forms (cddr form) compile)))
+          ((calls-only-p form) (eval form))
+          ((member (first form) '(locally macrolet symbol-macrolet))
+           (funcall compile form nil))
+          (t (funcall (funcall compile `(lambda () ,form) t))))))
+
+(defun evaluate-placed (form text origin)
+  "The values of FORM, which was read from TEXT. What it defines, and what goes wrong in it, leads back to ORIGIN."
+  (let ((*origin* origin))
+    #-sbcl (progn text (eval form))
+    #+sbcl
+    (evaluate-form
+     form
+     (lambda (expression function)
+       (call-with-origin
+        (lambda ()
+          (call-symbol "EVAL-TLF" "SB-IMPL" (if function `(function ,expression) expression) 0))
+        :form form :text text :origin origin)))))
