@@ -1,3 +1,221 @@
 ;;;; Code compiled as a file would be, with what the compiler says of it.
 
 (in-package #:imago)
+
+;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the file that is compiled.
+;;; Source text is compiled as a file of its own, so a place in that is one in the text.
+
+(defparameter *note-limit* 2000
+  "Characters of what a compiler says at once.")
+
+(defun note-severity (note)
+  "The severity of Swank's NOTE, as wire/contract/reports.ts names it."
+  (case (swank/backend:severity note)
+    (:error "error")
+    (:read-error "read_error")
+    ((:style-warning :early-deprecation-warning) "style_warning")
+    (:redefinition "redefinition")
+    (:note "note")
+    (t "warning")))
+
+(defun note-position (note)
+  "The file that NOTE is about and where in it, counted from 0; or NIL."
+  (let ((location (swank/backend:location note)))
+    (when (and (consp location) (eq (first location) :location))
+      (destructuring-bind (&optional buffer position &rest more) (rest location)
+        (declare (ignore more))
+        (when (and (consp buffer) (consp position) (stringp (second buffer)))
+          (case (first position)
+            (:position (values (second buffer) (max 0 (1- (or (second position) 1)))))
+            (:offset (values (second buffer) (or (third position) 0)))))))))
+
+(defun form-text (text position)
+  "What stands in TEXT from POSITION to the end of the form that begins there, in a line."
+  (let ((*text* text) (*at* position) (*starts* nil))
+    (walk-form nil)
+    (one-line (subseq text (min position (length text)) (min *at* (length text))))))
+
+(defun text-column (text position)
+  (let ((newline (position #\Newline text :end position :from-end t)))
+    (- position (or newline -1))))
+
+(defun diagnostic-at (severity message text position &key file (line 1))
+  "A `Diagnostic' about POSITION of TEXT, whose first line is LINE of FILE."
+  (let ((position (min position (length text))))
+    (object "severity" severity
+            "message" message
+            "file" file
+            "line" (+ line (line-of text position) -1)
+            "column" (text-column text position)
+            "source" (form-text text position))))
+
+(defun diagnostic-nowhere (severity message &optional file)
+  (object "severity" severity "message" message
+          "file" file "line" nil "column" nil "source" nil))
+
+(defun compiler-message (condition)
+  "What CONDITION says, without the stream that a failure to read it speaks of."
+  (let* ((text (condition-message condition))
+         (body (if (eql 0 (search "READ error during" text))
+                   (string-left-trim '(#\Newline #\Space)
+                                     (subseq text (or (search (format nil "~%~%") text) 0)))
+                   text))
+         (end (if (eq body text) nil (search (format nil "~%~%") body)))
+         (said (subseq body 0 end)))
+    (subseq said 0 (min *note-limit* (or (search " on #<" said) (length said))))))
+
+(defun note-diagnosed (note place)
+  "A diagnostic of what NOTE says, and whether it was about a place. PLACE is a function of a severity, a message, a file
+and a position there; see `file-placer'."
+  (let* ((severity (note-severity note))
+         (message (compiler-message (swank/backend:original-condition note))))
+    (multiple-value-bind (file position) (note-position note)
+      (let ((placed (and position (funcall place severity message file position))))
+        (values (or placed (diagnostic-nowhere severity message)) (and placed t))))))
+
+(defun source-file-text (file)
+  "What FILE, a namestring or pathname, holds; NIL where it cannot be read."
+  (ignore-errors
+   (with-open-file (stream file :external-format #+sbcl '(:utf-8 :replacement #\?) #-sbcl :default)
+     (let* ((text (make-string (file-length stream)))
+            (end (read-sequence text stream)))
+       (subseq text 0 end)))))
+
+(defun file-placer ()
+  "Makes diagnostics about places in source files; each file is read once."
+  (let ((texts '()))
+    (lambda (severity message file position)
+      (let ((known (or (assoc file texts :test #'string=)
+                       (first (push (cons file (source-file-text file)) texts)))))
+        (if (cdr known)
+            (diagnostic-at severity message (cdr known) position :file file)
+            (diagnostic-nowhere severity message file))))))
+
+(defun real-condition (condition)
+  "What the compiler has wrapped CONDITION around, or CONDITION."
+  #+sbcl (funcall (internal "REAL-CONDITION" "SWANK/SBCL") condition)
+  #-sbcl condition)
+
+(defun call-with-notes (take function)
+  "The values of FUNCTION. TAKE is called for each note of a compiler meanwhile, with the note and whether it is certain; an
+error that passes by in the user's own code may be none of the compiler's, until it says so itself by its condition. Where
+TAKE says T, what the compiler would print is not printed."
+  (let ((taken '()) (waiting '()))
+    (labels ((note (note)
+               (let ((condition (swank/backend:original-condition note)))
+                 (if (typep condition '(and error (not reader-error)))
+                     (push (cons condition note) waiting)
+                     (take-note condition note))))
+             (take-note (condition note)
+               (when (call-with-our-code (lambda () (funcall take note)))
+                 (push condition taken)))
+             (certain (condition)
+               (let ((known (assoc (real-condition condition) waiting)))
+                 (when known
+                   (setf waiting (remove known waiting))
+                   (take-note (car known) (cdr known)))))
+             (muffle (condition)
+               ;; Swank signals a warning first to whoever may muffle it, and tells of it then.
+               (when (member (real-condition condition) taken)
+                 (let ((restart (find-restart 'muffle-warning condition)))
+                   (when restart (invoke-restart restart))))))
+      (declare (ignorable #'certain))
+      (handler-bind ((swank/backend:compiler-condition #'note)
+                     #+sbcl (sb-c:compiler-error #'certain)
+                     #+sbcl (sb-ext:compiler-note #'muffle)
+                     (warning #'muffle))
+        (swank/backend:call-with-compilation-hooks function)))))
+
+(defun call-noting-compilation (function &optional (place (file-placer)))
+  "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed where its place is known."
+  (let ((previous (internal "*PREVIOUS-COMPILER-CONDITION*" "SWANK/SBCL"))
+        (*note-warnings* nil))
+    (progv (and previous (list previous)) '(nil)
+      (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
+        (call-with-notes
+         (lambda (note)
+           (multiple-value-bind (diagnostic placed) (note-diagnosed note place)
+             (note-diagnostic diagnostic)
+             placed))
+         function)))))
+
+;;; Text
+
+(defun unreadable-form (source)
+  "The condition that reading SOURCE ends with, and where the form begins that cannot be read; NIL where all can be, as far
+as can be told without interning or running anything."
+  (with-input-from-string (stream source)
+    (let ((start 0))
+      (loop (setf start (next-form-start source (file-position stream)))
+            (when (>= start (length source)) (return nil))
+            (handler-case (let ((*read-suppress* t)) (read stream))
+              ((or reader-error end-of-file) (condition) (return (values condition start)))
+              ;; A reader macro of the user's that was not made for this.
+              (error () (return nil)))))))
+
+(defun temporary-source (source)
+  "Writes SOURCE to a file of its own, and returns its namestring."
+  (let* ((named (internal "TEMP-FILE-NAME" "SWANK/SBCL"))
+         (name (if named
+                   (funcall named)
+                   (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
+                           (get-internal-real-time)))))
+    (with-open-file (stream name :direction :output :if-exists :error
+                                 :external-format #+sbcl :utf-8 #-sbcl :default)
+      (write-string source stream))
+    name))
+
+(defun compile-temporary (name source origin)
+  "Compiles the file NAME, which holds SOURCE, so that what it defines leads back to ORIGIN. The compiled file, or NIL."
+  (declare (ignorable source origin))
+  #+sbcl (with-compilation-unit (:source-plist (origin-plist origin source)
+                                 :source-namestring (origin-file origin))
+           (values (compile-file name :external-format :utf-8)))
+  #-sbcl (values (compile-file name)))
+
+(defun call-loading-quietly (function)
+  "FUNCTION, which loads what was just compiled: that its macros were made by then is not worth a warning."
+  (let ((redefinition (internal "REDEFINITION-WITH-DEFMACRO" "SB-KERNEL")) (*load-verbose* nil))
+    (handler-bind ((warning (lambda (warning)
+                              (when (and redefinition (typep warning redefinition))
+                                (muffle-warning warning)))))
+      (funcall function))))
+
+(defun compile-and-load (source origin)
+  "Compiles SOURCE and loads it. Errors of the compiler are told; what loading raises is raised."
+  (let ((name (temporary-source source)) (compiled nil))
+    (flet ((place (severity message file position)
+             (declare (ignore file))
+             (diagnostic-at severity message source position
+                            :file (origin-file origin) :line (origin-line origin))))
+      (unwind-protect
+           (progn
+             (setf compiled (call-noting-compilation
+                             (lambda () (compile-temporary name source origin))
+                             #'place))
+             (if compiled
+                 (call-loading-quietly (lambda () (load compiled)))
+                 (note-diagnostic
+                  (diagnostic-nowhere "error" "The compiler gave up: nothing was loaded."
+                                      (origin-file origin)))))
+        (ignore-errors (delete-file name))
+        (ignore-errors (delete-file (or compiled (compile-file-pathname name))))))))
+
+(define-work "compile" (source file line)
+  (let ((origin (origin-of source file line)))
+    (multiple-value-bind (condition start) (unreadable-form source)
+      (if condition
+          (note-diagnostic
+           (diagnostic-at "read_error"
+                          (if (typep condition 'end-of-file)
+                              "The text ends within the form that begins here."
+                              (syntax-text condition))
+                          source start :file (origin-file origin) :line (origin-line origin)))
+          (compile-and-load source origin))))
+  (values '() '()))
+
+(defun syntax-text (condition)
+  "What is wrong with a text by CONDITION of the reader, without the stream it was read from."
+  (let ((text (condition-message condition)))
+    (one-line (subseq text 0 (or (search (format nil "~%~%") text) (search " on #<" text)))
+              *note-limit*)))
