@@ -15,7 +15,7 @@ export interface RealSwank {
 }
 
 export interface SwankStart {
-  /** Run after Swank listens, each a form as text. */
+  /** Run after Swank listens (with style nil, before), each a form as text. */
   readonly forms?: readonly string[]
   /** Its home directory, where it looks for a secret; a folder of the test's own. */
   readonly home?: string
@@ -32,10 +32,11 @@ export async function startSwank({
   home,
   style = ':spawn',
 }: SwankStart = {}): Promise<RealSwank> {
-  const listen =
-    `(progn (format t "~&port ~D~%" (swank:create-server :port 0 :dont-close t :style ${style}))` +
-    ' (finish-output))'
-  const evals = ['(require :asdf)', '(asdf:load-system :swank)', listen, ...forms, '(loop (sleep 3600))']
+  const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
+  // With style nil this does not return: it serves.
+  const order = style === 'nil' ? [...forms, listen] : [listen, ...forms]
+  const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
+  const evals = ['(require :asdf)', '(asdf:load-system :swank)', ...order, wait]
   const child = spawn(
     'sbcl',
     [
@@ -45,14 +46,20 @@ export async function startSwank({
       '--disable-debugger',
       ...evals.flatMap(form => ['--eval', form]),
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...(home && { HOME: home }) } },
+    // With style nil it ends each connection at the end of its standard input.
+    {
+      stdio: [style === 'nil' ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...(home && { HOME: home }) },
+    },
   )
   started.add(child)
+  // With style nil it ends each connection at the end of its standard input.
+  if (style !== 'nil') child.stdin.end()
   let printed = ''
   const port = await new Promise<number>((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       printed += chunk.toString()
-      const found = /^port (\d+)$/m.exec(printed)
+      const found = /Swank started at port: (\d+)/.exec(printed)
       if (found) resolve(Number(found[1]))
     }
     child.stdout.on('data', hear)
