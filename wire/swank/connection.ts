@@ -99,8 +99,9 @@ export class SwankConnection {
 
   #write(bytes: Buffer): void {
     this.#socket.write(bytes)
-    if (this.#socket.writableLength <= MOST_UNSENT) return
-    const message = `Swank reads too slowly: ${this.#socket.writableLength} bytes wait for it, and the limit is ${MOST_UNSENT}.`
+    const unsent = this.#socket.writableLength
+    if (unsent <= MOST_UNSENT) return
+    const message = `Swank reads too slowly: ${unsent} bytes wait for it, and the limit is ${MOST_UNSENT}.`
     this.#close(new WireError('LINK_CLOSED', message))
   }
 
@@ -135,7 +136,7 @@ export class SwankConnection {
     }
   }
 
-  #receive(message: Sexp): void {
+  #receive(message: Sexp) {
     const [tag, ...rest] = listOf(message)
     switch (isAtom(tag) ? tag.atom : '') {
       case ':return':

@@ -38,7 +38,7 @@ class Reader {
   #backslash = -1
   #scratch: Buffer | undefined
   readonly #opened: Opened[] = []
-  /** The values of all that is open; each list is cut out when it closes, so that it takes no more room than it needs. */
+  /** The values of all that is open; a list is cut out when it closes, and takes no more room than it needs. */
   readonly #values: Sexp[] = []
   #count = 0
 
