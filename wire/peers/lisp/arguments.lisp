@@ -12,9 +12,6 @@
          "parameters" (array-of (and list (parameters-of (first list) (second list))))
          more))
 
-(defun signature-text (list package)
-  (if list (form-text list 1000 package) "()"))
-
 (defun function-arglist (name thing)
   "THING is a symbol, a list such as (SETF AREA), or a function."
   (multiple-value-bind (list known) (lambda-list-of thing)

@@ -35,11 +35,11 @@
 (defun slot-default (slot)
   "The form that SLOT starts with, as text; NIL where it starts unbound."
   (and (stored slot "INITFUNCTION" #'swank-mop:slot-definition-initfunction)
-       (form-text (stored slot "INITFORM" #'swank-mop:slot-definition-initform) 200)))
+       (form-line (stored slot "INITFORM" #'swank-mop:slot-definition-initform) 200)))
 
 (defun slot-type (slot)
   (let ((type (stored slot "%TYPE" #'swank-mop:slot-definition-type)))
-    (and (not (eq type t)) (form-text type 200))))
+    (and (not (eq type t)) (form-line type 200))))
 
 (defun slot-tree (slot owner below)
   "SLOT as `Slot' of wire/contract/relations.ts. BELOW are the slots that it replaces in classes that OWNER inherits from."

@@ -64,7 +64,7 @@ string or a comment."
   (remove #\| name))
 
 (defun completion-tree (text symbol)
-  (destructuring-bind (kind . type) (or (first (roles symbol)) '("variable" . "unbound"))
+  (destructuring-bind (kind . type) (first-role symbol)
     (object "text" text "kind" kind "type_name" type)))
 
 (defun symbols-beginning (prefix package external)
@@ -102,7 +102,7 @@ written."
                            collect (cons (symbol-text symbol) symbol))
                      (package-completions prefix))))
           ((zerop colon)
-           (completions-in ":" (find-package "KEYWORD") t (plain-case (subseq text 1))))
+           (completions-in "" (find-package "KEYWORD") t (plain-case (string-left-trim ":" text))))
           (t (let* ((last (position #\: text :from-end t))
                     (package (package-or-nil (plain-case (subseq text 0 colon)))))
                (and package

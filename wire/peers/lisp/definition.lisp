@@ -80,9 +80,10 @@
 
 (defun symbol-entries (symbol)
   (let ((package (find-package (symbol-name symbol))))
-    (append (function-entries symbol)
-            (other-entries symbol)
-            (and package (not (keywordp symbol)) (list (package-entry package))))))
+    (unless (keywordp symbol)
+      (append (function-entries symbol)
+              (other-entries symbol)
+              (and package (list (package-entry package)))))))
 
 (defun value-entries (value)
   (typecase value
@@ -94,7 +95,7 @@
                         (class-source value))))
     (function
      #+sbcl (let ((name (sb-kernel:%fun-name value)))
-              (list (entry (form-text name) "function" name (source-of-function value) value)))
+              (list (entry (form-line name) "function" name (source-of-function value) value)))
      #-sbcl (list (entry "a function" "function" nil nil value)))))
 
 (defun definition-entries (subject)

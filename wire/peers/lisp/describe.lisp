@@ -56,7 +56,7 @@
       (when (compiler-macro-function name) (fact "has a compiler macro"))
       (when (eq (info-of :function :where-from name) :declared)
         #+sbcl (fact "declared type ~A"
-                     (form-text (handler-case (sb-introspect:function-type name)
+                     (form-line (handler-case (sb-introspect:function-type name)
                                   (error () t))
                                 300))))
     (nreverse facts)))
@@ -79,7 +79,7 @@
               (:special (list "special"))
               (:global (list "global, never bound"))
               (:macro (list (format nil "symbol macro for ~A"
-                                    (form-text (info-of :variable :macro-expansion symbol) 200))))
+                                    (form-line (info-of :variable :macro-expansion symbol) 200))))
               (t (unless (or (keywordp symbol) (constantp symbol))
                    (list "not declared special"))))
             (unless (or (eq kind :macro) (nth-value 1 (value-of symbol))) (list "unbound"))
@@ -87,7 +87,7 @@
                      (let ((type (call-internal "SB-KERNEL" "TYPE-SPECIFIER"
                                                 (info-of :variable :type symbol))))
                        (unless (member type '(nil t))
-                         (list (format nil "declared type ~A" (form-text type 200)))))))))
+                         (list (format nil "declared type ~A" (form-line type 200)))))))))
 
 (defun symbol-facts (symbol roles)
   (let ((kind (car (first roles))) (package (symbol-package symbol)))
@@ -137,7 +137,11 @@ null or empty."
 (defun symbol-type-tree (symbol kind)
   (cond ((callable-kind-p kind)
          (type-tree (class-of (or (function-of symbol) (function-of `(setf ,symbol)) #'car))))
-        ((string= kind "class") (type-tree (class-of (or (find-class symbol nil) (find-class 'class)))))
+        ((string= kind "class")
+         (let ((class (find-class symbol nil)))
+           (if class
+               (type-tree (class-of class))
+               (object "name" "type-specifier" "module" nil "qualified" "type-specifier"))))
         (t (multiple-value-bind (value bound) (value-of symbol)
              (type-tree (class-of (if bound value symbol)))))))
 
@@ -197,7 +201,7 @@ null or empty."
           "kind" "method"
           "type" (type-tree (class-of method))
           "doc" (stored method "%DOCUMENTATION" (constantly nil))
-          "signature" (form-text (lambda-list-of-method method) 1000)
+          "signature" (signature-text (lambda-list-of-method method) *listener-package*)
           "facts" (list (format nil "method of ~A"
                                 (function-name-text (name-of-generic (function-of-method method)))))
           "handle" (handle-for method)

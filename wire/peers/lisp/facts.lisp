@@ -125,8 +125,7 @@ says, which is a function of the metaobject protocol."
   "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL. KIND is a string."
   (let ((doc (cond ((string= kind "function")
                     (if (and (symbolp name) (special-operator-p name))
-                        #+sbcl (call-internal "SB-PCL" "RANDOM-DOCUMENTATION" name 'function)
-                        #-sbcl nil
+                        (function-doc (info-of :function :ir1-convert name))
                         (function-doc (function-of name))))
                    ((string= kind "variable") (info-of :variable :documentation name))
                    ((find-class name nil) (class-doc (find-class name)))
@@ -182,9 +181,16 @@ in wire/contract/names.ts."
                                    ((string= kind "class") "class")
                                    (t "variable")))))
 
+(defun first-role (symbol)
+  "The first of the roles of SYMBOL; that of a name alone where it stands for nothing."
+  (or (first (roles symbol))
+      (if (member symbol lambda-list-keywords)
+          '("keyword" . "lambda-list-keyword")
+          '("variable" . "symbol"))))
+
 (defun thing-tree (symbol name)
   "SYMBOL as `NamedThing' of wire/contract/relations.ts under NAME, as a list of keys and values."
-  (destructuring-bind (kind . type) (or (first (roles symbol)) '("variable" . "unbound"))
+  (destructuring-bind (kind . type) (first-role symbol)
     (list "name" name "kind" kind "type_name" type "doc" (doc-line symbol kind))))
 
 ;;; Pages

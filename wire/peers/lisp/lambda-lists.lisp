@@ -10,7 +10,7 @@
       (symbol-text symbol (symbol-package symbol))
       (subseq (symbol-text symbol) (length "#:"))))
 
-(defun form-text (form &optional (limit 400) (package *listener-package*))
+(defun form-line (form &optional (limit 400) (package *listener-package*))
   "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are no plain data as
 `static-text' has them."
   (let ((pieces '()) (left limit))
@@ -95,16 +95,40 @@
   (let ((symbol (if (consp name) (second name) name)))
     (or (and (symbolp symbol) (symbol-package symbol)) *listener-package*)))
 
+(defun plain-lambda-list (list)
+  "LIST as a caller wants to read it: variables without their packages, and without what only the body sees."
+  (let ((mode '&required) (plain '()))
+    (flet ((bare (variable)
+             (cond ((null variable) nil)
+                   ((symbolp variable) (make-symbol (symbol-name variable)))
+                   ((consp variable) (plain-lambda-list variable))
+                   (t variable))))
+      (loop while (consp list)
+            do (let ((item (pop list)))
+                 (cond ((member item '(&whole &environment)) (when (consp list) (pop list)))
+                       ((eq item '&aux) (setf list nil))
+                       ((member item lambda-list-keywords) (setf mode item) (push item plain))
+                       ((and (consp item) (member mode '(&optional &key)))
+                        (let ((name (if (and (eq mode '&key) (consp (first item)))
+                                        (list (caar item) (bare (cadar item)))
+                                        (bare (first item)))))
+                          (push (if (consp (rest item)) (list name (second item)) name) plain)))
+                       (t (push (bare item) plain)))))
+      (append (nreverse plain) (and list (bare list))))))
+
+(defun signature-text (list package)
+  "LIST, a lambda list that was written in PACKAGE, as text."
+  (if list (form-line (plain-lambda-list list) 1000 package) "()"))
+
 (defun signature-of (name)
   "The lambda list of NAME as text, or NIL where it is not known."
   (multiple-value-bind (list known) (lambda-list-of name)
-    (and known
-         (if list (form-text list 1000 (lambda-list-home name)) "()"))))
+    (and known (signature-text list (lambda-list-home name)))))
 
 (defun parameter-tree (name kind &optional (default nil default-p) (package *listener-package*))
-  (object "name" (if (symbolp name) (bare-text name) (form-text name 200 package))
+  (object "name" (if (symbolp name) (bare-text name) (signature-text name package))
           "kind" kind
-          "default" (if default-p (form-text default 200 package) nil)
+          "default" (if default-p (form-line default 200 package) nil)
           "annotation" nil))
 
 (defun keyword-name (item)
@@ -143,8 +167,9 @@
 (defun result-text (name)
   "The type of what NAME returns, where it was declared or found out and says something."
   #+sbcl
-  (let* ((type (handler-case (sb-introspect:function-type
-                              (if (functionp name) name (or (function-of name) name)))
+  (let* ((type (handler-case (and (not (and (symbolp name) (macro-or-nil name)))
+                                  (sb-introspect:function-type
+                              (if (functionp name) name (or (function-of name) name))))
                  (error () nil)))
          (result (and (consp type) (eq (first type) 'function) (third type)))
          (plain (if (and (consp result) (eq (first result) 'values)
@@ -155,7 +180,7 @@
          (not (member plain '(* t)))
          (not (equal plain '(values t &rest t)))
          (not (equal plain '(values &rest t)))
-         (form-text plain 200)))
+         (form-line plain 200)))
   #-sbcl (progn name nil))
 
 ;;; Forms, as text over several lines

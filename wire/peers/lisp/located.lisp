@@ -191,7 +191,7 @@ file."
 the same file."
   (or (sb-introspect:definition-source-file-write-date source)
       (let* ((symbol (if (consp name) (second name) name))
-             (package (and (symbolp symbol) (symbol-package symbol)))
+             (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
              (pathname (sb-introspect:definition-source-pathname source)))
         (when package
           (do-symbols (symbol package)

@@ -28,10 +28,10 @@
     (cons (cond ((and (symbolp (first name))
                       (member (symbol-name (first name)) '("FAST-METHOD" "SLOW-METHOD" "METHOD")
                               :test #'string=))
-                 (form-text (cons 'method (rest name)) 200))
+                 (form-line (cons 'method (rest name)) 200))
                 ((and (symbolp (first name)) (string= (symbol-name (first name)) "MACRO-FUNCTION"))
-                 (format nil "~A (a macro)" (form-text (second name) 200)))
-                (t (form-text name 200))))
+                 (format nil "~A (a macro)" (form-line (second name) 200)))
+                (t (form-line name 200))))
     (t (static-text name 200))))
 
 #+sbcl
@@ -170,7 +170,7 @@ the objects that may still be looked at."
       (reference-tree "holds"
                       (if (member value wanted :test #'eq)
                           (symbol-text symbol)
-                          (format nil "~A (in a ~A)" (symbol-text symbol) (type-word (class-of value))))
+                          (format nil "~A (in a ~A)" (symbol-text symbol) (if (consp value) "list" (type-word (class-of value)))))
                       file line))))
 
 (defun held-objects (subject)
@@ -224,7 +224,7 @@ the objects that may still be looked at."
         (list (if (user-name-p name)
                   "what the compiler wrote down of all global functions, macros and methods"
                   "what all compiled global functions and methods refer to, for the compiler writes down nothing of SBCL's own names")
-              "not seen: code that is interpreted or was compiled without cross-references, forms that ran once at the top level, and calls of a name that is computed at run time"
+              "not seen: calls that the compiler has put inline or done away with, code that is interpreted or was compiled without cross-references, forms that ran once at the top level, and calls of a name that is computed at run time"
               "not seen: anonymous functions that only a variable or an object holds"))
    #-sbcl
    (and (intersection asked *relations* :test #'string=)

@@ -146,7 +146,7 @@ NIL where there is none."
   "Where in the form of TEXT from START to END that what defines NAME begins and ends, with one of OPERATORS rather than
 with another; or NIL."
   (let ((other nil))
-    (loop for index = start then (1+ index)
+    (loop for index = start then (and index (1+ index))
           while (and index (< index end))
           do (setf index (position #\( text :start index :end end))
              (check-deadline)

@@ -115,13 +115,13 @@ taken to end with the text."
   (if (typep specializer 'class)
       (symbol-text (class-name-of specializer))
       (format nil "(eql ~A)"
-              (form-text (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)))))
+              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)))))
 
 (defun function-name-text (name)
   "A symbol, or a list such as (SETF AREA), as it is written in the package in force."
   (if (and (consp name) (eq (first name) 'setf) (consp (rest name)) (symbolp (second name)))
       (format nil "(setf ~A)" (symbol-text (second name)))
-      (form-text name)))
+      (form-line name)))
 
 (defun method-text (method)
   "METHOD as its definition begins: area :around ((shape circle) factor)."
@@ -129,7 +129,7 @@ taken to end with the text."
         (lambda-list (lambda-list-of-method method)))
     (format nil "~A~{ ~A~} (~{~A~^ ~})"
             (function-name-text (name-of-generic (function-of-method method)))
-            (mapcar #'form-text (qualifiers-of method))
+            (mapcar #'form-line (qualifiers-of method))
             (loop for specializer in specializers
                   for parameter = (let ((given (pop lambda-list)))
                                     (if (symbolp given) (bare-text given) "argument"))
@@ -140,7 +140,7 @@ taken to end with the text."
 (defun method-tree (method)
   "The words by which METHOD is told from the others of its function: its qualifiers, and a list of its specializers."
   (name-tree (format nil "~{~A ~}(~{~A~^ ~})"
-                     (mapcar #'form-text (qualifiers-of method))
+                     (mapcar #'form-line (qualifiers-of method))
                      (mapcar #'specializer-text (specializers-of method)))))
 
 (defun bare-word (word)
