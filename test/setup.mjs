@@ -29,13 +29,18 @@ const PYTHON_PACKAGES = [
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
 const PYTHON_VERSION = [3, 10]
 
+const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
+
 const folder = join(import.meta.dirname, '../.test-runtimes')
 const venv = join(folder, 'python')
 const venvPython = join(venv, 'bin', 'python')
 const stamp = join(folder, 'python.json')
+const lispCache = join(folder, 'lisp-cache')
+const lispStamp = join(folder, 'lisp.json')
 
 try {
   if (!isInstalled()) install()
+  if (!hasLisp()) installLisp()
 } catch (error) {
   console.error(`test set-up: ${error.message}`)
   process.exitCode = 1
@@ -67,6 +72,36 @@ function install() {
   writeFileSync(stamp, JSON.stringify(PYTHON_PACKAGES))
 }
 
+/** What was found to work is still there, with what was compiled of it. */
+function hasLisp() {
+  if (!existsSync(lispStamp) || !existsSync(lispCache)) return false
+  const { packages, paths } = JSON.parse(readFileSync(lispStamp, 'utf8'))
+  return packages?.join() === LISP_PACKAGES.join() && paths.every(path => existsSync(path))
+}
+
+/** Compiles Swank and FiveAM once, so that no two tests do it at the same time. */
+function installLisp() {
+  let found = tryLisp()
+  if (!found.ok) {
+    installDebian(LISP_PACKAGES.join(' '), 'there is no SBCL with Swank and FiveAM')
+    found = tryLisp()
+  }
+  if (!found.ok) throw new Error(`SBCL cannot load Swank and FiveAM: ${found.lastLine}`)
+  const paths = found.lastSaid.split('\t')
+  writeFileSync(lispStamp, JSON.stringify({ packages: LISP_PACKAGES, paths }))
+}
+
+/** Its last line says where SBCL, Swank and FiveAM are. */
+function tryLisp() {
+  const where =
+    '(format t "~&~A~C~A~C~A~%" sb-ext:*runtime-pathname* #\\Tab (asdf:system-source-file :swank) ' +
+    '#\\Tab (asdf:system-source-file :fiveam))'
+  const forms = ['(require :asdf)', '(asdf:load-system :swank)', '(asdf:load-system :fiveam)', where]
+  const options = ['--noinform', '--no-userinit', '--non-interactive']
+  mkdirSync(lispCache, { recursive: true })
+  return run('sbcl', [...options, ...forms.flatMap(form => ['--eval', form])], { XDG_CACHE_HOME: lispCache })
+}
+
 function findPython() {
   if (!run('python3', ['--version']).ok) installDebian('python3', 'there is no python3 on the PATH')
   const [major, minor] = PYTHON_VERSION
@@ -85,8 +120,8 @@ function makeVenv(python) {
 }
 
 /** Only as root, where nobody has to be asked; everybody else is told the command. */
-function installDebian(name, problem) {
-  const command = `apt-get install -y --no-install-recommends ${name}`
+function installDebian(names, problem) {
+  const command = `apt-get install -y --no-install-recommends ${names}`
   if (process.getuid?.() !== 0 || !run('apt-get', ['--version']).ok)
     throw new Error(`${problem}; on Debian or Ubuntu, install it with: sudo ${command}`)
   console.log(`test set-up: ${command}`)
@@ -97,13 +132,14 @@ function installDebian(name, problem) {
   if (!got.ok) throw new Error(`${problem}, and ${command} failed: ${got.lastLine}`)
 }
 
-function run(command, args) {
+function run(command, args, env = {}) {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 64 * 1024 * 1024,
-    env: { ...process.env, HOME: process.env.HOME || folder, DEBIAN_FRONTEND: 'noninteractive' },
+    env: { ...process.env, ...env, HOME: process.env.HOME || folder, DEBIAN_FRONTEND: 'noninteractive' },
   })
   const text = `${stdout ?? ''}${stderr ?? ''}`.trim()
-  return { ok: status === 0, lastLine: error?.message ?? text.split('\n').at(-1) ?? '' }
+  const lastSaid = (stdout ?? '').trim().split('\n').at(-1)
+  return { ok: status === 0, lastSaid, lastLine: error?.message ?? text.split('\n').at(-1) ?? '' }
 }

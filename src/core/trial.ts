@@ -25,6 +25,12 @@ print(json.dumps({
     'packages': {name: _version(name) for name in ('imago', 'msgpack', 'ipykernel', 'ipython')},
 }))
 `,
+  lisp: `
+(format t "{\\"executable\\": ~S, \\"swank\\": ~S, \\"version\\": ~S}~%"
+        (namestring #+sbcl sb-ext:*runtime-pathname* #+ecl (ext:argv 0) #+ccl (first ccl:*command-line-argument-list*))
+        (namestring (symbol-value (find-symbol "*SOURCE-DIRECTORY*" "SWANK-LOADER")))
+        swank::*swank-wire-protocol-version*)
+`,
 }
 
 const ROUNDS = 5

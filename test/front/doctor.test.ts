@@ -6,6 +6,7 @@ import type { Area, Check } from '../../src/front/doctor/check.ts'
 import { checkNode } from '../../src/front/doctor/machine.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
+import { lispCache } from '../support/runtimes.ts'
 
 const test = suite('imago doctor', { limitMs: 40_000 })
 
@@ -23,6 +24,7 @@ function imago(...args: string[]) {
   const env = {
     PATH: process.env.PATH,
     HOME: join(folder, 'home'),
+    XDG_CACHE_HOME: lispCache,
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Connecting, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
 import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
+import { lispCache } from './runtimes.ts'
 import { endLeft } from './temporary.ts'
 
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
@@ -150,6 +151,7 @@ function ownEnvironment(folder: string) {
     PATH: process.env.PATH ?? '',
     HOME: join(folder, 'home'),
     LANG: 'C.UTF-8',
+    XDG_CACHE_HOME: lispCache,
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),

@@ -3,5 +3,11 @@ import { join } from 'node:path'
 /** Where `test/setup.mjs` puts what the tests need beyond Node. Nothing here is on anybody's PATH. */
 const runtimes = join(import.meta.dirname, '../../.test-runtimes')
 
+/**
+ * Where the Swank and the FiveAM of the tests lie compiled, as `XDG_CACHE_HOME`: under a home directory of its own a Lisp
+ * would compile them anew, which takes seconds.
+ */
+export const lispCache = join(runtimes, 'lisp-cache')
+
 /** A Python with ipykernel, jupyter_client, numpy, msgpack and the Python MCP SDK in it. */
 export const venvPython = join(runtimes, 'python', 'bin', 'python')

@@ -3,7 +3,7 @@ import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { type Area, type Check, showAreas } from '../doctor/check.ts'
-import { checkDaemon, checkKernels, checkPython } from '../doctor/live.ts'
+import { checkDaemon, checkKernels, checkLisp, checkPython } from '../doctor/live.ts'
 import { checkClients, checkFolders, checkProgram, findInterpreter } from '../doctor/machine.ts'
 import { printEnvelope } from '../envelopes.ts'
 
@@ -32,7 +32,12 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
 async function checkLive(root: string): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    return [await checkDaemon(client), await checkPython(client), await checkKernels(client)]
+    return [
+      await checkDaemon(client),
+      await checkPython(client),
+      await checkLisp(client),
+      await checkKernels(client),
+    ]
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const fix = 'imago serve   (shows why it does not start)'
@@ -49,6 +54,7 @@ function withoutDaemon(why: string): readonly Area[] {
   return [
     { title: 'Daemon', checks: [unknown('answers')] },
     { title: 'Python', checks: [findInterpreter(), unknown('a kernel')] },
+    { title: 'Common Lisp', checks: [unknown('a lisp kernel')] },
     { title: 'Kernels', checks: [unknown('kernels')] },
   ]
 }

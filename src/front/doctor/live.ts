@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { duration } from '../../../tools/wording.ts'
+import { WireError } from '../../../wire/errors.ts'
 import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
 import type { KernelRow } from '../protocol.ts'
@@ -78,6 +79,51 @@ function checkPackage(
     fix: `${executable} -m pip install ${install}`,
   }
 }
+
+const LISP_FACTS = z.object({ executable: z.string(), swank: z.string(), version: z.string().nullable() })
+
+/** Whether a Lisp kernel can be started for this project, and which Swank it loads. A machine without Lisp is well. */
+export async function checkLisp(client: DaemonClient): Promise<Area> {
+  const title = 'Common Lisp'
+  try {
+    const trial = await client.request('trial', { language: 'lisp' })
+    const { executable, swank, version } = LISP_FACTS.parse(JSON.parse(trial.facts))
+    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
+    return {
+      title,
+      checks: [
+        { name: 'lisp', state: 'ok', found: `${trial.implementation} at ${executable}` },
+        { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
+        { name: 'a lisp kernel', state: 'ok', found: start },
+      ],
+    }
+  } catch (error) {
+    return { title, checks: [isNotThere(error) ? NO_LISP : brokenLisp(error)] }
+  }
+}
+
+const NO_LISP: Check = {
+  name: 'lisp',
+  state: 'missing',
+  found: 'no SBCL, ECL or CCL on the PATH',
+  gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
+  fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
+}
+
+const brokenLisp = (error: unknown): Check => ({
+  name: 'a lisp kernel',
+  state: 'broken',
+  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
+  fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
+})
+
+/** The daemon found no interpreter, rather than one that does not work. */
+function isNotThere(error: unknown): boolean {
+  const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined
+  return data?.data?.details.reason === 'KERNEL_NOT_FOUND'
+}
+
+const FAILURE = z.object({ details: z.object({ reason: z.string() }) })
 
 /** Each kernel that lives, with one look there and back; a kernel that is busy answers looks as well. */
 export async function checkKernels(client: DaemonClient): Promise<Area> {
