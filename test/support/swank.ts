@@ -46,9 +46,8 @@ export async function startSwank({
       '--disable-debugger',
       ...evals.flatMap(form => ['--eval', form]),
     ],
-    // With style nil it ends each connection at the end of its standard input.
     {
-      stdio: [style === 'nil' ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...(home && { HOME: home }) },
     },
   )
