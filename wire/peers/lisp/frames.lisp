@@ -110,6 +110,13 @@
           "repr" (static-text value *local-limit*)))
 
 #+sbcl
+(defun variable-tree (variable frame)
+  "The local of FRAME that VARIABLE is, or NIL where its value is lost."
+  (let ((value (sb-di:debug-var-value variable frame)))
+    (unless (eq value :invalid-value-for-unescaped-register-storage)
+      (local-tree (string-downcase (symbol-name (sb-di:debug-var-symbol variable))) value))))
+
+#+sbcl
 (defun frame-locals (frame)
   "Trees for the variables that FRAME has a value of, and how many more there are."
   (let* ((location (sb-di:frame-code-location frame))
@@ -122,10 +129,7 @@
                       (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))))))
     (values (loop for variable across (or variables #())
                   repeat *most-locals*
-                  for tree = (ignore-errors
-                              (local-tree (string-downcase
-                                           (symbol-name (sb-di:debug-var-symbol variable)))
-                                          (sb-di:debug-var-value variable frame)))
+                  for tree = (ignore-errors (variable-tree variable frame))
                   when tree collect tree)
             (max 0 (- (length variables) *most-locals*)))))
 
@@ -195,7 +199,10 @@
     (cond ((null symbol) nil)
           ((member symbol '(error cerror break invoke-debugger abort invoke-restart)))
           ((own-frame-p name))
-          (package (or (string= package "SB-DEBUG") (eql 0 (search "SWANK" package)))))))
+          (package (or (string= package "SB-DEBUG")
+                       (eql 0 (search "SWANK" package))
+                       (and (string= package "SB-KERNEL")
+                            (search "-ERROR" (symbol-name symbol))))))))
 
 (defun own-frame-p (name)
   "Whether a frame of that NAME is one of ours."
@@ -208,6 +215,10 @@
   (let ((symbol (function-symbol name)))
     (and symbol (eq symbol (internal "INVOKE-INTERRUPTION" "SB-SYS")))))
 
+(defun foreign-frame-p (name)
+  (and (stringp name)
+       (or (eql 0 (search "foreign function" name)) (string= name "bogus stack frame"))))
+
 (defun past-debugger (frames)
   "FRAMES, innermost first, from the first that is not on the way into the debugger."
   (flet ((name (frame) (frame-name frame))
@@ -218,18 +229,21 @@
       (when inner (setf frames (nthcdr (1+ inner) frames)))
       (loop for rest on frames
             ;; The way of a signal into Lisp is frames of C, whose names are texts.
-            while (if stopped
-                      (stringp (name (first rest)))
-                      (debugger-frame-p (name (first rest))))
+            while (or (foreign-frame-p (name (first rest)))
+                      (and (not stopped) (debugger-frame-p (name (first rest)))))
             finally (return rest)))))
 
 (defun without-evaluator (frames)
   "FRAMES, innermost first, as far as they are the user's."
-  (let* ((end (or (position-if (lambda (frame) (own-frame-p (frame-name frame))) frames)
-                  (length frames)))
-         (last (position-if-not (lambda (frame) (evaluator-frame-p (frame-name frame)))
-                                frames :end end :from-end t)))
-    (subseq frames 0 (if last (1+ last) 0))))
+  (flet ((outermost-p (frame) (eq (function-symbol (frame-name frame)) 'call-in-listener))
+         (own-p (frame) (own-frame-p (frame-name frame)))
+         (evaluator-p (frame)
+           (let ((name (frame-name frame)))
+             (or (own-frame-p name) (evaluator-frame-p name)))))
+    (let* ((end (or (position-if #'outermost-p frames) (length frames)))
+           (last (position-if-not #'evaluator-p frames :end end :from-end t)))
+      ;; What is ours among them serves the user's streams.
+      (remove-if #'own-p (subseq frames 0 (if last (1+ last) 0))))))
 
 (defun stack-frames ()
   "The frames of this thread as the debugger would show them, innermost first, without those of the evaluation itself."

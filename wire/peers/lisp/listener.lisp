@@ -158,10 +158,16 @@ nothing is taken down."
       (error "There is no package ~A~@[; there is ~{~A~^, ~}~]."
              name (nearest name (all-package-names)))))
 
+(defun package-in-force ()
+  "Ours, unless somebody has deleted it."
+  (if (package-name *listener-package*)
+      *listener-package*
+      (setf *listener-package* (find-package "COMMON-LISP-USER"))))
+
 (defun call-in-listener (package function)
   "The values of FUNCTION, with our package and readtable in force, or the package of that name. What it makes of them,
 and of the variables of a listener, is kept."
-  (let ((*package* (if package (package-asked-for package) *listener-package*))
+  (let ((*package* (if package (package-asked-for package) (package-in-force)))
         (*readtable* *listener-readtable*))
     (progv *listener-variables* *listener-values*
       (unwind-protect (funcall function)
@@ -215,7 +221,7 @@ and of the variables of a listener, is kept."
                                "values" (array-of (mapcar #'shown-tree values))
                                "elapsed_ms" elapsed
                                "diagnostics" diagnostics
-                               "package" (package-name *listener-package*)
+                               "package" (package-name (package-in-force))
                                "readtable" (readtable-text *listener-readtable*))
                        more)))
       (:raised (object "type" "raised" "exception" result "elapsed_ms" elapsed

@@ -30,18 +30,17 @@
 (defun check-syntax (source)
   "Signals an error if some form of SOURCE cannot be read, before any of it runs. Reads without interning or evaluating;
 what that cannot tell is found out form by form."
-  (with-input-from-string (stream source)
-    (let ((start 0))
-      (handler-case
-          (let ((*read-suppress* t))
-            (loop (setf start (next-form-start source (file-position stream)))
-                  (when (>= start (length source)) (return))
-                  (read stream)))
-        ((or reader-error end-of-file) (condition)
-          (unless (syntax-may-change-p source start)
-            (refuse-syntax condition source start)))
-        ;; A reader macro of the user's that was not made for this.
-        (error () nil)))))
+  (let ((stream (make-string-input-stream source)) (start 0))
+    (handler-case
+        (let ((*read-suppress* t))
+          (loop (setf start (next-form-start source (file-position stream)))
+                (when (>= start (length source)) (return))
+                (read stream)))
+      ((or reader-error end-of-file) (condition)
+        (unless (syntax-may-change-p source start)
+          (refuse-syntax condition source start)))
+      ;; A reader macro of the user's that was not made for this.
+      (error () nil))))
 
 (defun read-next (stream source start)
   "The next form of STREAM, whose text is SOURCE, from START on."
@@ -60,16 +59,16 @@ what that cannot tell is found out form by form."
 (defun evaluate-source (source origin)
   "Evaluates the forms of SOURCE one after the other. The values of the last, as a list."
   (check-syntax source)
-  (let ((values '()))
-    (with-input-from-string (stream source)
-      (loop (let ((start (next-form-start source (file-position stream))))
-              (when (>= start (length source)) (return))
-              (setf - (read-next stream source start))
-              (let ((text (subseq source start (file-position stream))))
-                (setf values (multiple-value-list
-                              (evaluate-placed - text (origin-at origin source start))))
-                (note-values - values)))))
-    values))
+  (let ((values '())
+        ;; On the heap: a condition does not keep a stream that ends with its frame.
+        (stream (make-string-input-stream source)))
+    (loop (let ((start (next-form-start source (file-position stream))))
+            (when (>= start (length source)) (return values))
+            (setf - (read-next stream source start))
+            (let ((text (subseq source start (file-position stream))))
+              (setf values (multiple-value-list
+                            (evaluate-placed - text (origin-at origin source start))))
+              (note-values - values))))))
 
 (define-work "source" (source file line)
   (evaluate-source source (origin-of source file line)))

@@ -29,6 +29,8 @@
   line                                  ; the last line of the standard output, as far as it goes
   flusher                               ; whether a thread sees to what waits
   messages                              ; sent since the client was last heard
+  output                                ; the stream of the standard output
+  written                               ; characters so far
   state)                                ; :OPEN; :CLOSED where the evaluation or the connection has ended
 
 (defparameter *event-size* 8000
@@ -40,10 +42,13 @@
 (defparameter *messages-ahead* 50
   "Messages that are sent before the client has to say that it has them.")
 
+(defparameter *flood* 50000
+  "Characters after which the standard output is written through a buffer.")
+
 (defun open-sink (call)
   (make-sink call swank::*emacs-connection* (swank/backend:make-lock :name "output")
              "stdout" (make-array 200 :element-type 'character :adjustable t :fill-pointer 0)
-             0 "" nil 0 :open))
+             0 "" nil 0 nil 0 :open))
 
 (defun connected-p (connection)
   (open-stream-p (swank::connection.socket-io connection)))
@@ -111,9 +116,13 @@
     (flush-sink sink)
     (setf (sink-stream sink) stream))
   (when (string= stream "stdout") (note-line sink string))
-  (let ((text (sink-text sink)))
-    (loop for char across string
-          do (vector-push-extend char text (max 200 (length text))))
+  (let* ((text (sink-text sink)) (end (+ (length text) (length string))))
+    (incf (sink-written sink) (length string))
+    (when (> end (array-dimension text 0))
+      (setf text (adjust-array text (* 2 end))
+            (sink-text sink) text))
+    (setf (fill-pointer text) end)
+    (replace text string :start1 (- end (length string)))
     (if (or (>= (length text) *event-size*)
             (and (find #\Newline string)
                  (> (- (get-internal-real-time) (sink-sent-at sink)) *event-interval*)))
@@ -128,42 +137,55 @@
        (call-with-sink sink
                        (lambda ()
                          (when (eq (sink-state sink) :open)
-                           (take-text sink stream string))))))))
+                           (take-text sink stream string))))
+       (when (and (> (sink-written sink) *flood*) (sink-flusher sink))
+         (setf (sink-written sink) 0)
+         (set-buffer-size (sink-output sink) *event-size*))))))
 
 (defun see-to-flushes (sink)
   "Has what waits sent soon, although nothing more may be written."
+  #+(or sb-thread ccl threads)
   (unless (sink-flusher sink)
     (setf (sink-flusher sink) t)
-    #+(or sb-thread ccl threads)
     (let ((connection (sink-connection sink)))
       (swank/backend:spawn
        (lambda ()
          (swank::with-connection (connection)
            (loop while (eq (sink-state sink) :open)
                  do (sleep (/ *event-interval* internal-time-units-per-second))
-                    (call-with-sink sink (lambda () (flush-sink sink))))))
+                    (send-what-waits sink))
+           (forget-mailboxes (list (swank/backend:current-thread)))))
        :name "output of an evaluation"))))
+
+(defun send-what-waits (sink)
+  ;; The stream has a lock of its own, which writers take before that of the sink.
+  (finish-output (sink-output sink))
+  (call-with-sink sink (lambda () (flush-sink sink))))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."
-  (call-with-sink sink (lambda ()
-                         (flush-sink sink)
-                         (setf (sink-state sink) :closed))))
+  (when (sink-output sink) (send-what-waits sink))
+  (setf (sink-state sink) :closed))
 
 (defun sink-output-stream (sink name)
+  "A stream for the one of that NAME, which gives on each text at once: with buffers, two could not be told in order."
   (let ((stream (swank/backend:make-output-stream
-                 (lambda (string) (write-to-sink sink name string)))))
-    (keep-nothing-back stream)
+                 (if (string= name "stdout")
+                     (lambda (string) (write-to-sink sink name string))
+                     (lambda (string)
+                       (finish-output (sink-output sink))
+                       (write-to-sink sink name string))))))
+    (set-buffer-size stream 1)
     stream))
 
-(defun keep-nothing-back (stream)
-  "Has STREAM give on each text at once: with buffers of their own, two streams could not be told in order."
+(defun set-buffer-size (stream size)
+  "Has STREAM, one of Swank's, keep back less than SIZE characters."
   (ignore-errors
    (if (slot-exists-p stream 'swank/gray::buffer)
-       (setf (slot-value stream 'swank/gray::buffer) (make-string 1))
+       (setf (slot-value stream 'swank/gray::buffer) (make-string size))
        (let ((buffer (find-symbol "STREAM-DATA-BUFFER" "SWANK/GRAY"))
              (data (find-symbol "DATA" "SWANK/GRAY")))
-         (funcall (fdefinition `(setf ,buffer)) (make-string 1) (slot-value stream data))))))
+         (funcall (fdefinition `(setf ,buffer)) (make-string size) (slot-value stream data))))))
 
 ;;; Standard input
 
@@ -172,7 +194,7 @@
   (if (not (eq (sink-state sink) :open))
       ""
       (let ((tag (swank::make-tag)) (connection (sink-connection sink)))
-        (call-with-sink sink (lambda () (flush-sink sink)))
+        (send-what-waits sink)
         (send-message sink (object "ask" (object "tag" tag
                                                  "thread" (swank::current-thread-id)
                                                  "prompt" (sink-line sink))))
@@ -184,11 +206,14 @@
 (defun sink-input-stream (sink)
   (swank/backend:make-input-stream (lambda () (ask-for-line sink))))
 
+(defun open-output (sink)
+  (setf (sink-output sink) (sink-output-stream sink "stdout")))
+
 (defmacro with-streams ((sink) &body body)
   "Runs BODY with all standard streams of its thread led to SINK."
   (let ((in (gensym)) (out (gensym)) (err (gensym)) (both (gensym)))
     `(let* ((,in (sink-input-stream ,sink))
-            (,out (sink-output-stream ,sink "stdout"))
+            (,out (open-output ,sink))
             (,err (sink-output-stream ,sink "stderr"))
             (,both (make-two-way-stream ,in ,out))
             (*standard-input* ,in)

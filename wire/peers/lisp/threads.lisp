@@ -18,10 +18,8 @@
 
 (defun connection-threads (connection)
   "Those in which Swank serves CONNECTION."
-  (and (typep connection 'swank::multithreaded-connection)
-       (append (list (swank::mconn.reader-thread connection)
-                     (swank::mconn.control-thread connection))
-               (swank::mconn.active-threads connection))))
+  (and (swank::multithreaded-connection-p connection)
+       (append (own-threads connection) (swank::mconn.active-threads connection))))
 
 (defun stack-tree (thread)
   "THREAD as `Stack' of wire/contract/activity.ts."
