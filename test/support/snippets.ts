@@ -1,4 +1,4 @@
-import type { Ability } from '../../wire/kernel.ts'
+import type { Ability, NameKind } from '../../wire/kernel.ts'
 
 /** A language, as `test/wire/kernel-suite.ts` needs it: the same few programs in each. */
 export interface Snippets {
@@ -9,6 +9,8 @@ export interface Snippets {
   readonly expression: { readonly source: string; readonly repr: string; readonly type: string }
   /** A statement that gives a name the value of an expression. */
   assign(name: string, expression: string): string
+  /** An expression for one more than the value of a name. */
+  oneMore(name: string): string
   /** Prints to one stream, with a line end. */
   print(stream: 'stdout' | 'stderr', text: string): string
   /** Prints through a child process, or in another way that the language's own streams do not see. */
@@ -21,6 +23,7 @@ export interface Snippets {
     readonly type: string
     readonly functions: readonly string[]
   }
+  /** Ends before it is code, so that nothing before it may have run either. */
   readonly malformed: string
   /** Runs for a long time, and can be interrupted. */
   readonly forever: string
@@ -30,12 +33,20 @@ export interface Snippets {
   readonly longText: { source(length: number): string; reprLength(length: number): number }
   /** An expression that only running code can resolve, and its value's repr. */
   readonly call: { readonly source: string; readonly repr: string }
+  /** The beginning of a call of a function, up to its first argument. */
+  opened(name: string): string
   /** An expression for a value with items, which is worth a handle. */
   readonly container: { readonly source: string; readonly kind: string; readonly length: number }
   readonly world: World
   readonly module: LoadedModule
   /** Leaves a thread behind that waits in a function. */
-  readonly waiter: { readonly source: string; readonly thread: string; readonly function: string }
+  readonly waiter: {
+    readonly source: string
+    readonly thread: string
+    readonly function: string
+    /** Whether the language lets a thread be looked into while it goes on; else its stack is not told, and why is. */
+    readonly seen: boolean
+  }
 }
 
 /** What looks at names are tried on: all of it at the top level, and typed in. */
@@ -55,6 +66,8 @@ export interface World {
     readonly name: string
     readonly slot: string
     readonly method: string
+    /** What kind of name the method has: where methods belong to functions, it is the function's. */
+    readonly methodKind: NameKind
     readonly below: string
   }
 }
@@ -62,6 +75,11 @@ export interface World {
 /** A module in a file, before and after it was edited. */
 export interface LoadedModule {
   readonly name: string
+  /** A member as it is named from outside. */
+  named(member: string): string
+  /** What a loaded file is said to have been loaded into, and a member as it is named there. */
+  readonly into: string
+  loaded(member: string): string
   readonly file: string
   readonly before: string
   readonly after: string
@@ -84,9 +102,10 @@ export interface LoadedModule {
 
 export const PYTHON: Snippets = {
   language: 'python',
-  cannot: [],
+  cannot: ['compile', 'expand', 'system', 'tests', 'packages', 'callers'],
   expression: { source: '1 + 2', repr: '3', type: 'int' },
   assign: (name, expression) => `${name} = ${expression}`,
+  oneMore: name => `${name} + 1`,
   print: (stream, text) => `__import__('sys').${stream}.write(${JSON.stringify(`${text}\n`)}) and None`,
   printBelow: text => `import subprocess; subprocess.run(['echo', ${JSON.stringify(text)}], check=True)`,
   inOrder: (...sources) => sources.join('\n'),
@@ -101,6 +120,7 @@ export const PYTHON: Snippets = {
   readLine: { source: prompt => `input(${JSON.stringify(prompt)})`, repr: line => `'${line}'` },
   longText: { source: length => `'x' * ${length}`, reprLength: length => length + 2 },
   call: { source: 'sorted([3, 1, 2])', repr: '[1, 2, 3]' },
+  opened: name => `${name}(`,
   container: { source: 'list(range(1000))', kind: 'sequence', length: 1000 },
   world: {
     source: `
@@ -131,10 +151,19 @@ class SuiteGift(SuiteOrder):
     },
     user: 'suite_report',
     holder: 'suite_handlers',
-    class: { name: 'SuiteOrder', slot: 'lines', method: 'SuiteOrder.price', below: 'SuiteGift' },
+    class: {
+      name: 'SuiteOrder',
+      slot: 'lines',
+      method: 'SuiteOrder.price',
+      methodKind: 'method',
+      below: 'SuiteGift',
+    },
   },
   module: {
     name: 'suite_shop',
+    named: member => `suite_shop.${member}`,
+    into: 'suite_shop',
+    loaded: member => member,
     file: 'suite_shop.py',
     before:
       "import os\n\ndef fee():\n    '''What it costs.'''\n    return 1\n\ndef _hidden():\n    return 0\n\nclass Parcel:\n    pass\n",
@@ -160,5 +189,6 @@ threading.Thread(target=suite_waits, args=(threading.Event(),), name='suite-wait
 `,
     thread: 'suite-waiter',
     function: 'suite_waits',
+    seen: true,
   },
 }

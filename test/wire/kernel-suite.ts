@@ -28,6 +28,11 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
   test.after(async () => {
     await kernel?.close()
   })
+  // What a fact that failed has left running would have all others wait.
+  test.after.each(async () => {
+    const { running } = await kernel.status(LOOK)
+    if (running) await kernel.interrupt(running.call)
+  })
 
   const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
   const valuesOf = async (source: string) => {
@@ -294,7 +299,11 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
   test('the same call asked for twice runs once, and both get its result (fault 29)', async () => {
     const { assign, inOrder, print, expression } = snippets
     await run(assign('runs', '0'))
-    const source = inOrder(assign('runs', 'runs + 1'), print('stdout', 'ran'), expression.source)
+    const source = inOrder(
+      assign('runs', snippets.oneMore('runs')),
+      print('stdout', 'ran'),
+      expression.source,
+    )
     const call = newCall()
     const both = [evaluate(kernel, source, { call }), evaluate(kernel, source, { call })]
     for (const heard of both) assert.is((await heard.result).type, 'done')
@@ -308,7 +317,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
     await printed(first, 'started')
     const waiting = Array.from({ length: 63 }, () =>
-      evaluate(kernel, inOrder(assign('turn', 'turn + 1'), print('stdout', 'ran'))),
+      evaluate(kernel, inOrder(assign('turn', snippets.oneMore('turn')), print('stdout', 'ran'))),
     )
     assert.is(await codeOf(evaluate(kernel, assign('turn', '1000')).result), 'BUSY')
     await kernel.interrupt(first.call)

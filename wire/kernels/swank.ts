@@ -223,10 +223,11 @@ export class SwankKernel implements Kernel {
     this.#expected = { reason: 'closed', message: `${name} was let go of.` }
     const { running } = this.#turns
     this.#turns.failWaiting(this.#gone())
-    if (release !== undefined) await release()
-    else if (running !== undefined && this.identity.abilities.has('interrupt'))
-      await this.#ladder.climb(running).catch(() => {})
-    if (release === undefined) await this.#peer.leave()
+    if (release === undefined) {
+      if (running !== undefined && this.identity.abilities.has('interrupt'))
+        await this.#ladder.climb(running).catch(() => {})
+      await this.#peer.leave()
+    } else await release()
     this.lose(this.#expected)
   }
 

@@ -48,7 +48,10 @@
 (defun can-do-p (ability)
   "Whether this image has what ABILITY, a name of wire/kernel.ts, needs beyond our own code for it."
   (flet ((is (&rest names) (member ability names :test #'string=)))
-    (cond ((is "system") (asdf-at-hand-p))
+    (cond ((and (is "load" "reload" "compile" "expand" "system" "tests")
+                (not (gethash ability *works*)))
+           nil)
+          ((is "system") (asdf-at-hand-p))
           ((is "tests") (testable-p))
           ((is "references" "callers") (implemented-p 'swank/backend:who-calls))
           ((is "threads") (threads-p))
@@ -61,15 +64,17 @@
     "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete")
   "Abilities that are calls of this peer.")
 
-(defparameter *asked-of-evaluate*
-  '("load" "reload" "compile" "expand" "system" "tests" "packages" "callers" "interrupt" "ask")
-  "Abilities that are ways of evaluating or of looking.")
+(defparameter *works-by-name* '("load" "reload" "compile" "expand" "system" "tests")
+  "Abilities that are kinds of work.")
 
 (defun abilities ()
   "The names of what can be done here, as wire/kernel.ts spells them."
-  (remove-if-not #'can-do-p
-                 (append (remove-if-not (lambda (name) (gethash name *calls*)) *asked-by-name*)
-                         *asked-of-evaluate*)))
+  (flet ((those (names table)
+           (remove-if-not (lambda (name) (gethash name table)) names)))
+    (remove-if-not #'can-do-p
+                   (append (those *asked-by-name* *calls*)
+                           (those *works-by-name* *works*)
+                           '("packages" "callers" "interrupt" "ask")))))
 
 (define-call "identity" ()
   (object "implementation" (implementation-text)
