@@ -1,0 +1,133 @@
+;;;; Values as their own printers show them, for what an evaluation came to: the `print-object'
+;;;; methods of the program run, for a bounded time and text. Everything else is written as
+;;;; `print.lisp' does.
+
+(in-package #:imago)
+
+(defparameter *printing-patience* 2
+  "Seconds that the printers of one value may take.")
+
+(defun printed-classes ()
+  "What `print-object' methods of the program are for: classes, and lists of one object."
+  (loop for method in #+sbcl (stored-slot #'print-object "METHODS")
+                      #-sbcl (swank-mop:generic-function-methods #'print-object)
+        for specializer = (first #+sbcl (stored-slot method "SPECIALIZERS")
+                                 #-sbcl (swank-mop:method-specializers method))
+        for class-p = (is-a-p specializer 'class)
+        unless (and class-p
+                    (or (of-the-implementation-p specializer) (library-class-p specializer)))
+          collect (if class-p specializer (list (stored-slot specializer "OBJECT")))))
+
+(defun printer-p (value classes)
+  "Whether the program has a printer for VALUE, by CLASSES as `printed-classes' has them."
+  (and classes
+       (let ((ancestors (ancestors (class-of value))))
+         (loop for class in classes
+               thereis (if (consp class) (eql value (first class)) (member class ancestors))))))
+
+(defun library-class-p (class)
+  "Whether CLASS is one of Swank's or ASDF's: what they print is no better than what is stored."
+  (let* ((name (class-label class))
+         (home (and name (symbol-package name)))
+         (text (and home (package-name home))))
+    (and text
+         (or (member text '("UIOP" "ASDF") :test #'string=)
+             (loop for prefix in '("SWANK" "ASDF/" "UIOP/")
+                   thereis (and (>= (length text) (length prefix))
+                                (string= prefix text :end2 (length prefix))))))))
+
+(defun call-as-at-top-level (function)
+  "Calls FUNCTION with the printer as the listener has it, whatever this thread has bound. What it
+prints elsewhere is for nobody."
+  (let* ((nowhere (make-two-way-stream (make-concatenated-stream) (make-broadcast-stream)))
+         (*standard-output* nowhere)
+         (*error-output* nowhere)
+         (*trace-output* nowhere)
+         (*standard-input* nowhere)
+         (*query-io* nowhere)
+         (*debug-io* nowhere)
+         (*terminal-io* nowhere)
+         (*package* *listener-package*)
+         (*readtable* *listener-readtable*)
+         (*print-case* :downcase)
+         (*print-circle* t)
+         (*print-readably* nil)
+         (*print-escape* t)
+         (*print-length* (or *print-length* *most-items*))
+         (*print-level* (or *print-level* *deepest*))
+         (*break-on-signals* nil))
+    (funcall function)))
+
+(defun own-text (value limit)
+  "What the printer of VALUE says, LIMIT characters at most; or NIL and why it failed."
+  (let ((why "it entered the debugger"))
+    (block nil
+      (flet ((give-up (condition &rest more)
+               (declare (ignore more))
+               (setf why (static-text condition 300))
+               (return (values nil why))))
+        (handler-bind ((serious-condition #'give-up))
+          (swank/backend:call-with-debugger-hook
+           #'give-up
+           (lambda ()
+             (call-as-at-top-level
+              (lambda ()
+                (swank::call/truncated-output-to-string
+                 (max 1 limit)
+                 (lambda (stream) (prin1 value stream))
+                 "…"))))))))))
+
+(defun printed-text (value &optional (seconds *printing-patience*))
+  "VALUE as its own printer has it: the text, whether something was left out, and why the printer
+was not used, or NIL."
+  (let ((classes 'unknown) (found nil))
+    (flet ((own-p (part)
+             (when (eq classes 'unknown) (setf classes (printed-classes)))
+             (printer-p part classes)))
+      ;; Most values have nothing of the program's in them, and need nobody who watches the clock.
+      (multiple-value-bind (text elided)
+          (static-text value *kept-limit* most-positive-fixnum
+                       (lambda (part)
+                         (setf found (or found (own-p part)))
+                         nil))
+        (if found
+            (text-in-time value seconds #'own-p (list text elided))
+            (values text elided nil))))))
+
+(defun text-in-time (value seconds own-p static)
+  "As `printed-text'; what OWN-P holds for is written by its own printer, in so many SECONDS at
+most. STATIC is the text and whether it was left out, for when they are over."
+  (let ((failed nil))
+    (flet ((put-own (part)
+             (and (funcall own-p part)
+                  (multiple-value-bind (text why)
+                      (own-text part (- (page-limit) (fill-pointer (page-text))))
+                    (cond (text (put text) t)
+                          (t (setf failed (or failed (printer-failed part why)))
+                             nil))))))
+      (apply #'values
+             (call-with-patience
+              seconds
+              (lambda ()
+                (multiple-value-bind (text elided)
+                    (static-text value *kept-limit* most-positive-fixnum #'put-own)
+                  (list text elided failed)))
+              (lambda ()
+                (append static (list (format nil "Its printer took longer than ~A s."
+                                             (number-text seconds))))))))))
+
+(defun printer-failed (value why)
+  (format nil "The printer of ~A failed: ~A." (type-label (class-of value)) why))
+
+(defun printed-tree (value &optional (seconds *printing-patience*))
+  "What the printer of VALUE says as `Text' of wire/contract/values.ts."
+  (multiple-value-bind (text elided failed) (printed-text value seconds)
+    (append (text-tree text :total (if elided nil (length text)))
+            (list "error" (or failed :absent)))))
+
+(defun printed-shown-tree (value)
+  "VALUE, which an evaluation came to, as `Shown' of wire/contract/values.ts: by its own printer."
+  (object "repr" (printed-tree value)
+          "type" (type-tree (class-of value))
+          "handle" (if (worth-a-handle-p value) (handle-for value) :absent)
+          "preview" (preview value)))
