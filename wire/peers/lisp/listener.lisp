@@ -218,7 +218,7 @@ and of the variables of a listener, is kept."
     (ecase outcome
       (:done (destructuring-bind (&optional values more) result
                (append (object "type" "done"
-                               "values" (array-of (mapcar #'shown-tree values))
+                               "values" (array-of (mapcar #'printed-shown-tree values))
                                "elapsed_ms" elapsed
                                "diagnostics" diagnostics
                                "package" (package-name (package-in-force))

@@ -26,12 +26,13 @@ number, that of the standard one which is nearest."
             "qualified" (type-label class))))
 
 (defun static-tree (value)
-  "The static text of VALUE as `Text' of wire/contract/values.ts; the handle leads to more of it."
+  "The static text of VALUE as `Text' of wire/contract/values.ts; the handle leads on where the text
+ends for its length."
   (multiple-value-bind (text elided) (static-text value)
     (object "text" text
             "truncated" (truth elided)
             "original_len" (if elided nil (length text))
-            "handle" (if elided (handle-for-static-text value) :absent))))
+            "handle" (if (>= (length text) *text-limit*) (handle-for-static-text value) :absent))))
 
 (defun worth-a-handle-p (value)
   "Whether there is more to VALUE than its text: all but numbers, characters, symbols, short
