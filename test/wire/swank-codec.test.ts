@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import { WireError } from '../../wire/errors.ts'
+import { Frames, frame, MOST_BYTES } from '../../wire/swank/frames.ts'
+import { read } from '../../wire/swank/read.ts'
+import { type Form, quote, type Sexp, symbol, write } from '../../wire/swank/sexp.ts'
+import { codeOf } from '../support/faults.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('swank codec')
+
+// Frames
+
+/** Every text that comes of these pieces. */
+function textsOf(pieces: readonly Buffer[], limit?: number): string[] {
+  const frames = new Frames(limit === undefined ? {} : { limit })
+  return pieces.flatMap(piece => [...frames.add(piece)].map(body => body.toString()))
+}
+
+const bytewise = (stream: Buffer) => [...stream].map(byte => Buffer.from([byte]))
+const latin1 = (text: string) => Buffer.from(text, 'latin1')
+
+test('a message is six hexadecimal digits, the bytes of its text in UTF-8, and the text', () => {
+  assert.is(frame('(:é 💥)').toString(), '00000a(:é 💥)')
+  assert.is(frame('').toString(), '000000')
+})
+
+const STREAMS: readonly (readonly [string, readonly string[]])[] = [
+  ['one message', ['(:ping 1 2)']],
+  ['two messages', ['(:ping 1 2)', 't']],
+  ['messages of many sizes', ['a', 'bc'.repeat(40), 'd', 'e'.repeat(300), 'fg']],
+  ['messages in letters of two to four bytes', ['"é漢💥"', 'naïve', '💥']],
+]
+
+for (const [name, texts] of STREAMS) {
+  const stream = Buffer.concat(texts.map(frame))
+
+  test(`${name}, one byte each, is the same messages (fault 17)`, () => {
+    assert.equal(textsOf(bytewise(stream)), texts)
+  })
+
+  test(`${name}, all in one piece, is the same messages (fault 18)`, () => {
+    assert.equal(textsOf([stream]), texts)
+  })
+
+  test(`${name}, cut in two anywhere, also within a letter, is the same messages (fault 17)`, () => {
+    for (let at = 0; at <= stream.length; at++)
+      assert.equal(textsOf([stream.subarray(0, at), stream.subarray(at)]), texts)
+  })
+}
+
+test('any messages, cut anywhere, are the same messages (fault 17)', () => {
+  const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 })
+  const cuts = fc.array(fc.nat(), { maxLength: 20 })
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 6 }), cuts, (texts, cuts) => {
+      const stream = Buffer.concat(texts.map(frame))
+      const places = [0, ...cuts.map(cut => cut % (stream.length + 1)), stream.length].sort((a, b) => a - b)
+      const pieces = places.map((place, index) => stream.subarray(places[index - 1] ?? 0, place))
+      assert.equal(textsOf(pieces), texts)
+    }),
+  )
+})
+
+test('a message of 4 MB in pieces of one byte, and one of all that fits in pieces of 64 kB, end within the time of a test', () => {
+  const small = frame('x'.repeat(4_000_000))
+  const frames = new Frames()
+  let read = 0
+  for (let at = 0; at < small.length; at++)
+    for (const body of frames.add(small.subarray(at, at + 1))) read += body.length
+  assert.is(read, 4_000_000)
+  const large = frame('x'.repeat(MOST_BYTES))
+  for (let at = 0; at < large.length; at += 65_536)
+    for (const body of frames.add(large.subarray(at, at + 65_536))) read += body.length
+  assert.is(read, 4_000_000 + MOST_BYTES)
+})
+
+test('after every proper part of a message its reader is in the middle of one, and after all of it not (fault 19)', () => {
+  const stream = frame('(:ping 1 2)')
+  for (let at = 1; at <= stream.length; at++) {
+    const frames = new Frames()
+    assert.is([...frames.add(stream.subarray(0, at))].length, at < stream.length ? 0 : 1)
+    assert.is(frames.midFrame, at < stream.length)
+  }
+})
+
+test('a length beyond the limit is refused before any of it is read, whole or byte by byte (fault 20)', () => {
+  for (const digits of ['000065', 'ffffff', 'FFFFFF'])
+    for (const pieces of [[latin1(digits)], bytewise(latin1(digits))])
+      assert.is(
+        codeOf(() => textsOf(pieces, 100)),
+        'FRAME_TOO_LARGE',
+      )
+  assert.equal(textsOf([frame('x'.repeat(100))], 100), ['x'.repeat(100)])
+})
+
+test('a message that no six digits could announce is not sent', () => {
+  assert.is(
+    codeOf(() => frame('x'.repeat(MOST_BYTES + 1))),
+    'MESSAGE_TOO_LARGE',
+  )
+  assert.is(frame('x'.repeat(MOST_BYTES)).length, MOST_BYTES + 6)
+})
+
+/** What else listens at ports, and what its first bytes make of the message. */
+const STRANGERS: readonly (readonly [string, string, RegExp])[] = [
+  ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', /HTTP server/],
+  ['SSH', 'SSH-2.0-OpenSSH_9.6\r\n', /SSH server/],
+  ['mail', '220 mail.example.org ESMTP\r\n', /mail or FTP server/],
+  ['a digit too few', '0000b(:ping 1 2)', /other than Swank/],
+  ['a sign', '-00001x', /other than Swank/],
+  ['a number with a prefix', '0x0001x', /other than Swank/],
+  ['no bytes', '000000', /not Swank/],
+  ['zeros', '\0\0\0\0\0\0', /other than Swank/],
+]
+for (const [name, text, said] of STRANGERS)
+  test(`${name} in place of Swank is malformed, and said to be (fault 21)`, () => {
+    for (const pieces of [[latin1(text)], bytewise(latin1(text))]) {
+      assert.is(
+        codeOf(() => textsOf(pieces)),
+        'FRAME_MALFORMED',
+      )
+    }
+    assert.throws(() => textsOf([latin1(text)]), said)
+  })
+
+test('random bytes are messages or refused, and nothing that they hold is repeated (fault 21)', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1, maxLength: 60 }), bytes => {
+      try {
+        textsOf([Buffer.from(bytes)], 1_000)
+      } catch (error) {
+        assert.instance(error, WireError)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+  assert.throws(
+    () => textsOf([latin1('se+cret')]),
+    (error: Error) => !error.message.includes('se+c'),
+  )
+})
+
+test('bytes that are no UTF-8 are malformed', () => {
+  for (const bytes of ['ff', 'c3', 'eda080', 'f4908080', 'c080'])
+    assert.is(
+      codeOf(() =>
+        textsOf([
+          Buffer.concat([
+            latin1((bytes.length / 2).toString(16).padStart(6, '0')),
+            Buffer.from(bytes, 'hex'),
+          ]),
+        ]),
+      ),
+      'FRAME_MALFORMED',
+      bytes,
+    )
+})
+
+// Writing
+
+/** A form as the reader should see it: half of a surrogate pair as U+FFFD. */
+function seen(form: Form): Sexp {
+  if (typeof form === 'string') return { text: Buffer.from(form).toString() }
+  if (typeof form === 'number') return form === 0 ? 0 : form
+  if (form === true) return { atom: 't' }
+  if (form === false || form === null) return null
+  if ('symbol' in form) return { atom: form.symbol }
+  return form.length === 0 ? null : form.map(seen)
+}
+
+const SYMBOLS = ['cl:quote', ':emacs-rex', 'swank::connection.env', 'cl:*package*', 'cl:string=', 'cl:-']
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom('"', '\\', '(', ')', '#', '.', '|', "'", ';', '`', ',', '\0', '\n', '\r'),
+  }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code)) }),
+)
+const { form: anyForm } = fc.letrec<{ form: Form }>(tie => ({
+  form: fc.oneof(
+    { maxDepth: 5 },
+    anyText,
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constantFrom(...SYMBOLS).map(symbol),
+    fc.array(tie('form'), { maxLength: 5 }),
+  ),
+}))
+
+test('any form is read back as it was built, whatever its texts hold (threat 25)', () => {
+  fc.assert(
+    fc.property(anyForm, form => {
+      const [text = ''] = textsOf([frame(write(form))])
+      assert.equal(read(text), seen(form))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a text is one literal: outside of its quotes stands nothing (threat 25)', () => {
+  fc.assert(
+    fc.property(anyText, text => {
+      const written = write(text)
+      assert.is(written.at(0), '"')
+      assert.is(written.at(-1), '"')
+      assert.is(
+        written
+          .slice(1, -1)
+          .replace(/\\[\\"]/g, '')
+          .search(/[\\"]/),
+        -1,
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('what is not a symbol of our own kind is refused, as text and in place of one (threat 25)', () => {
+  const others = [
+    '',
+    ':',
+    'cl:',
+    'a b',
+    'a)',
+    '(a',
+    '#.a',
+    "'a",
+    '|a|',
+    'a\\b',
+    'a;b',
+    'a"b',
+    'A',
+    '1',
+    '-1',
+    '+.5',
+  ]
+  for (const name of [...others, ':-1', 'cl:(', 'cl:::a', 'a:b:c', ':a:b', 'é', 'a\n', '.', '...']) {
+    assert.throws(() => symbol(name), TypeError, name)
+    assert.throws(() => write([{ symbol: name }]), TypeError, name)
+  }
+})
+
+test('numbers are whole, and what is no form is not written', () => {
+  assert.is(write([0, -0, -7, Number.MAX_SAFE_INTEGER]), '(0 0 -7 9007199254740991)')
+  for (const number of [1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
+    assert.throws(() => write(number), TypeError)
+  // As it would come out of a caller's JSON, past the types.
+  const parsed: Form = JSON.parse('[{"symbol": ":ok"}, {"form": "(evil)"}]')
+  assert.throws(() => write(parsed), TypeError)
+  assert.is(write(quote(['a', null, true])), '(cl:quote ("a" nil t))')
+})
