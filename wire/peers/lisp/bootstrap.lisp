@@ -21,7 +21,30 @@
                          (multiple-value-bind (symbol type) (find-symbol string "COMMON-LISP")
                            (when type symbol))
                          (setf (gethash string hash-table) (make-symbol string)))))
-         ;; A symbol or number. Keywords, names with a package and numbers are left to the standard reader.
+         ;; The keyword of that name; one that Lisp does not have is no keyword, but has itself for its value, too.
+         (keyword (lambda (string)
+                    (or (find-symbol string "KEYWORD")
+                        (let ((string (concatenate 'string ":" string)))
+                          (or (gethash string hash-table)
+                              (let ((symbol (make-symbol string)))
+                                (proclaim (list 'special symbol))
+                                (setf (symbol-value symbol) symbol
+                                      (gethash string hash-table) symbol)))))))
+         ;; A definition whose parameters have such keywords has to name them.
+         (defun (lambda (list)
+                  (destructuring-bind (defun symbol list &rest rest) list
+                    (let ((last (member '&key list)))
+                      `(,defun ,symbol
+                           (,@(ldiff list last)
+                            ,@(mapcar (lambda (list)
+                                        (let ((symbol (if (consp list) (first list) list)))
+                                          (if (or (consp symbol) (find symbol lambda-list-keywords))
+                                              list
+                                              `((,(funcall keyword (symbol-name symbol)) ,symbol)
+                                                ,@(and (consp list) (rest list))))))
+                                      last))
+                         ,@rest)))))
+         ;; A symbol or number. Names with a package and numbers are left to the standard reader.
          (read
            (lambda (stream character)
              (do ((list (list character) (cons (read-char stream) list)))
@@ -31,6 +54,7 @@
                     (cond (*read-suppress* nil)
                           ((eq *package* (find-package "KEYWORD")) ; in #+ and #-
                            (values (find-symbol string "KEYWORD")))
+                          ((eql (first list) #\:) (funcall keyword (subseq string 1)))
                           ((or (member #\: list)
                                (/= *read-base* 10)
                                (digit-char-p (first list))
@@ -90,7 +114,7 @@
                                                 (declare (optimize (speed 1) (safety 1) (debug 1)
                                                                    (space 1) (compilation-speed 1)
                                                                    #+sbcl (sb-ext:inhibit-warnings 3)))
-                                              ,list))))))))))
+                                              ,(if (eq (car list) 'defun) (funcall defun list) list)))))))))))
                  (push (cons (funcall function "IMAGO-PEER") (symbol-function last))
                        (swank::connection.env swank::*emacs-connection*))
                  (progv (list (funcall function "IMAGO-PEER")) '(nil) t)))
