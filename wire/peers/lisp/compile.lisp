@@ -24,10 +24,18 @@
     (when (and (consp location) (eq (first location) :location))
       (destructuring-bind (&optional buffer position &rest more) (rest location)
         (declare (ignore more))
-        (when (and (consp buffer) (consp position) (stringp (second buffer)))
+        (when (and (consp buffer) (consp position) (member (first buffer) '(:file :buffer)))
           (case (first position)
             (:position (values (second buffer) (max 0 (1- (or (second position) 1)))))
             (:offset (values (second buffer) (or (third position) 0)))))))))
+
+(defun noted-form (note)
+  "The text of the form that NOTE is about, where that was no text but made by a program."
+  (let ((location (swank/backend:location note)))
+    (and (consp location)
+         (consp (second location))
+         (eq (first (second location)) :source-form)
+         (one-line (second (second location))))))
 
 (defun form-text (text position)
   "What stands in TEXT from POSITION to the end of the form that begins there, in a line."
@@ -49,9 +57,9 @@
             "column" (text-column text position)
             "source" (form-text text position))))
 
-(defun diagnostic-nowhere (severity message &optional file)
+(defun diagnostic-nowhere (severity message &optional file form)
   (object "severity" severity "message" message
-          "file" file "line" nil "column" nil "source" nil))
+          "file" file "line" nil "column" nil "source" form))
 
 (defun compiler-message (condition)
   "What CONDITION says, without the stream that a failure to read it speaks of."
@@ -71,7 +79,8 @@ and a position there; see `file-placer'."
          (message (compiler-message (swank/backend:original-condition note))))
     (multiple-value-bind (file position) (note-position note)
       (let ((placed (and position (funcall place severity message file position))))
-        (values (or placed (diagnostic-nowhere severity message)) (and placed t))))))
+        (values (or placed (diagnostic-nowhere severity message nil (noted-form note)))
+                (and placed t))))))
 
 (defun source-file-text (file)
   "What FILE, a namestring or pathname, holds; NIL where it cannot be read."
@@ -126,18 +135,28 @@ TAKE says T, what the compiler would print is not printed."
                      (warning #'muffle))
         (swank/backend:call-with-compilation-hooks function)))))
 
+(defun call-loading-quietly (function)
+  "The values of FUNCTION, which loads what was compiled just before: that its macros were made by then is no news."
+  (let ((redefinition (internal "REDEFINITION-WITH-DEFMACRO" "SB-KERNEL")))
+    (handler-bind ((warning (lambda (warning)
+                              (when (and redefinition (typep warning redefinition))
+                                (muffle-warning warning)))))
+      (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
+        (funcall function)))))
+
 (defun call-noting-compilation (function &optional (place (file-placer)))
   "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed where its place is known."
   (let ((previous (internal "*PREVIOUS-COMPILER-CONDITION*" "SWANK/SBCL"))
         (*note-warnings* nil))
     (progv (and previous (list previous)) '(nil)
-      (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
-        (call-with-notes
-         (lambda (note)
-           (multiple-value-bind (diagnostic placed) (note-diagnosed note place)
-             (note-diagnostic diagnostic)
-             placed))
-         function)))))
+      (call-with-notes
+       (lambda (note)
+         (multiple-value-bind (diagnostic placed) (note-diagnosed note place)
+           ;; What is expanded twice is said twice.
+           (unless (member diagnostic *diagnostics* :test #'equal)
+             (note-diagnostic diagnostic))
+           placed))
+       (lambda () (call-loading-quietly function))))))
 
 ;;; Text
 
@@ -172,14 +191,6 @@ as can be told without interning or running anything."
                                  :source-namestring (origin-file origin))
            (values (compile-file name :external-format :utf-8)))
   #-sbcl (values (compile-file name)))
-
-(defun call-loading-quietly (function)
-  "FUNCTION, which loads what was just compiled: that its macros were made by then is not worth a warning."
-  (let ((redefinition (internal "REDEFINITION-WITH-DEFMACRO" "SB-KERNEL")) (*load-verbose* nil))
-    (handler-bind ((warning (lambda (warning)
-                              (when (and redefinition (typep warning redefinition))
-                                (muffle-warning warning)))))
-      (funcall function))))
 
 (defun compile-and-load (source origin)
   "Compiles SOURCE and loads it. Errors of the compiler are told; what loading raises is raised."

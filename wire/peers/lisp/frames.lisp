@@ -182,15 +182,21 @@
          (or (eq (symbol-package symbol) (find-package "SB-C"))
              (member (symbol-name symbol)
                      '("SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
-                       "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL")
+                       "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
+                       "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"
+                       "CALL-WITH-LOAD-BINDINGS" "CALL-WITH-LOADER-PACKAGE-NAMES"
+                       "CALL-WITH-COMPILATION-HOOKS")
                      :test #'string=)))))
 
 (defun function-symbol (name)
   "The symbol by which a function of NAME is known: of (flet a :in b), b."
   (cond ((symbolp name) name)
         ((and (consp name) (ignore-errors (list-length name)))
-         (function-symbol (or (second (member :in name))
-                              (find-if #'symbolp (rest name)))))))
+         (let ((within (second (member :in name))))
+           ;; Within a form that has no name, it is a file.
+           (function-symbol (if (or (null within) (stringp within))
+                                (find-if #'symbolp (rest name))
+                                within))))))
 
 (defun debugger-frame-p (name)
   "Whether a frame of that NAME belongs to the way from a signal into the debugger."
@@ -240,7 +246,8 @@
          (evaluator-p (frame)
            (let ((name (frame-name frame)))
              (or (own-frame-p name) (evaluator-frame-p name)))))
-    (let* ((end (or (position-if #'outermost-p frames) (length frames)))
+    ;; Where it is not among them, all of them were ours.
+    (let* ((end (or (position-if #'outermost-p frames) 0))
            (last (position-if-not #'evaluator-p frames :end end :from-end t)))
       ;; What is ours among them serves the user's streams.
       (remove-if #'own-p (subseq frames 0 (if last (1+ last) 0))))))

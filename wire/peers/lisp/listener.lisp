@@ -10,13 +10,15 @@
 streams are carried, the package is the one in force or the one that was asked for, and what would enter the debugger
 ends it. Its values are a list of the values to be shown, and a list of more keys and trees for the answer: \"loaded\",
 \"tests\". What is said of the code goes to `note-diagnostic'."
-  (let ((arguments (gensym "ARGUMENTS")))
+  (let ((arguments (gensym "ARGUMENTS")) (function (intern (format nil "~:@(~A~)-WORK" name))))
+    ;; Its name tells its frames from those of the user's code.
     `(setf (gethash ,name *works*)
-           (lambda (,arguments)
-             (declare (ignorable ,arguments))
-             (let ,(loop for parameter in parameters
-                         collect `(,parameter (argument ,(wire-name parameter) ,arguments)))
-               ,@body)))))
+           (progn (defun ,function (,arguments)
+                    (declare (ignorable ,arguments))
+                    (let ,(loop for parameter in parameters
+                                collect `(,parameter (argument ,(wire-name parameter) ,arguments)))
+                      ,@body))
+                  #',function))))
 
 ;;; What is said of the code
 
@@ -173,7 +175,8 @@ and of the variables of a listener, is kept."
       (unwind-protect (funcall function)
         (setf *listener-readtable* *readtable*
               *listener-values* (mapcar #'symbol-value *listener-variables*))
-        (unless package (setf *listener-package* *package*))))))
+        (unless package (setf *listener-package* *package*))
+        (package-in-force)))))
 
 (defun readtable-text (readtable)
   "`standard', or in what READTABLE differs from that."
@@ -221,7 +224,7 @@ and of the variables of a listener, is kept."
                                "values" (array-of (mapcar #'printed-shown-tree values))
                                "elapsed_ms" elapsed
                                "diagnostics" diagnostics
-                               "package" (package-name (package-in-force))
+                               "package" (package-name *listener-package*)
                                "readtable" (readtable-text *listener-readtable*))
                        more)))
       (:raised (object "type" "raised" "exception" result "elapsed_ms" elapsed

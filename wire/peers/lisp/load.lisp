@@ -1,3 +1,298 @@
-;;;; Files, and some definitions of a file.
+;;;; Files, loaded whole or by some of their definitions, with what that has changed.
 
 (in-package #:imago)
+
+;;; What a file defines is seen as its definitions are expanded: it is read once, by the implementation's own `load'.
+
+(define-fields defining
+  operator name package                 ; the definition, as it was written
+  before)                               ; what stood there; NIL for nothing
+
+(defparameter *namespaces*
+  '((function "DEFUN" "DEFMACRO" "DEFGENERIC" "DEFINE-MODIFY-MACRO")
+    (method "DEFMETHOD")
+    (class "DEFCLASS" "DEFSTRUCT" "DEFINE-CONDITION")
+    (variable "DEFVAR" "DEFPARAMETER" "DEFCONSTANT" "DEFINE-SYMBOL-MACRO")
+    (package "DEFPACKAGE"))
+  "By what they define, the operators of Common Lisp whose definitions are told.")
+
+(defun namespace (operator)
+  (and (symbolp operator)
+       (eq (symbol-package operator) (find-package "COMMON-LISP"))
+       (first (find-if (lambda (entry)
+                         (member (symbol-name operator) (rest entry) :test #'string=))
+                       *namespaces*))))
+
+(defun defined-name (form)
+  "The name that FORM, a definition, gives; NIL where it has none that we know of."
+  (let ((name (second form)))
+    (cond ((and name (symbolp name)) name)
+          ((stringp name) name)
+          ((and (consp name) (eq (first name) 'setf) (symbolp (second name))) name)
+          ;; A structure with options.
+          ((and (consp name) (symbolp (first name))) (first name)))))
+
+(defun method-defined (name form)
+  "The method that FORM would replace, or NIL."
+  (let* ((function (and (fboundp name) (fdefinition name)))
+         (rest (cddr form))
+         (qualifiers (loop while (and rest (atom (first rest))) collect (pop rest)))
+         (specializers (loop for parameter in (first rest)
+                             until (member parameter lambda-list-keywords)
+                             collect (if (consp parameter) (second parameter) t))))
+    (and (typep function 'generic-function)
+         (ignore-errors
+          (find-method function qualifiers
+                       (mapcar (lambda (specializer)
+                                 (if (consp specializer) specializer (find-class specializer)))
+                               specializers)
+                       nil)))))
+
+(defun standing (namespace name form)
+  "What stands where FORM would define NAME: a function, method, class or package; of a variable, whether it is bound."
+  (ecase namespace
+    (function (and (fboundp name)
+                   (or (and (symbolp name) (macro-function name)) (fdefinition name))))
+    (method (method-defined name form))
+    (class (and (symbolp name) (find-class name nil)))
+    (variable (and (symbolp name) (boundp name) 'bound))
+    (package (find-package name))))
+
+(defun call-seeing-definitions (function)
+  "Calls FUNCTION, and returns what was defined meanwhile as a list of `defining's."
+  (let ((seen '()) (users-hook *macroexpand-hook*))
+    (flet ((see (form)
+             (let ((namespace (namespace (first form))) (name (defined-name form)))
+               (when (and namespace name)
+                 (push (list namespace form
+                             (make-defining (first form) name *package*
+                                            (standing namespace name form)))
+                       seen)))))
+      (let ((*macroexpand-hook*
+              (lambda (expander form environment)
+                (when (and (consp form) (symbolp (first form))) (ignore-errors (see form)))
+                (funcall users-hook expander form environment))))
+        (funcall function)))
+    (first-of-each (reverse seen))))
+
+(defun first-of-each (seen)
+  "SEEN without what is expanded again of the same definition."
+  (let ((kept '()))
+    (dolist (entry seen (nreverse kept))
+      (destructuring-bind (namespace form defining) entry
+        (unless (find-if (lambda (other)
+                           (and (eq (first other) namespace)
+                                (if (eq namespace 'method)
+                                    (eq (second other) form)
+                                    (equal (defining-name (third other)) (defining-name defining)))))
+                         kept)
+          (push entry kept))))))
+
+(defun definition-text (entry)
+  "What ENTRY defines, as people name it: a function by its name, a method with its specializers."
+  (destructuring-bind (namespace form defining) entry
+    (let ((name (static-text (defining-name defining) 200)))
+      (when (eq namespace 'package)
+        (setf name (format nil "package ~A" (string (defining-name defining)))))
+      (if (eq namespace 'method)
+          (let ((parameters (find-if #'listp (cddr form))))
+            (format nil "~A~{ ~(~A~)~} (~{~A~^ ~})"
+                    name
+                    (loop for item in (cddr form) while (atom item) collect item)
+                    (loop for parameter in parameters
+                          until (member parameter lambda-list-keywords)
+                          collect (if (consp parameter)
+                                      (static-text (second parameter) 80)
+                                      "t"))))
+          name))))
+
+(defun changed-names (seen)
+  "Two lists of names: what was added, and what was replaced."
+  (let ((added '()) (replaced '()))
+    (dolist (entry seen)
+      (destructuring-bind (namespace form defining) entry
+        (let ((before (defining-before defining))
+              (now (ignore-errors (standing namespace (defining-name defining) form)))
+              (text (definition-text entry)))
+          (cond ((null now))
+                ((null before) (pushnew text added :test #'string=))
+                ;; A variable that is bound is left alone by `defvar'.
+                ((string= (symbol-name (defining-operator defining)) "DEFVAR"))
+                ;; A function that is the same object was not defined again.
+                ((and (eq namespace 'function) (eq before now) (functionp now)
+                      (not (typep now 'generic-function))))
+                (t (pushnew text replaced :test #'string=))))))
+    (values (nreverse added) (nreverse replaced))))
+
+(defun common-package (seen)
+  "The name of the one package that all definitions of SEEN stand in, or NIL."
+  (let ((packages (remove-duplicates
+                   (loop for (namespace nil defining) in seen
+                         unless (eq namespace 'package) collect (defining-package defining)))))
+    (and packages (null (rest packages)) (package-name (first packages)))))
+
+(defparameter *most-names* 200
+  "Names that one answer tells of each kind.")
+
+(defun loaded-tree (file seen)
+  "`Loaded' of wire/kernel.ts."
+  (multiple-value-bind (added replaced) (changed-names seen)
+    (flet ((some-of (names) (array-of (subseq names 0 (min *most-names* (length names)))))
+           (left-out (names) (max 0 (- (length names) *most-names*))))
+      (object "module" (common-package seen)
+              "file" file
+              "added" (some-of added)
+              "replaced" (some-of replaced)
+              "kept" (array-of '()) "skipped" (array-of '()) "survivors" (array-of '())
+              "omitted" (+ (left-out added) (left-out replaced))
+              "complete" t))))
+
+;;; Some definitions of a file. It is gone through without being read: a symbol of another package, or code for the
+;;; reader in what is not asked for, is nobody's business.
+
+(defun form-head (text start)
+  "The first token of the list at START of TEXT, in upper case and without a package; NIL where there is no list."
+  (when (and (< start (length text)) (char= (char text start) #\())
+    (let* ((*text* text) (*at* (1+ start)) (*starts* nil))
+      (skip-blanks)
+      (let ((token (string-upcase (skip-token))))
+        (values (subseq token (let ((colon (position #\: token :from-end t))) (if colon (1+ colon) 0)))
+                *at*)))))
+
+(defun named-text (text start)
+  "The second element of the list at START of TEXT as its parts of a name: a list of tokens, (\"setf\" \"area\") or (\"area\")."
+  (multiple-value-bind (head at) (form-head text start)
+    (when head
+      (let* ((*text* text) (*at* at) (*starts* nil))
+        (skip-blanks)
+        (if (eql (text-char) #\()
+            (let ((inner (form-head text *at*)))
+              (if (string= inner "SETF")
+                  (list "SETF" (plain-token (progn (incf *at*) (skip-blanks) (skip-token)
+                                                   (skip-blanks) (skip-token))))
+                  (list inner)))
+            (list (plain-token (skip-token))))))))
+
+(defun plain-token (token)
+  "TOKEN, a symbol as it is written, without package, bars and sharp sign, in upper case."
+  (let ((colon (position #\: token :from-end t)))
+    (string-upcase (remove #\| (string-left-trim "#:" (if colon (subseq token (1+ colon)) token))))))
+
+(defun shown-name (name)
+  "NAME in the form of `named-text' as people write it."
+  (format nil "~:[~{~(~A~)~}~;(~{~(~A~)~^ ~})~]" (rest name) name))
+
+(defun asked-name (name)
+  "NAME of a caller in the form of `named-text'."
+  (if (and (plusp (length name)) (char= (char name 0) #\())
+      (named-text (concatenate 'string "(def " name ")") 0)
+      (list (plain-token name))))
+
+(defun past-condition (text start)
+  "Where the form begins that stands behind #+feature or #-feature at START of TEXT; NIL where that leaves it out; START
+where no such thing stands there. And where all of it ends."
+  (let* ((*text* text) (*at* start) (*starts* nil))
+    (if (and (eql (text-char) #\#) (find (or (text-char 1) #\Space) "+-"))
+        (let ((wanted (eql (text-char 1) #\+)))
+          (incf *at* 2)
+          (skip-blanks)
+          (let ((from *at*))
+            (walk-form nil)
+            (let ((holds (featurep (subseq text from *at*))))
+              (skip-blanks)
+              (let ((form *at*))
+                (walk-form nil)
+                (values (and (if wanted holds (not holds)) form) *at*)))))
+        (progn (walk-form nil) (values start (max (1+ start) *at*))))))
+
+(defun file-definitions (text)
+  "What TEXT defines at its top level: lists of name, start, end, and where the package was set last, a position or NIL."
+  (let ((at 0) (setting '()) (found '()))
+    (loop
+      (let ((start (next-form-start text at)))
+        (when (>= start (length text)) (return (nreverse found)))
+        (multiple-value-bind (form end) (past-condition text start)
+          (setf at end)
+          (let ((head (and form (form-head text form))))
+            (cond ((null head))
+                  ((member head '("IN-PACKAGE" "IN-READTABLE") :test #'string=)
+                   (push form setting))
+                  ((eql 0 (search "DEF" head))
+                   (push (list (named-text text form) form end setting) found)))))))))
+
+(defun definitions-asked-for (file text names)
+  "Those of TEXT that NAMES name, in the order of the text. Signals an error where one of NAMES is not defined there."
+  (let* ((all (file-definitions text))
+         (asked (mapcar #'asked-name names))
+         (missing (loop for name in names
+                        for wanted in asked
+                        unless (assoc wanted all :test #'equal) collect name)))
+    (when missing
+      (error "~A does not define ~{~A~^, ~} at its top level. Nothing was loaded.~@[ It defines ~{~A~^, ~}.~]"
+             file missing
+             (let ((known (remove-duplicates (mapcar (lambda (one) (shown-name (first one))) all)
+                                             :test #'string=)))
+               (or (nearest (first missing) known)
+                   (subseq known 0 (min 10 (length known)))))))
+    (remove-if-not (lambda (one) (member (first one) asked :test #'equal)) all)))
+
+(defun load-definitions (file text names)
+  "Compiles and loads the definitions of FILE that NAMES name, in its package, each at its place."
+  (let ((*package* *package*) (*readtable* *readtable*) (done '()))
+    (dolist (definition (definitions-asked-for file text names))
+      (destructuring-bind (name start end setting) definition
+        (declare (ignore name))
+        ;; What sets the package before it is obeyed, once.
+        (dolist (position (reverse (set-difference setting done)))
+          (push position done)
+          (eval (read-from-string text t nil :start position)))
+        (compile-and-load (subseq text start end)
+                          (make-origin file (line-of text start) (1+ start)))))))
+
+;;; The work
+
+(defun source-file-p (file)
+  "Whether FILE holds source text, and not compiled code."
+  #+sbcl (ignore-errors
+          (with-open-file (stream file :element-type '(unsigned-byte 8))
+            (not (call-symbol "FASL-HEADER-P" "SB-FASL" stream))))
+  #-sbcl (not (equalp (pathname-type file) (pathname-type (compile-file-pathname file)))))
+
+(defun native-pathname (file)
+  "FILE, a name as the system writes it, which may hold * and [."
+  #+sbcl (sb-ext:parse-native-namestring file)
+  #-sbcl (pathname file))
+
+(defun existing-file (file)
+  "The pathname of FILE, or an error that says what is wrong with it."
+  (unless (and (plusp (length file)) (char= (char file 0) #\/))
+    (error "~A is no absolute path. Give the whole path of the file." file))
+  (let ((path (native-pathname file)))
+    (unless (probe-file path)
+      (error "There is no file ~A." file))
+    (unless (pathname-name (probe-file path))
+      (error "~A is a folder. Give the path of a file." file))
+    path))
+
+(defun load-whole (path)
+  "Loads the file, and returns what it defined, as far as that can be seen."
+  (let ((*package* *package*) (*readtable* *readtable*))
+    (call-seeing-definitions
+     (lambda ()
+       (call-noting-compilation (lambda () (load path)))))))
+
+(define-work "load" (file names)
+  (let ((path (existing-file file)))
+    (cond ((null names)
+           (unless (source-file-p path)
+             (note-diagnostic
+              (diagnostic-nowhere "note" "It is compiled: what it defines cannot be told." file)))
+           (let ((seen (load-whole path)))
+             (values '() (list "loaded" (loaded-tree file seen)))))
+          ((source-file-p path)
+           (let ((text (or (source-file-text path) (error "~A cannot be read." file))))
+             (values '()
+                     (list "loaded"
+                           (loaded-tree file (call-seeing-definitions
+                                              (lambda () (load-definitions file text names))))))))
+          (t (error "~A is compiled. Give its source to load only some of its definitions." file)))))
