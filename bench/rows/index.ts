@@ -3,6 +3,7 @@ import { askingCost, manyPlans } from './asking.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
 import { unifiedLines } from './diffs.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
+import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
@@ -25,6 +26,8 @@ export const ROWS: readonly Row[] = [
   floodMemory,
   floodLatency,
   framesLinear,
+  replyOfText,
+  replyOfLists,
   admissionCost,
   admissionScale,
   mcpStart,
