@@ -7,7 +7,7 @@ import { quote, type Returned, type SwankConnection, textOf } from './connection
 import { type Form, symbol } from './sexp.ts'
 
 /** The files of `wire/peers/lisp`, in the order in which each can use what those before it define. */
-const FILES = [
+export const FILES = [
   'json',
   'calls',
   'texts',

@@ -86,7 +86,7 @@ what its last conses end in: NIL, an atom, CIRCULAR or UNKNOWN."
 generic function."
   (and (functionp value)
        (if (and (eq (shape value) 'funcallable) (is-a-p value 'generic-function))
-           #+sbcl (stored-slot value "METHODS") #-sbcl (swank-mop:generic-function-methods value)
+           (methods-stored value)
            (closed-over value))))
 
 (defun fields-shown-p (value)

@@ -59,7 +59,7 @@ CALL. Ends the look where it raises something."
                     (setf (second tail) (printed-tree value (min 1/2 (remaining-seconds)))))))
     tree))
 
-(define-call "inspect" (expr evaluate call deadline-ms)
+(define-call "inspect" (expr evaluate call)
   (found (if evaluate
              (inspected-by-running expr call)
              (inspected-tree (resolve expr)))))
@@ -98,7 +98,7 @@ CALL. Ends the look where it raises something."
             "total" total
             "next" (and more end))))
 
-(define-call "more" (handle from count deadline-ms)
+(define-call "more" (handle from count)
   (let ((from (max 0 from)) (count (max 1 count)))
     (multiple-value-bind (value kind) (handle-value handle)
       (found

@@ -62,8 +62,9 @@ escaped."
          (token (token-text name)))
     (cond ((null home) (concatenate 'string "#:" token))
           ((eq home (find-package "KEYWORD")) (concatenate 'string ":" token))
-          ((multiple-value-bind (found there) (find-symbol name package)
-             (and there (eq found symbol)))
+          ((and (package-name package)  ; it may have been deleted
+                (multiple-value-bind (found there) (find-symbol name package)
+                  (and there (eq found symbol))))
            token)
           (t (concatenate 'string
                           (token-text (package-name home))

@@ -73,7 +73,8 @@
   (multiple-value-bind (fields remark) (fields value)
     (put "#<" (type-label (class-of value)))
     (when (layout-state value) (put " (obsolete)"))
-    (when (and remark (null fields)) (put " (kept by a metaclass of the program)"))
+    (when (and remark (null fields) (not (layout-state value)))
+      (put " (kept by a metaclass of the program)"))
     (put-field-list fields)
     (put ">")))
 
@@ -87,7 +88,14 @@
 (defun stored-name (metaobject)
   "The name of a class, generic function or slot definition."
   #+sbcl (stored-slot metaobject "NAME")
-  #-sbcl (and (typep metaobject 'class) (class-name metaobject)))
+  #-sbcl (typecase metaobject
+           (class (class-name metaobject))
+           (generic-function (swank-mop:generic-function-name metaobject))))
+
+(defun methods-stored (function)
+  "The methods of a generic function."
+  #+sbcl (stored-slot function "METHODS")
+  #-sbcl (swank-mop:generic-function-methods function))
 
 (defun put-named (value name)
   (put "#<" (type-label (class-of value)) " ")
@@ -121,7 +129,7 @@
   (cond ((is-a-p value 'generic-function)
          (put "#<" (type-label (class-of value)) " ")
          (put-value (stored-name value))
-         (put " (" (integer-text (length (stored-slot value "METHODS"))) ")>"))
+         (put " (" (integer-text (length (methods-stored value))) ")>"))
         (t (put-fields value))))
 
 (defun put-opaque (value)

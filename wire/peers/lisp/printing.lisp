@@ -9,8 +9,7 @@
 
 (defun printed-classes ()
   "What `print-object' methods of the program are for: classes, and lists of one object."
-  (loop for method in #+sbcl (stored-slot #'print-object "METHODS")
-                      #-sbcl (swank-mop:generic-function-methods #'print-object)
+  (loop for method in (methods-stored #'print-object)
         for specializer = (first #+sbcl (stored-slot method "SPECIALIZERS")
                                  #-sbcl (swank-mop:method-specializers method))
         for class-p = (is-a-p specializer 'class)

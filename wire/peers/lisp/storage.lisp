@@ -44,10 +44,7 @@
 (defun layout-state (value)
   "NIL where VALUE is laid out as its class is now, FLUSH where only caches differ, else OBSOLETE."
   (let ((state #+sbcl (native ("SB-KERNEL" "WRAPPER-INVALID" "LAYOUT-INVALID") (layout value))
-               #+ecl (and (si:instancep value)
-                          (not (eq (si:instance-sig value)
-                                   (clos:class-slots (si:instance-class value)))))
-               #-(or sbcl ecl) nil))
+               #-sbcl (native ("SI" "INSTANCE-OBSOLETE-P") value)))
     (cond ((null state) nil)
           ((and (consp state) (eq (car state) :flush)) 'flush)
           (t 'obsolete))))
@@ -101,10 +98,7 @@ nothing is in it."
                     (if (and (simple-vector-p slots) (< -1 location (length slots)))
                         (svref slots location)
                         *unbound*)))
-        #+ecl (t (if (< -1 location (si:instance-length instance))
-                     (si:instance-ref instance location)
-                     *unbound*))
-        #-(or sbcl ecl) (t *unbound*)))
+        #-sbcl (t (native ("SI" "INSTANCE-REF") instance location))))
 
 (defun class-label (class)
   "The name of CLASS, a symbol; NIL where it has none."
@@ -162,7 +156,7 @@ have made."
   (declare (ignorable value class))
   #+sbcl (let ((slots (native ("SB-PCL" "WRAPPER-SLOT-LIST" "LAYOUT-SLOT-LIST") (layout value))))
            (if (listp slots) slots '()))
-  #+ecl (if (eq (layout-state value) 'obsolete) (si:instance-sig value) (clos:class-slots class))
+  #+ecl (if (layout-state value) '() (clos:class-slots class))
   #-(or sbcl ecl) '())
 
 (defun slot-label (slot)
