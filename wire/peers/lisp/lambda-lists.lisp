@@ -134,7 +134,7 @@
 (defun keyword-name (item)
   "How the parameter ITEM of a lambda list is named by a caller."
   (let ((name (if (consp item) (first item) item)))
-    (if (consp name) (first name) name)))
+    (if (consp name) (make-symbol (string (first name))) name)))
 
 (defun optional-tree (name item kind package)
   "As `parameter-tree', with the default that ITEM, a symbol or a list, gives."
