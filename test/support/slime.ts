@@ -1,0 +1,49 @@
+import { connect } from 'node:net'
+import { isAtom, SwankConnection, textOf } from '../../wire/swank/connection.ts'
+import { quote, type Sexp, symbol } from '../../wire/swank/sexp.ts'
+import type { RealSwank } from './swank.ts'
+
+/** A person's editor at the same image: a plain Swank client that does what SLIME does on connecting. */
+export interface Slime {
+  /** The values of `form`, printed; in the debugger it ends as its condition. */
+  ask(form: string): Promise<string>
+  /** Names and conditions of all debuggers that were opened in this editor. */
+  readonly debugged: readonly string[]
+  readonly heard: readonly Sexp[]
+  close(): Promise<void>
+}
+
+export async function openSlime(swank: RealSwank): Promise<Slime> {
+  const socket = connect({ port: swank.port, host: '127.0.0.1', noDelay: true })
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  const heard: Sexp[] = []
+  const debugged: string[] = []
+  const connection = new SwankConnection({
+    socket,
+    heard: message => {
+      heard.push(message)
+      const [tag, thread, , condition] = Array.isArray(message) ? (message as readonly Sexp[]) : []
+      if (!isAtom(tag) || tag.atom !== ':debug') return
+      debugged.push(textOf(Array.isArray(condition) ? condition[0] : null))
+      // As a person does with q: the thread ends.
+      void connection.rex([symbol('swank:throw-to-toplevel')], Number(thread)).catch(() => {})
+    },
+  })
+  await connection.rex([symbol('swank:connection-info')])
+  await connection.rex([symbol('swank:swank-require'), quote([symbol('swank-io-package::swank-repl')])])
+  await connection.rex([symbol('swank-repl:create-repl'), null])
+  return {
+    debugged,
+    heard,
+    async ask(form) {
+      const answer = await connection.rex([symbol('swank:eval-and-grab-output'), form])
+      if ('abort' in answer) throw new Error(answer.abort)
+      const [, values] = Array.isArray(answer.ok) ? (answer.ok as readonly Sexp[]) : []
+      return textOf(values)
+    },
+    async close() {
+      connection.end()
+      await connection.closed
+    },
+  }
+}
