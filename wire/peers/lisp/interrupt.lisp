@@ -34,7 +34,15 @@
   "In the thread of ENTRY: ends what runs, if that is still the same."
   (when (eq entry *entry*)
     (incf (entry-reached entry))
+    (setf (entry-where entry) (where-it-stands))
     (be-interrupted (string= how "leave"))))
+
+;; Only told of code that goes on: what has stopped tells its whole stack.
+(defun where-it-stands ()
+  "The innermost call of the user's in this thread, or NIL."
+  (ignore-errors
+   (let* ((*running-user-code* nil) (frame (first (stack-frames))))
+     (and frame (one-line (call-text frame) 100)))))
 
 (define-call "interrupt" (call how)
   (with-entries
