@@ -26,13 +26,15 @@ export class Turn {
   readonly result: Promise<Evaluated>
   /** Resolves, and never rejects, when it has settled. */
   readonly over: Promise<void>
-  #settle: (result: Evaluated | Promise<never>) => void = () => {}
+  #resolve: (result: Evaluated) => void = () => {}
+  #reject: (fault: unknown) => void = () => {}
 
   constructor(evaluation: Evaluation, watcher: Watcher) {
     this.evaluation = evaluation
     this.watchers = [watcher]
-    this.result = new Promise(resolve => {
-      this.#settle = resolve
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
     })
     this.over = this.result.then(
       () => {},
@@ -54,12 +56,12 @@ export class Turn {
 
   end(result: Evaluated): void {
     this.state = 'ended'
-    this.#settle(result)
+    this.#resolve(result)
   }
 
   fail(fault: unknown): void {
     this.state = 'ended'
-    this.#settle(Promise.reject(fault))
+    this.#reject(fault)
   }
 }
 

@@ -250,7 +250,8 @@ export class SwankKernel implements Kernel {
 
   /** An end of the connection, once it is known how that came about; any other fault as it is. */
   async #explained(error: unknown): Promise<unknown> {
-    if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') return error
+    const { closed } = this.#options.connection
+    if (error !== (await Promise.race([closed, new Promise(resolve => setImmediate(resolve))]))) return error
     await this.ended
     return this.#gone()
   }
