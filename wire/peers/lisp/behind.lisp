@@ -26,11 +26,16 @@
           #-sbcl (setf swank::*connections* (remove sequence list))))
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has been, they are
     ;; what they were before as far as that can be known. Whoever connects later has them set again.
-    (when (and (null swank::*connections*) (null swank::*slime-features*))
+    ;; An image that was told not to give its errors to Swank has hooks of its own, which stay.
+    (when (and swank:*global-debugger* (null swank::*connections*) (null swank::*slime-features*))
       #+sbcl (setf (sb-ext:symbol-global-value '*debugger-hook*) nil
                    (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)
-                   (when (intersection '("--disable-debugger" "--non-interactive" "--script")
-                                       sb-ext:*posix-argv* :test 'equal)
+                   (when (ignore-errors
+                          (with-open-file (stream "/proc/self/cmdline" :external-format :latin-1)
+                            (let ((string (read-line stream)))
+                              (or (search "--disable-debugger" string)
+                                  (search "--non-interactive" string)
+                                  (search "--script" string)))))
                      'sb-debug::debugger-disabled-hook))
       ;; Another thread has no bindings of its own.
       #+ecl (swank/backend:spawn (lambda ()
