@@ -52,7 +52,10 @@
 
 (defun end-record (record outcome tree)
   "Has it remembered what RECORD came to: TREE, an `Evaluated'."
-  (setf (record-outcome record) (string-downcase (symbol-name outcome))
+  (setf (record-outcome record) (ecase outcome
+                                  (:done "done")
+                                  (:raised "raised")
+                                  (:interrupted "interrupted"))
         (record-elapsed record) (part tree "elapsed_ms")
         (record-result record)
         (if (eq outcome :done)
