@@ -50,6 +50,7 @@ export const FILES = [
   'complete',
   'compile',
   'expand',
+  'selecting',
   'load',
   'systems',
   'tests',

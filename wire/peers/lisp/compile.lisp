@@ -2,8 +2,9 @@
 
 (in-package #:imago)
 
-;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the file that is compiled.
-;;; Source text is compiled as a file of its own, so a place in that is one in the text.
+;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the
+;;; file that is compiled. Source text is compiled as a file of its own, so a place in that is one
+;;; in the text.
 
 (defparameter *note-limit* 2000
   "Characters of what a compiler says at once.")
@@ -73,8 +74,8 @@
     (subseq said 0 (min *note-limit* (or (search " on #<" said) (length said))))))
 
 (defun note-diagnosed (note place)
-  "A diagnostic of what NOTE says, and whether it was about a place. PLACE is a function of a severity, a message, a file
-and a position there; see `file-placer'."
+  "A diagnostic of what NOTE says, and whether it was about a place. PLACE is a function of a
+severity, a message, a file and a position there; see `file-placer'."
   (let* ((severity (note-severity note))
          (message (compiler-message (swank/backend:original-condition note))))
     (multiple-value-bind (file position) (note-position note)
@@ -106,9 +107,10 @@ and a position there; see `file-placer'."
   #-sbcl condition)
 
 (defun call-with-notes (take function)
-  "The values of FUNCTION. TAKE is called for each note of a compiler meanwhile, with the note and whether it is certain; an
-error that passes by in the user's own code may be none of the compiler's, until it says so itself by its condition. Where
-TAKE says T, what the compiler would print is not printed."
+  "The values of FUNCTION. TAKE is called for each note of a compiler meanwhile, with the note and
+whether it is certain; an error that passes by in the user's own code may be none of the
+compiler's, until it says so itself by its condition. Where TAKE says T, what the compiler would
+print is not printed."
   (let ((taken '()) (waiting '()))
     (labels ((note (note)
                (let ((condition (swank/backend:original-condition note)))
@@ -136,7 +138,8 @@ TAKE says T, what the compiler would print is not printed."
         (swank/backend:call-with-compilation-hooks function)))))
 
 (defun call-loading-quietly (function)
-  "The values of FUNCTION, which loads what was compiled just before: that its macros were made by then is no news."
+  "The values of FUNCTION, which loads what was compiled just before: that its macros were made by
+then is no news."
   (let ((redefinition (internal "REDEFINITION-WITH-DEFMACRO" "SB-KERNEL")))
     (handler-bind ((warning (lambda (warning)
                               (when (and redefinition (typep warning redefinition))
@@ -145,7 +148,8 @@ TAKE says T, what the compiler would print is not printed."
         (funcall function)))))
 
 (defun call-noting-compilation (function &optional (place (file-placer)))
-  "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed where its place is known."
+  "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed
+where its place is known."
   (let ((previous (internal "*PREVIOUS-COMPILER-CONDITION*" "SWANK/SBCL"))
         (*note-warnings* nil))
     (progv (and previous (list previous)) '(nil)
@@ -161,8 +165,8 @@ TAKE says T, what the compiler would print is not printed."
 ;;; Text
 
 (defun unreadable-form (source)
-  "The condition that reading SOURCE ends with, and where the form begins that cannot be read; NIL where all can be, as far
-as can be told without interning or running anything."
+  "The condition that reading SOURCE ends with, and where the form begins that cannot be read; NIL
+where all can be, as far as can be told without interning or running anything."
   (with-input-from-string (stream source)
     (let ((start 0))
       (loop (setf start (next-form-start source (file-position stream)))
@@ -185,7 +189,8 @@ as can be told without interning or running anything."
     name))
 
 (defun compile-temporary (name source origin)
-  "Compiles the file NAME, which holds SOURCE, so that what it defines leads back to ORIGIN. The compiled file, or NIL."
+  "Compiles the file NAME, which holds SOURCE, so that what it defines leads back to ORIGIN. The
+compiled file, or NIL."
   (declare (ignorable source origin))
   #+sbcl (with-compilation-unit (:source-plist (origin-plist origin source)
                                  :source-namestring (origin-file origin))

@@ -3,7 +3,8 @@
 (in-package #:imago)
 
 (defun call-named (name package &rest arguments)
-  "What the function NAME of PACKAGE, both strings, makes of ARGUMENTS; an error where the library is another than we know."
+  "What the function NAME of PACKAGE, both strings, makes of ARGUMENTS; an error where the library
+is another than we know."
   (let ((symbol (internal name package)))
     (if (and symbol (fboundp symbol))
         (apply symbol arguments)
@@ -11,7 +12,8 @@
 
 (defun call-asdf (name &rest arguments)
   (unless (find-package "ASDF")
-    (error "ASDF is not loaded in this image. It comes with most implementations: (require \"asdf\") loads it."))
+    (error "ASDF is not loaded in this image. It comes with most implementations: ~
+            (require \"asdf\") loads it."))
   (apply #'call-named name "ASDF" arguments))
 
 (defun known-systems ()
@@ -26,7 +28,8 @@
                  (loop for name being the hash-keys of registry when (stringp name) collect name))
                (loop for entry in (value "*CENTRAL-REGISTRY*" "ASDF")
                      append (mapcar #'pathname-name
-                                    (ignore-errors (directory (merge-pathnames "*.asd" (eval entry)))))))
+                                    (ignore-errors
+                                     (directory (merge-pathnames "*.asd" (eval entry)))))))
        :test #'string=))))
 
 (defun system-or-nil (name)
@@ -48,8 +51,11 @@
     (and path (namestring path))))
 
 (defun load-system (system force)
-  "Loads SYSTEM with what it depends on, and returns the names of the systems that were not loaded before."
-  (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS")) (*package* *package*) (*readtable* *readtable*))
+  "Loads SYSTEM with what it depends on, and returns the names of the systems that were not loaded
+before."
+  (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS"))
+        (*package* *package*)
+        (*readtable* *readtable*))
     (call-noting-compilation
      (lambda () (call-asdf "LOAD-SYSTEM" system :force force)))
     (sort (set-difference (call-asdf "ALREADY-LOADED-SYSTEMS") before :test #'equal) #'string<)))

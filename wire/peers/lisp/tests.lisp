@@ -30,7 +30,8 @@
                     (and text
                          (case (first position)
                            (:position (line-of text (max 0 (1- (second position)))))
-                           (:offset (line-of text (max 0 (+ (second position) (third position) -1))))
+                           (:offset (line-of text
+                                             (max 0 (+ (second position) (third position) -1))))
                            (t nil))))))))))
 
 (defun report-tree (framework target counts failures)
@@ -73,7 +74,8 @@
              (return suite))))
 
 (defun fiveam-target (target)
-  "The tests that TARGET names: a test or suite, or a package, whose tests are run that no suite of it holds."
+  "The tests that TARGET names: a test or suite, or a package, whose tests are run that no suite
+of it holds."
   (when (find-package "IT.BESE.FIVEAM")
     (let ((symbol (symbol-or-nil target)) (package (package-or-nil target)))
       (cond ((and symbol (call-named "GET-TEST" "IT.BESE.FIVEAM" symbol)) (list symbol))
@@ -82,7 +84,8 @@
                (remove-if (lambda (name) (member (fiveam-suite-of name) own)) own)))))))
 
 (defun run-fiveam (names)
-  "The results of running the tests NAMES, with nothing of the person's last run, nor of how they want to debug, changed."
+  "The results of running the tests NAMES, with nothing of the person's last run, nor of how they
+want to debug, changed."
   (let ((package "IT.BESE.FIVEAM"))
     (flet ((there (&rest names)
              (remove nil (mapcar (lambda (name) (internal name package)) names))))
@@ -145,16 +148,22 @@
   (typep result (internal name "ORG.SHIRAKUMO.PARACHUTE")))
 
 (defun parachute-checks (result)
-  "The checks of the test whose RESULT this is, those in groups too, and not those of tests within it."
+  "The checks of the test whose RESULT this is, those in groups too, and not those of tests within
+it."
   (loop for child in (coerce (parachute "RESULTS" result) 'list)
         append (cond ((parachute-type-p child "TEST-RESULT") '())
                      ((parachute-type-p child "PARENT-RESULT") (parachute-checks child))
                      (t (list child)))))
 
+(defun parachute-name (test)
+  "TEST as it is named from another package."
+  (format nil "~(~A::~A~)" (package-name (parachute "HOME" test)) (string (parachute "NAME" test))))
+
 (defun parachute-failures (result)
-  "Trees for what failed in the test whose RESULT this is; the test itself, where it failed outside of all checks."
+  "Trees for what failed in the test whose RESULT this is; the test itself, where it failed
+outside of all checks."
   (let* ((test (parachute "EXPRESSION" result))
-         (name (format nil "~A::~A" (package-name (parachute "HOME" test)) (parachute "NAME" test)))
+         (name (parachute-name test))
          (failed (remove :failed (parachute-checks result)
                          :key (lambda (check) (parachute "STATUS" check)) :test-not #'eq)))
     (flet ((tree (failure expression)
@@ -190,15 +199,17 @@
 (defun test-operation-p (system)
   "Whether a test operation of SYSTEM could do anything."
   (let ((operation (internal "TEST-OP" "ASDF")))
-    (or (ignore-errors (assoc operation (call-named "COMPONENT-IN-ORDER-TO" "ASDF/COMPONENT" system)))
-        (ignore-errors (call-named "COMPONENT-INLINE-METHODS" "ASDF/COMPONENT" system))
-        (not (eq (class-name (class-of system)) (internal "SYSTEM" "ASDF"))))))
+    (flet ((of (name) (ignore-errors (call-named name "ASDF/COMPONENT" system))))
+      (or (assoc operation (of "COMPONENT-IN-ORDER-TO"))
+          (of "COMPONENT-INLINE-METHODS")
+          (not (eq (class-name (class-of system)) (internal "SYSTEM" "ASDF")))))))
 
 (defun asdf-report (target system)
   "Loads SYSTEM and runs its test operation, of which only an error tells that a test has failed."
   (load-system system nil)
   (unless (test-operation-p system)
-    (error "The system ~A defines no test operation; nothing was tested. A system of its tests may: ~A/tests."
+    (error "The system ~A defines no test operation; nothing was tested. ~
+            A system of its tests may: ~A/tests."
            target (call-asdf "COMPONENT-NAME" system)))
   (let ((failure (handler-case
                      (call-noting-compilation
@@ -218,14 +229,15 @@
                    (when (find-package "ORG.SHIRAKUMO.PARACHUTE")
                      (loop for package in (parachute "TEST-PACKAGES")
                            append (cons (package-name package)
-                                        (mapcar (lambda (test) (string (parachute "NAME" test)))
+                                        (mapcar #'parachute-name
                                                 (parachute "PACKAGE-TESTS" package)))))
                    (when (find-package "ASDF") (known-systems)))))
 
 (defun test-frameworks ()
   "By name, whether a framework is there, what finds its tests, and what runs them."
   (list (list "fiveam" (find-package "IT.BESE.FIVEAM") #'fiveam-target #'fiveam-report)
-        (list "parachute" (find-package "ORG.SHIRAKUMO.PARACHUTE") #'parachute-target #'parachute-report)
+        (list "parachute" (find-package "ORG.SHIRAKUMO.PARACHUTE")
+              #'parachute-target #'parachute-report)
         (list "asdf" (find-package "ASDF") #'system-or-nil #'asdf-report)))
 
 (defun tests-found (target frameworks)
@@ -244,10 +256,12 @@
            (error "~@[~A is not~]~:*~:[No test framework is~;~] loaded in this image. ~
                    load_system loads a system of tests with its framework." framework))
           ((null known)
-           (error "No test, suite, package with tests or system is called ~A.~@[ Nearest: ~{~A~^, ~}.~] ~
+           (error "No test, suite, package with tests or system is called ~A.~
+                   ~@[ Nearest: ~{~A~^, ~}.~] ~
                    Only what is loaded is known: load_system first." target (suites-like target)))
           ((rest known)
-           (error "~A is known to ~{~A~^ and ~}. Say which by framework." target (mapcar #'first known)))
+           (error "~A is known to ~{~A~^ and ~}. Say which by framework."
+                  target (mapcar #'first known)))
           (t (destructuring-bind (name tests run) (first known)
                (declare (ignore name))
                (values '() (list "tests" (call-with-user-tests run target tests))))))))
