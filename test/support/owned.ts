@@ -45,6 +45,13 @@ export class Playground {
     return path
   }
 
+  /** A file that can be started. */
+  script(name: string, text: string): string {
+    const path = this.write(name, text)
+    chmodSync(path, 0o755)
+    return path
+  }
+
   write(name: string, text: string): string {
     const path = join(this.folder, name)
     writeFileSync(path, text)

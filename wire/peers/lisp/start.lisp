@@ -213,14 +213,18 @@ does; before the image is ready, the image."
 ;;; The door. It is not Swank's own, which would take the secret of the user's home directory, and whose thread ends
 ;;; with the first stranger who does not know it.
 
+(defun call-with-deadline (seconds function)
+  #+sbcl (sb-sys:with-deadline (:seconds seconds) (funcall function))
+  #-sbcl (progn seconds (funcall function)))
+
 (defun proves-p (stream secret)
-  (funcall (backend "SET-STREAM-TIMEOUT") stream 2)
-  (let ((said (funcall (find-symbol "READ-PACKET" "SWANK/RPC") stream)))
-    (funcall (backend "SET-STREAM-TIMEOUT") stream nil)
+  (let ((said (call-with-deadline
+               2 (lambda () (funcall (find-symbol "READ-PACKET" "SWANK/RPC") stream)))))
     (and (stringp said) (string= said secret))))
 
 (defun admit (socket client secret)
-  (cond ((ignore-errors (proves-p client secret))
+  (cond ((handler-case (proves-p client secret)
+           (serious-condition () nil))
          (let ((sentinel (find-symbol "START-SENTINEL" "SWANK")))
            (when (and sentinel (fboundp sentinel)) (funcall sentinel)))
          (funcall (swank "SERVE-REQUESTS") (funcall (swank "MAKE-CONNECTION") socket client :spawn)))

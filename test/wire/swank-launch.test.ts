@@ -1,0 +1,342 @@
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { WireError } from '../../wire/errors.ts'
+import type { Kernel, ScriptNews } from '../../wire/kernel.ts'
+import { findLisp } from '../../wire/kernels/lisp.ts'
+import { StartNewsReader } from '../../wire/kernels/start-news.ts'
+import { assert, suite } from '../support/harness.ts'
+import { evaluate } from '../support/heard.ts'
+import { lives } from '../support/owned.ts'
+import { LispGround } from '../support/owned-lisp.ts'
+
+const test = suite('launching a Lisp', { limitMs: 60_000 })
+
+let ground: LispGround
+test.before.each(() => {
+  ground = new LispGround()
+})
+test.after.each(() => ground.clear())
+
+const until = async (met: () => boolean) => {
+  while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
+}
+
+async function faultOf(work: Promise<unknown>): Promise<WireError> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof WireError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+/** What code prints. */
+async function said(kernel: Kernel, source: string): Promise<string> {
+  const heard = evaluate(kernel, source)
+  const { type } = await heard.result
+  assert.is(type, 'done', `${source}: ${heard.text()}`)
+  return heard.text('stdout')
+}
+
+test('the Lisp is the one named, else the first of sbcl, ecl and ccl in PATH, by what it says of itself', async () => {
+  const { folder } = ground
+  mkdirSync(join(folder, 'bin'))
+  const env = { PATH: join(folder, 'bin') }
+  const posing = (name: string, says: string) => ground.script(name, `#!/bin/sh\necho '${says}'\n`)
+  const ccl = posing('bin/ccl', 'Version 1.12.2 (v1.12.2) LinuxX8664')
+  assert.equal(await findLisp({ root: folder, env }), { kind: 'ccl', program: ccl })
+  const ecl = posing('bin/ecl', 'ECL 21.2.1')
+  assert.equal(await findLisp({ root: folder, env }), { kind: 'ecl', program: ecl })
+  const sbcl = posing('bin/sbcl', 'SBCL 2.2.9.debian')
+  assert.equal(await findLisp({ root: folder, env }), { kind: 'sbcl', program: sbcl })
+  assert.equal(await findLisp({ root: folder, env, lisp: 'ecl' }), { kind: 'ecl', program: ecl })
+  const wrapper = posing('mine', 'SBCL 2.5.0')
+  assert.equal(await findLisp({ root: folder, env, lisp: './mine' }), { kind: 'sbcl', program: wrapper })
+})
+
+test('where there is no Lisp, each place is named, and how to get one; a chosen one is not replaced', async () => {
+  const { folder } = ground
+  const none = await faultOf(findLisp({ root: folder, env: { PATH: folder } }))
+  assert.is(none.code, 'KERNEL_NOT_FOUND')
+  for (const part of [
+    'sbcl in PATH',
+    'ecl in PATH',
+    'ccl in PATH',
+    'apt install sbcl cl-swank',
+    'config.toml',
+  ])
+    assert.match(none.message, part)
+  const real = { PATH: process.env.PATH ?? '' }
+  assert.match(
+    (await faultOf(findLisp({ root: folder, env: real, lisp: '/nowhere/sbcl' }))).message,
+    '/nowhere/sbcl',
+  )
+  const clisp = ground.script('clisp', '#!/bin/sh\necho GNU CLISP 2.49\n')
+  assert.match(
+    (await faultOf(findLisp({ root: folder, env: real, lisp: clisp }))).message,
+    'says: GNU CLISP 2.49',
+  )
+})
+
+test('it runs in the project with the init file of the user, whose Lisp it is', async () => {
+  ground.write('.sbclrc', '(defvar cl-user::*mine* (list :init (read-line *standard-input* nil :nothing)))\n')
+  const { kernel, pid } = await ground.lisp()
+  assert.is(kernel.identity.language, 'lisp')
+  assert.match(kernel.identity.implementation, /^SBCL /)
+  assert.is(kernel.identity.pid, pid)
+  const seen = await said(kernel, '(format t "~S ~A ~A" *mine* *default-pathname-defaults* (truename "."))')
+  assert.is(seen, `(:INIT :NOTHING) ${ground.folder}/ ${ground.folder}/`)
+})
+
+test('of its start nothing is left that a program could see but Swank', async () => {
+  const { kernel } = await ground.lisp()
+  const seen = '(format t "~S ~S ~S" (find-package "IMAGO-START") *package* (find-symbol "START"))'
+  assert.is(await said(kernel, seen), 'NIL #<PACKAGE "COMMON-LISP-USER"> NIL')
+})
+
+test('the secret is in no argument, no variable and no file, and it alone opens the port (threat 30)', async () => {
+  const secrets: string[] = []
+  const env = { DEPLOY_TOKEN: 'hush-hush', IMAGO_KEY: 'hush-too', PLAIN: 'seen' }
+  const { kernel, pid } = await ground.lisp({
+    env,
+    secret: value => {
+      secrets.push(value)
+      return () => {}
+    },
+  })
+  const [secret = ''] = secrets
+  assert.match(secret, /^[0-9a-f]{64}$/)
+  const outside = ['cmdline', 'environ'].map(name => readFileSync(`/proc/${pid}/${name}`, 'utf8')).join('\n')
+  assert.match(outside, 'PLAIN=seen')
+  for (const hidden of [secret, 'hush-hush', 'hush-too']) assert.not.match(outside, hidden)
+  const files = readdirSync(ground.folder, { recursive: true, encoding: 'utf8' })
+  assert.equal(files, [])
+  const told = await said(
+    kernel,
+    '(format t "~S" (list (sb-posix:getenv "PLAIN") (sb-posix:getenv "DEPLOY_TOKEN")))',
+  )
+  assert.is(told, '("seen" NIL)')
+})
+
+test('strangers who knock are turned away, one after the other, and keep nobody out (threat 27)', async () => {
+  const { kernel, pid } = await ground.lisp()
+  const port = portOf(pid)
+  const wrong = [
+    '000003"x"',
+    '000005nope!',
+    'GET / HTTP/1.1\r\n\r\n',
+    'ffffff',
+    '',
+    '00001b(:emacs-rex (cl:+ 1 2) nil t 1)',
+  ]
+  const answers = await Promise.all(wrong.map(text => knock(port, text)))
+  assert.equal(
+    answers,
+    wrong.map(() => ''),
+  )
+  assert.is(await said(kernel, '(princ (+ 1 2))'), '3')
+  assert.is(lives(pid), true)
+})
+
+test('an error in a thread of its own is printed with its frames, and ends that thread and nothing else', async () => {
+  let printed = ''
+  const { kernel, pid } = await ground.lisp({
+    background: (stream, text) => (printed += `${stream}:${text}`),
+  })
+  const thread = (body: string) => `(sb-thread:make-thread (lambda () ${body}) :name "worker")`
+  await said(kernel, `(defun fall () (error "out of ~A" :cheese))`)
+  await said(kernel, thread('(format t "begun~%") (fall)'))
+  await until(() => /out of CHEESE[\s\S]*\(FALL\)/.test(printed))
+  assert.match(printed, 'stdout:begun')
+  assert.match(printed, 'stderr:')
+  assert.match(printed, 'in thread worker')
+  await said(kernel, thread('(break "here")'))
+  await until(() => printed.includes('here'))
+  const workers = '(find "worker" (sb-thread:list-all-threads) :key #\'sb-thread:thread-name :test #\'equal)'
+  assert.is(await said(kernel, `(progn (loop while ${workers} do (sleep 0.01)) (princ :gone))`), 'GONE')
+  assert.is(lives(pid), true)
+})
+
+test('stop ends it in order: its exit hooks run, once', async () => {
+  const { kernel, stop, pid } = await ground.lisp()
+  const hook =
+    '(with-open-file (s "left" :direction :output :if-exists :append :if-does-not-exist :create) (princ "bye " s))'
+  await said(kernel, `(push (lambda () (sleep 0.2) ${hook}) sb-ext:*exit-hooks*)`)
+  await stop()
+  assert.is(readFileSync(join(ground.folder, 'left'), 'utf8'), 'bye ')
+  assert.is(lives(pid), false)
+  assert.equal(await kernel.ended, { reason: 'closed', message: 'lisp was stopped.' })
+})
+
+test('one that does not stop in time is killed', async () => {
+  const { kernel, pid, stop } = await ground.lisp({ limits: { stopMs: 300 } })
+  await said(kernel, '(push (lambda () (loop (sleep 1))) sb-ext:*exit-hooks*)')
+  await stop()
+  assert.is(lives(pid), false)
+})
+
+test('one that ends by itself says how, with its last words, and what ran is not known', async () => {
+  const { kernel } = await ground.lisp()
+  const heard = evaluate(
+    kernel,
+    '(progn (write-line "out of cheese" sb-sys:*stderr*) (finish-output sb-sys:*stderr*) (sb-ext:exit :code 7 :abort t))',
+  )
+  assert.is((await faultOf(heard.result)).code, 'LINK_CLOSED')
+  const end = await kernel.ended
+  assert.is(end.reason, 'exited')
+  assert.match(end.message, 'exit code 7')
+  assert.match(end.message, 'out of cheese')
+})
+
+test('a program is loaded in the main thread with its arguments, and its image lives on', async () => {
+  ground.write(
+    'app.lisp',
+    '(defvar *args* (list sb-ext:*posix-argv* (sb-thread:main-thread-p)))\n(defun twice (x) (* 2 x))\n',
+  )
+  const news: ScriptNews[] = []
+  const { kernel } = await ground.lisp({
+    script: 'app.lisp',
+    args: ['-v', 'x y'],
+    scripted: one => news.push(one),
+  })
+  await until(() => news.at(-1)?.state === 'returned')
+  assert.equal(
+    news.map(({ state }) => state),
+    ['running', 'returned'],
+  )
+  const seen = await said(kernel, '(format t "~S ~A" *args* (twice 21))')
+  assert.is(seen, `(("sbcl" "--script" "${ground.folder}/app.lisp" "-v" "x y") T) 42`)
+})
+
+test('a program that fails says why, what it had defined is there, and one that goes on is spoken to beside', async () => {
+  ground.write('bad.lisp', '(defvar *there* 1)\n(car (list-length 3))\n(defvar *not* 2)\n')
+  const news: ScriptNews[] = []
+  let printed = ''
+  const bad = await ground.lisp({
+    script: 'bad.lisp',
+    scripted: one => news.push(one),
+    background: (_stream, text) => (printed += text),
+  })
+  await until(() => news.at(-1)?.state === 'failed')
+  assert.match(news.at(-1)?.message ?? '', /3 .*LIST/s)
+  assert.match(printed, 'TYPE-ERROR')
+  assert.is(await said(bad.kernel, '(format t "~S" (mapcar #\'boundp \'(*there* *not*)))'), '(T NIL)')
+
+  ground.write('serve.lisp', '(defvar *beats* 0)\n(loop (incf *beats*) (sleep 0.01))\n')
+  const states: string[] = []
+  const good = await ground.lisp({ script: 'serve.lisp', scripted: ({ state }) => states.push(state) })
+  await until(() => states.includes('running'))
+  assert.is(
+    await said(good.kernel, '(progn (loop until (> *beats* 3) do (sleep 0.01)) (princ :beats))'),
+    'BEATS',
+  )
+  assert.equal(states, ['running'])
+})
+
+test('an init file that fails is named, with the error and its frames', async () => {
+  ground.write('.sbclrc', '(defun unlucky () (error "no luck today"))\n(unlucky)\n')
+  const fault = await faultOf(ground.lisp())
+  assert.is(fault.code, 'KERNEL_START_FAILED')
+  assert.match(fault.message, `while loading ${ground.folder}/.sbclrc: no luck today`)
+  assert.match(fault.message, 'UNLUCKY')
+})
+
+test('one that takes too long says what it was doing', async () => {
+  ground.write('.sbclrc', '(sleep 1000)\n')
+  const fault = await faultOf(ground.lisp({ limits: { startMs: 1_500 } }))
+  assert.is(fault.code, 'KERNEL_START_FAILED')
+  assert.match(fault.message, `It was loading ${ground.folder}/.sbclrc.`)
+})
+
+test('without a Swank it says where one was looked for, and how to get one', async () => {
+  ground.write(
+    '.sbclrc',
+    "(require :asdf)\n(asdf:initialize-source-registry '(:source-registry :ignore-inherited-configuration))\n",
+  )
+  const env = { CL_SOURCE_REGISTRY: '(:source-registry :ignore-inherited-configuration)' }
+  const others = (await import('../../wire/kernels/lisp.ts')).swankFolders(ground.folder)
+  const fault = await faultOf(ground.lisp({ env, swank: join(ground.folder, 'slime') }))
+  assert.is(fault.code, 'KERNEL_START_FAILED')
+  assert.match(fault.message, 'slime, which config.toml names as swank, is no folder')
+  assert.equal(others, ['/usr/share/common-lisp/source/slime'])
+})
+
+test('Swank may be named, come with Quicklisp, or be loaded by the init file', async () => {
+  const named = await ground.lisp({ swank: '/usr/share/common-lisp/source/slime' })
+  assert.is(await said(named.kernel, '(princ 1)'), '1')
+  ground.write(
+    '.sbclrc',
+    '(require :asdf)\n(asdf:load-system :swank)\n(defvar cl-user::*swank* (symbol-function (find-symbol "CREATE-SERVER" "SWANK")))\n',
+  )
+  const own = await ground.lisp()
+  assert.is(await said(own.kernel, "(princ (eq *swank* #'swank:create-server))"), 'T')
+})
+
+test('an image whose connection is cut while it lives is joined again, and keeps its state', async () => {
+  const { kernel, pid } = await ground.lisp()
+  await said(kernel, '(defvar *kept* 42)')
+  const cut = evaluate(
+    kernel,
+    '(progn (dolist (c swank::*connections*) (close (swank::connection.socket-io c) :abort t)) (sleep 100))',
+  )
+  assert.is((await faultOf(cut.result)).code, 'LINK_CLOSED')
+  await until(() => kernel.health === 'responsive')
+  assert.is(await said(kernel, '(princ *kept*)'), '42')
+  assert.is(kernel.identity.pid, pid)
+})
+
+test('its news are told from what it prints, however both are cut', () => {
+  const told = '\x1eword doing loading x\n'
+  const text = `a\x1eb${told}c\x1eother doing y\n\x1eword listening 4005 77\n\x1eword failed It: no.\nd`
+  for (let size = 1; size <= text.length; size++) {
+    const reader = new StartNewsReader('word')
+    let printed = ''
+    const news: unknown[] = []
+    for (let at = 0; at < text.length; at += size) {
+      const read = reader.read(text.slice(at, at + size))
+      printed += read.printed
+      news.push(...read.news)
+    }
+    assert.is(printed, 'a\x1ebc\x1eother doing y\nd')
+    assert.equal(news, [
+      { type: 'doing', what: 'loading x' },
+      { type: 'listening', port: 4005, pid: 77 },
+      { type: 'script', news: { state: 'failed', message: 'It: no.' } },
+    ])
+  }
+})
+
+/** What a server says to somebody who says that, until it ends the connection. */
+function knock(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => void socket.write(text))
+    let answer = ''
+    socket.on('data', data => (answer += data.toString('latin1')))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(answer))
+  })
+}
+
+/** The one port where a process listens, as the system tells it. */
+function portOf(pid: number): number {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap(fd => {
+      try {
+        return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+      } catch {
+        return []
+      }
+    }),
+  )
+  const LISTEN = '0A'
+  for (const line of readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n').slice(1)) {
+    const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/)
+    if (state === LISTEN && sockets.has(`socket:[${inode}]`)) {
+      assert.match(local, /^0100007F:/)
+      return Number.parseInt(local.split(':')[1] ?? '', 16)
+    }
+  }
+  throw new Error(`process ${pid} listens nowhere`)
+}
