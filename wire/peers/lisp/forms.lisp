@@ -19,12 +19,13 @@
   (member char '(#\Space #\Newline #\Tab #\Return #\Page #\Linefeed)))
 
 (defun skip-block-comment ()
-  (let ((depth 0))
-    (loop while (text-char)
-          do (cond ((and (eql (text-char) #\#) (eql (text-char 1) #\|)) (incf depth) (incf *at* 2))
-                   ((and (eql (text-char) #\|) (eql (text-char 1) #\#)) (decf depth) (incf *at* 2)
-                    (when (zerop depth) (return)))
-                   (t (incf *at*))))))
+  "Goes behind a comment such as this: #| |#. Where it has no end, NIL, and goes nowhere."
+  (let ((depth 0) (start *at*))
+    (loop (cond ((null (text-char)) (setf *at* start) (return nil))
+                ((and (eql (text-char) #\#) (eql (text-char 1) #\|)) (incf depth) (incf *at* 2))
+                ((and (eql (text-char) #\|) (eql (text-char 1) #\#)) (decf depth) (incf *at* 2)
+                 (when (zerop depth) (return t)))
+                (t (incf *at*))))))
 
 (defun skip-blanks ()
   "Goes to where the next form begins, past white space and comments."
@@ -33,8 +34,8 @@
         do (cond ((blank-p char) (incf *at*))
                  ((char= char #\;)
                   (setf *at* (or (position #\Newline *text* :start *at*) (length *text*))))
-                 ((and (char= char #\#) (eql (text-char 1) #\|)) (skip-block-comment))
-                 (t (return)))))
+                 ((not (and (char= char #\#) (eql (text-char 1) #\|) (skip-block-comment)))
+                  (return)))))
 
 (defun skip-string (end)
   "Goes behind what ends with the character END."

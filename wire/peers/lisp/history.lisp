@@ -52,17 +52,14 @@
 
 (defun end-record (record outcome tree)
   "Has it remembered what RECORD came to: TREE, an `Evaluated'."
-  (setf (record-outcome record) (ecase outcome
-                                  (:done "done")
-                                  (:raised "raised")
-                                  (:interrupted "interrupted"))
+  (setf (record-outcome record) outcome
         (record-elapsed record) (part tree "elapsed_ms")
         (record-result record)
-        (if (eq outcome :done)
+        (if (string= outcome "done")
             (let ((first (second (part tree "values"))))
               (and first (one-line (part first "repr" "text"))))
             (one-line (part tree "exception" "message"))))
-  (when (eq outcome :raised)
+  (when (string= outcome "raised")
     (setf *last-error* (list (part tree "exception") (record-who record) (record-call record)
                              (now)))))
 

@@ -60,7 +60,7 @@ ends it. Its values are a list of the values to be shown, and a list of more key
   "What was raised when the evaluation was left, while it unwinds.")
 
 (defvar *interrupted* nil
-  "Whether an interrupt has come while code of ours ran, and is to be taken after it.")
+  "Whether an interrupt has come before the user's code began, or while code of ours ran, and is to be taken then.")
 
 (defvar *outer-restarts* '()
   "Restarts that are not the user's.")
@@ -83,25 +83,24 @@ comes here again."
            ;; There is nobody to step: what was to be stepped through runs.
            (invoke-restart 'sb-ext:step-continue))
   (if *leave*
-      (leave-evaluation :raised condition (user-restarts condition))
+      (leave-evaluation "raised" condition (user-restarts condition))
       (swank::swank-debugger-hook condition hook)))
 
 (defun aborted (&rest arguments)
   "In place of the way to a listener's top level."
   (declare (ignore arguments))
-  (leave-evaluation :raised (make-condition 'simple-condition
+  (leave-evaluation "raised" (make-condition 'simple-condition
                                  :format-control "The code invoked the restart ABORT.")
          '()))
 
 (defun be-interrupted (&optional quietly)
-  "Ends the evaluation of this thread, if one runs: now, or as soon as code of ours has done what it does. Where QUIETLY,
+  "Ends the evaluation of this thread, if one runs: now, or as soon as it is the user's code that runs. Where QUIETLY,
 nothing is taken down."
-  (cond ((null *leave*))
-        ((not *running-user-code*) (setf *interrupted* t))
+  (cond ((not (and *leave* *running-user-code*)) (setf *interrupted* t))
         (t (setf *interrupted* nil)
            (if quietly
-               (funcall *leave* :interrupted :absent)
-               (leave-evaluation :interrupted
+               (funcall *leave* "interrupted" :absent)
+               (leave-evaluation "interrupted"
                                  (make-condition 'simple-condition
                                                  :format-control "Interrupt from Emacs")
                                  '())))))
@@ -126,14 +125,14 @@ nothing is taken down."
         (swank::connection.env swank::*emacs-connection*)))
 
 (defun call-with-user-code (function)
-  "Calls FUNCTION as user code. Values: how it ended, :DONE, :RAISED or :INTERRUPTED; and its values, or what was raised."
+  "Calls FUNCTION as user code. Values: how it ended, \"done\", \"raised\" or
+\"interrupted\"; and its values, or what was raised."
   (block evaluation
     (let* ((outcome nil)
            (*left-with* nil)
-           (*interrupted* nil)
            (*leave* (lambda (how tree)
                       ;; What was interrupted stays so, whatever its cleanup forms do.
-                      (unless (eq outcome :interrupted) (setf outcome how))
+                      (unless (equal outcome "interrupted") (setf outcome how))
                       (return-from evaluation (values outcome tree))))
            (*outer-restarts* (compute-restarts)))
       (restart-bind ((abort #'aborted
@@ -143,9 +142,22 @@ nothing is taken down."
            #'enter-debugger
            (lambda ()
              (handler-bind ((warning #'note-warning))
-               (values :done
+               (values "done"
                        (let ((*running-user-code* t))
+                         (when *interrupted* (be-interrupted))
                          (multiple-value-list (funcall function))))))))))))
+
+(defun mend-stack ()
+  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the next thread that is given
+the same memory would end the whole image when it comes to that end: SBCL 2.2.9 only notices where a frame of the very
+page before is written to."
+  #+(and sbcl (or x86-64 arm64))
+  (ignore-errors
+   (let* ((page (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long))
+          (place (+ (sb-kernel:get-lisp-obj-address sb-vm:*control-stack-start*)
+                    (floor (* 5 page) 2))))
+     (when (< place (- (sb-sys:sap-int (sb-vm::current-sp)) page))
+       (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0)))))
 
 ;;; What a listener keeps
 
@@ -218,18 +230,19 @@ and of the variables of a listener, is kept."
 (defun evaluated-tree (outcome result elapsed)
   "`Evaluated' of wire/kernel.ts."
   (let ((diagnostics (if *diagnostics* (array-of (reverse *diagnostics*)) :absent)))
-    (ecase outcome
-      (:done (destructuring-bind (&optional values more) result
-               (append (object "type" "done"
-                               "values" (array-of (mapcar #'printed-shown-tree values))
-                               "elapsed_ms" elapsed
-                               "diagnostics" diagnostics
-                               "package" (package-name *listener-package*)
-                               "readtable" (readtable-text *listener-readtable*))
-                       more)))
-      (:raised (object "type" "raised" "exception" result "elapsed_ms" elapsed
-                       "diagnostics" diagnostics))
-      (:interrupted (object "type" "interrupted" "exception" result "elapsed_ms" elapsed)))))
+    (cond ((string= outcome "done")
+           (destructuring-bind (&optional values more) result
+             (append (object "type" outcome
+                             "values" (array-of (mapcar #'shown-tree values))
+                             "elapsed_ms" elapsed
+                             "diagnostics" diagnostics
+                             "package" (package-name *listener-package*)
+                             "readtable" (readtable-text *listener-readtable*))
+                     more)))
+          ((string= outcome "raised")
+           (object "type" outcome "exception" result "elapsed_ms" elapsed
+                   "diagnostics" diagnostics))
+          (t (object "type" outcome "exception" result "elapsed_ms" elapsed)))))
 
 (defvar *evaluating-threads* '())
 
@@ -250,6 +263,7 @@ and of the variables of a listener, is kept."
          (sink (open-sink (argument "call" arguments)))
          (record (begin-record arguments))
          (*diagnostics* '())
+         (*interrupted* nil)
          (start (microseconds)))
     ;; From here on what is asked of this thread goes through `take-interrupts'.
     (setf swank::*slime-interrupts-enabled* nil)
@@ -264,6 +278,7 @@ and of the variables of a listener, is kept."
                    (lambda ()
                      (call-in-listener (argument "package" arguments)
                                        (lambda () (funcall work arguments))))))
+             (mend-stack)
              (close-sink sink))))
       (let ((tree (evaluated-tree outcome result (milliseconds-since start))))
         (end-record record outcome tree)

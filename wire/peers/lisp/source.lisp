@@ -19,7 +19,7 @@
 
 (defun refuse-syntax (condition source start)
   "Ends the evaluation by CONDITION, which reading the form at START of SOURCE has come to."
-  (leave-evaluation :raised condition '()
+  (leave-evaluation "raised" condition '()
                     :frames '() :message (syntax-message condition source start)))
 
 (defun syntax-may-change-p (source end)
