@@ -73,7 +73,7 @@ test('symbols are written as they are read in the package in force', async () =>
     "'|a\\|b|": '|a\\|b|',
     '(make-symbol "LOOSE")': '#:loose',
     "'sb-ext:run-program": 'run-program',
-    "'sb-impl::%find-position": 'sb-impl::%find-position',
+    "'swank::*emacs-connection*": 'swank::*emacs-connection*',
     '(intern "Mixed" :keyword)': ':|Mixed|',
   })
   await at.define("(defpackage #:elsewhere (:use)) (defparameter cl-user::*printed* (cl:list 'car :a))")

@@ -116,10 +116,10 @@
     (let ((field (assoc name fields)))
       (cond (field (field-value name (cdr field)))
             ((and remark (null fields)) (needs-evaluation remark))
-            (t (not-found (format nil "a slot ~A of ~A" (symbol-label name) (item-text instance 80))
-                          (nearest (symbol-label name)
-                                   (loop for (slot) in fields
-                                         when (symbolp slot) collect (symbol-label slot)))))))))
+            (t (let ((token (token-text (symbol-name name))))
+                 (not-found (format nil "a slot ~A of ~A" token (item-text instance 80))
+                            (nearest token (loop for (slot) in fields
+                                                 collect (token-text (field-name slot)))))))))))
 
 (defun field-value (name value)
   (cond ((eq value *unbound*)

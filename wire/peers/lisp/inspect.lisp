@@ -2,21 +2,6 @@
 
 (in-package #:imago)
 
-(defun check-expression (source)
-  "Ends the look as `malformed' if SOURCE cannot be read. Reads as the listener does, but makes
-nothing of it."
-  (handler-case
-      (let ((*read-suppress* t)
-            (*package* *listener-package*)
-            (*readtable* *listener-readtable*))
-        (with-input-from-string (stream source)
-          (loop until (eq (read stream nil stream) stream))))
-    (end-of-file () (malformed "The expression ends too early."))
-    (reader-error (condition)
-      (malformed "The expression cannot be read: ~A" (one-line (condition-message condition) 300)))
-    ;; A reader macro of the program's that was not made for this.
-    (error () nil)))
-
 (defun remaining-seconds ()
   "Until the deadline; a minute where there is none."
   (if *deadline*
@@ -28,6 +13,7 @@ nothing of it."
 CALL. Ends the look where it raises something."
   (let ((kept *listener-values*)
         (*diagnostics* '())
+        (*interrupted* nil)
         (sink (open-sink call)))
     (setf swank::*slime-interrupts-enabled* nil)
     (multiple-value-bind (outcome result)
@@ -37,21 +23,31 @@ CALL. Ends the look where it raises something."
                 (lambda ()
                   (call-in-listener nil (lambda ()
                                           (evaluate-source source (origin-of source nil nil)))))))
+          (mend-stack)
           (close-sink sink)
           ;; A look is nothing that was typed: what * stands for stays as it was.
           (setf *listener-values* kept))
-      (case outcome
-        (:done (first (first result)))
-        (t (answer (object "type" "raised" "exception" result)))))))
+      (if (equal outcome "done")
+          (first (first result))
+          (refuse-raised result)))))
+
+(defun refuse-raised (tree)
+  "Ends the look with what was raised: `malformed' where that was said of the text, before any of it
+ran."
+  (let ((type (argument "name" (rest (argument "type" (rest tree)))))
+        (frames (rest (argument "frames" (rest tree)))))
+    (if (and (null frames)
+             (or (search "reader" type) (string= type "end-of-file")))
+        (malformed "~A" (argument "message" (rest tree)))
+        (answer (object "type" "raised" "exception" tree)))))
 
 (defun inspected-by-running (source call)
   "What SOURCE evaluates to, as `Inspected', by its own printer."
   (let* ((value (if (handle-p source)
                     (values (handle-value source))
-                    (progn (check-expression source)
-                           (call-with-patience (remaining-seconds)
-                                               (lambda () (evaluated-value source call))
-                                               (lambda () (timed-out *deadline-ms*))))))
+                    (call-with-patience (remaining-seconds)
+                                        (lambda () (evaluated-value source call))
+                                        (lambda () (timed-out *deadline-ms*)))))
          (tree (inspected-tree value)))
     (loop for tail on (rest tree) by #'cddr
           do (cond ((string= (first tail) "read") (setf (second tail) "evaluated"))

@@ -15,7 +15,7 @@
       (literal (first rest))
       (handle (values (handle-value (first rest))))
       (name (named-value (first rest)))
-      (quote (quoted-value (first rest)))
+      (quote (data-value (first rest)))
       (function (function-expressed (first rest)))
       (list (place-value expression (first rest) (rest rest))))))
 
@@ -55,12 +55,20 @@ what a listener has for itself that of our own."
           ((eq symbol '*readtable*) (values *listener-readtable* t))
           (t (value-of symbol)))))
 
+(defun data-value (expression)
+  "What '(EXPRESSION) is, all names of which have to be there."
+  (when (eq (first expression) 'name) (symbol-named (second expression)))
+  (when (eq (first expression) 'list) (mapc #'data-value (rest expression)))
+  (quoted-value expression))
+
 (defun quoted-value (expression)
   "What EXPRESSION is as data."
   (destructuring-bind (kind &rest rest) expression
     (ecase kind
       (literal (first rest))
-      (name (symbol-named (first rest)))
+      (name (multiple-value-bind (symbol there) (find-named (first rest))
+              ;; A name that is not there is found nowhere; what looks for it says so best.
+              (if there symbol (make-symbol (or (first (split-name (first rest))) "")))))
       (handle (values (handle-value (first rest))))
       (quote (list 'quote (quoted-value (first rest))))
       (function (list 'function (quoted-value (first rest))))
@@ -108,7 +116,7 @@ the symbol."
 (defun place-value (expression operator arguments)
   (let ((symbol (operator-symbol operator)))
     (multiple-value-bind (function there) (gethash symbol *places*)
-      (cond (there (apply-place symbol function (mapcar #'value-of-expression arguments)))
+      (cond (there (apply-place symbol function (mapcar #'argument-value arguments)))
             (t (multiple-value-bind (value there) (accessor-value symbol arguments)
                  (if there
                      value
@@ -117,6 +125,11 @@ the symbol."
                                    stored."
                               (expression-text expression)
                               (symbol-label symbol))))))))))
+
+(defun argument-value (expression)
+  (if (eq (first expression) 'quote)
+      (quoted-value (second expression))
+      (value-of-expression expression)))
 
 (defun operator-symbol (operator)
   (case (first operator)

@@ -49,7 +49,8 @@ prints elsewhere is for nobody."
          (*package* *listener-package*)
          (*readtable* *listener-readtable*)
          (*print-case* :downcase)
-         (*print-circle* t)
+         ;; What looks for circles prints everything once to nowhere, and that may never end.
+         (*print-circle* nil)
          (*print-readably* nil)
          (*print-escape* t)
          (*print-length* (or *print-length* *most-items*))
