@@ -25,7 +25,8 @@
 (defun call-interruptibly (call function)
   "Calls FUNCTION, which `interrupt' can stop under the name CALL for as long as it runs."
   (let* ((entry (make-entry call (swank/backend:current-thread) 0 nil))
-         (*entry* entry))
+         (*entry* entry)
+         (*interrupted* nil))
     (with-entries (push entry *entries*))
     (unwind-protect (funcall function)
       (with-entries (setf *entries* (delete entry *entries*))))))
