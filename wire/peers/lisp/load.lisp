@@ -86,7 +86,8 @@ whether it is bound."
                            (and (eq (first other) namespace)
                                 (if (eq namespace 'method)
                                     (eq (second other) form)
-                                    (equal (defining-name (third other)) (defining-name defining)))))
+                                    (equal (defining-name (third other))
+                                           (defining-name defining)))))
                          kept)
           (push entry kept))))))
 

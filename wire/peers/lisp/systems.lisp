@@ -10,6 +10,11 @@ is another than we know."
         (apply symbol arguments)
         (error "This version of ~A has no function ~A." package name))))
 
+(defun keyword-of (name)
+  "The keyword NAME of a library. Read with this file it could be none: the library may be loaded
+later."
+  (find-symbol name "KEYWORD"))
+
 (defun call-asdf (name &rest arguments)
   (unless (find-package "ASDF")
     (error "ASDF is not loaded in this image. It comes with most implementations: ~
@@ -57,7 +62,7 @@ before."
         (*package* *package*)
         (*readtable* *readtable*))
     (call-noting-compilation
-     (lambda () (call-asdf "LOAD-SYSTEM" system :force force)))
+     (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
     (sort (set-difference (call-asdf "ALREADY-LOADED-SYSTEMS") before :test #'equal) #'string<)))
 
 (define-work "system" (system force)

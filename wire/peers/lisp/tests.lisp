@@ -141,8 +141,13 @@ want to debug, changed."
   "The report of running TESTS; nothing is printed, and the image goes on whatever fails."
   (let ((exiting (find-symbol "*EXIT-ON-TEST-FAILURES*" "COMMON-LISP-USER")))
     (progv (and exiting (list exiting)) '(nil)
-      (parachute "TEST" tests :report (internal "PLAIN" "ORG.SHIRAKUMO.PARACHUTE")
-                              :output (make-broadcast-stream)))))
+      (parachute "TEST" tests
+                 (keyword-of "REPORT") (internal "PLAIN" "ORG.SHIRAKUMO.PARACHUTE")
+                 (keyword-of "OUTPUT") (make-broadcast-stream)))))
+
+(defun parachute-status-p (result status)
+  "Whether RESULT has the STATUS of that name."
+  (string= (symbol-name (parachute "STATUS" result)) status))
 
 (defun parachute-type-p (result name)
   (typep result (internal name "ORG.SHIRAKUMO.PARACHUTE")))
@@ -164,20 +169,20 @@ it."
 outside of all checks."
   (let* ((test (parachute "EXPRESSION" result))
          (name (parachute-name test))
-         (failed (remove :failed (parachute-checks result)
-                         :key (lambda (check) (parachute "STATUS" check)) :test-not #'eq)))
+         (failed (remove-if-not (lambda (check) (parachute-status-p check "FAILED"))
+                                (parachute-checks result))))
     (flet ((tree (failure expression)
              (failure-tree name
                            (or (ignore-errors
-                                (string-trim '(#\Newline #\Space)
-                                             (parachute "FORMAT-RESULT" failure :extensive)))
-                               "It failed.")
+                            (string-trim '(#\Newline #\Space)
+                                         (parachute "FORMAT-RESULT" failure
+                                                    (keyword-of "EXTENSIVE"))))
+                           "It failed.")
                            expression
                            (first (ignore-errors (parachute "TESTS" test))))))
       (cond (failed (loop for check in failed
                           collect (tree check (printed-form (parachute "EXPRESSION" check)))))
-            ((and (eq (parachute "STATUS" result) :failed)
-                  (parachute "DESCRIPTION" result))
+            ((and (parachute-status-p result "FAILED") (parachute "DESCRIPTION" result))
              (list (tree result nil)))))))
 
 (defun parachute-report (target tests)
@@ -186,12 +191,12 @@ outside of all checks."
          (runs (remove-if-not (lambda (result) (parachute-type-p result "TEST-RESULT")) all))
          (checks (remove-if (lambda (result) (parachute-type-p result "PARENT-RESULT")) all)))
     (flet ((with-status (status results)
-             (count status results :key (lambda (result) (parachute "STATUS" result)))))
+             (count-if (lambda (result) (parachute-status-p result status)) results)))
       (let ((failures (loop for run in runs append (parachute-failures run))))
         (report-tree "parachute" target
-                     (list (with-status :passed checks)
-                           (max (with-status :failed checks) (length failures))
-                           (with-status :skipped all))
+                     (list (with-status "PASSED" checks)
+                           (max (with-status "FAILED" checks) (length failures))
+                           (with-status "SKIPPED" all))
                      failures)))))
 
 ;;; ASDF
