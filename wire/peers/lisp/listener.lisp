@@ -233,7 +233,7 @@ and of the variables of a listener, is kept."
     (cond ((string= outcome "done")
            (destructuring-bind (&optional values more) result
              (append (object "type" outcome
-                             "values" (array-of (mapcar #'shown-tree values))
+                             "values" (array-of (mapcar #'printed-shown-tree values))
                              "elapsed_ms" elapsed
                              "diagnostics" diagnostics
                              "package" (package-name *listener-package*)
