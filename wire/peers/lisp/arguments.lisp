@@ -53,7 +53,7 @@
                collect (cond ((atom item) item)
                              ((second item) item)
                              (t (first item))))
-         (or (symbol-package symbol) *listener-package*))
+         (or (symbol-package symbol) (reading-package)))
    (list* "returns" (symbol-text symbol)
           "doc" (first-line (doc-of symbol "class"))
           (place-keys (find "class" (definition-entries (list 'symbol symbol))
@@ -62,7 +62,7 @@
 (defun method-arglist (name method)
   (arglist-tree
    name (method-text method)
-   (list (lambda-list-of-method method) *listener-package*)
+   (list (lambda-list-of-method method) (reading-package))
    (list* "returns" nil
           "doc" (first-line (let ((doc (stored method "%DOCUMENTATION" (constantly nil))))
                               (and (stringp doc) doc)))
@@ -84,11 +84,11 @@
                (function (function-arglist name thing))
                (method (method-arglist name thing))
                (package (not-callable name "it is a package"))
-               (value (typecase thing
+               (value (ecase (kind-of-value thing)
                         (method (method-arglist name thing))
                         (function (function-arglist name thing))
-                        (class (if (class-name-of thing)
-                                   (class-arglist name (class-name-of thing))
+                        (class (if (class-label thing)
+                                   (class-arglist name (class-label thing))
                                    (not-callable name "it is a class without a name")))
                         (symbol (symbol-arglist name thing))
-                        (t (not-callable name "it is a value")))))))))
+                        ((value package) (not-callable name "it is a value")))))))))

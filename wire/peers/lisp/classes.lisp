@@ -2,6 +2,9 @@
 
 (in-package #:imago)
 
+(defun class-or-class-of (value)
+  (if (is-a-p value 'class) value (class-of value)))
+
 (defun class-of-subject (name subject)
   "The class that SUBJECT, asked for as NAME, is, or whose instance it is."
   (let ((thing (subject-thing subject)))
@@ -12,20 +15,20 @@
         (symbol (or (find-class thing nil)
                     (multiple-value-bind (value bound) (value-of thing)
                       (cond ((and bound (not (symbol-macro-p thing)))
-                             (if (typep value 'class) value (class-of value)))
+                             (class-or-class-of value))
                             ((info-of :type :kind thing) (none "a type, defined by deftype"))
                             (t (none (format nil "a ~A" (car (first (roles thing))))))))))
         (function (none "a function"))
         (method (class-of thing))
         (package (none "a package"))
-        (value (if (typep thing 'class) thing (class-of thing)))))))
+        (value (class-or-class-of thing))))))
 
 (defun nearest-classes (name)
   "Names of classes like NAME."
   (let ((names '()))
-    (do-symbols (symbol *listener-package*)
+    (do-symbols (symbol (reading-package))
       (when (find-class symbol nil) (push (symbol-name symbol) names)))
-    (mapcar (lambda (near) (symbol-text (find-symbol near *listener-package*)))
+    (mapcar (lambda (near) (symbol-text (find-symbol near (reading-package))))
             (nearest (or (first (split-name name)) "") (remove-duplicates names :test #'string=)))))
 
 ;;; Slots
@@ -48,7 +51,7 @@
             "kind" (if (eq (stored slot "ALLOCATION" #'swank-mop:slot-definition-allocation) :class)
                        "class"
                        "field")
-            "from" (symbol-text (class-name-of owner))
+            "from" (symbol-text (class-label owner))
             "annotation" (first-of #'slot-type)
             "default" (first-of #'slot-default))))
 
@@ -96,7 +99,7 @@
     (let* ((class (class-of-subject name (subject name package)))
            (precedence (precedence-of class))
            (subclasses (subclasses-of class))
-           (name (class-name-of class))
+           (name (class-label class))
            (place (place-keys (and name (symbolp name)
                                    (entry (symbol-text name) "class" name (class-source class))))))
       (found (apply #'object

@@ -67,23 +67,25 @@ string or a comment."
   (destructuring-bind (kind . type) (first-role symbol)
     (object "text" text "kind" kind "type_name" type)))
 
-(defun symbols-beginning (prefix package external)
-  "Conses of a symbol and how it is written without its package: those of PACKAGE that begin with PREFIX."
+(defun symbols-beginning (prefix package statuses)
+  "The symbols of PACKAGE that begin with PREFIX and are there as one of STATUSES."
   (let ((found '()))
-    (flet ((take (symbol)
+    (flet ((take (symbol status)
              (when (and (begins-p prefix (symbol-name symbol))
-                        (or external (known-p symbol)))
+                        (or (eq status :external) (known-p symbol)))
                (pushnew symbol found))))
-      (if external
-          (do-external-symbols (symbol package) (take symbol))
-          (do-symbols (symbol package) (take symbol))))
+      (if (equal statuses '(:external))
+          (do-external-symbols (symbol package) (take symbol :external))
+          (do-symbols (symbol package)
+            (let ((status (nth-value 1 (find-symbol (symbol-name symbol) package))))
+              (when (member status statuses) (take symbol status))))))
     (check-deadline)
     found))
 
-(defun completions-in (written package external prefix)
+(defun completions-in (written package statuses prefix)
   "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN, its package as it was
 written."
-  (loop for symbol in (symbols-beginning prefix package external)
+  (loop for symbol in (symbols-beginning prefix package statuses)
         collect (cons (concatenate 'string written (bare-text symbol)) symbol)))
 
 (defun package-completions (prefix)
@@ -98,16 +100,18 @@ written."
   (let ((colon (position #\: text)))
     (cond ((null colon)
            (let ((prefix (plain-case text)))
-             (append (loop for symbol in (symbols-beginning prefix *listener-package* nil)
+             (append (loop for symbol in (symbols-beginning prefix (reading-package)
+                                                     '(:external :internal :inherited))
                            collect (cons (symbol-text symbol) symbol))
                      (package-completions prefix))))
           ((zerop colon)
-           (completions-in "" (find-package "KEYWORD") t (plain-case (string-left-trim ":" text))))
+           (completions-in "" (find-package "KEYWORD") '(:external) (plain-case (string-left-trim ":" text))))
           (t (let* ((last (position #\: text :from-end t))
                     (package (package-or-nil (plain-case (subseq text 0 colon)))))
                (and package
                     (<= (- last colon) 1)
-                    (completions-in (subseq text 0 (1+ last)) package (= last colon)
+                    (completions-in (subseq text 0 (1+ last)) package
+                                    (if (= last colon) '(:external) '(:external :internal))
                                     (plain-case (subseq text (1+ last))))))))))
 
 ;;; The call around the cursor

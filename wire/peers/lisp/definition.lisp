@@ -2,8 +2,8 @@
 
 (in-package #:imago)
 
-;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text), KIND, DEFINES (the
-;;; symbol, or list such as (SETF AREA), that stands in its source), SOURCE and FUNCTION, for `getf'.
+;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text), KIND, DEFINES (what
+;;; its source names: a symbol, a list such as (SETF AREA), a string, or a method), SOURCE and FUNCTION, for `getf'.
 
 (defun entry (name kind defines source &optional function)
   (list 'name name 'kind kind 'defines defines 'source source 'function function))
@@ -16,7 +16,7 @@
   "Methods of one generic function that are told.")
 
 (defun method-entry (method)
-  (entry (method-text method) "method" (name-of-generic (function-of-method method))
+  (entry (method-text method) "method" method
          #+sbcl (or (source-at (stored method "SOURCE" (constantly nil)))
                     (source-of-function (call-internal "SB-PCL" "SAFE-METHOD-FAST-FUNCTION" method)))
          #-sbcl nil))
@@ -32,7 +32,7 @@
 (defun function-entries (name)
   "NAME is a symbol or a list such as (SETF AREA)."
   (let ((function (function-of name)) (text (function-name-text name)))
-    (cond ((typep function 'generic-function) (generic-entries name function))
+    (cond ((generic-p function) (generic-entries name function))
           (function
            (list (entry text (if (macro-or-nil name) "macro" "function") name
                         #+sbcl (source-of-function function)
@@ -86,17 +86,22 @@
               (and package (list (package-entry package)))))))
 
 (defun value-entries (value)
-  (typecase value
+  (ecase (kind-of-value value)
     (symbol (symbol-entries value))
     (package (list (package-entry value)))
     (method (list (method-entry value)))
-    (generic-function (generic-entries (name-of-generic value) value))
-    (class (list (entry (symbol-text (class-name-of value)) "class" (class-name-of value)
-                        (class-source value))))
+    (class (and (class-label value)
+                (list (entry (symbol-text (class-label value)) "class" (class-label value)
+                             (class-source value)))))
     (function
-     #+sbcl (let ((name (sb-kernel:%fun-name value)))
-              (list (entry (form-line name) "function" name (source-of-function value) value)))
-     #-sbcl (list (entry "a function" "function" nil nil value)))))
+     (if (generic-p value)
+         (generic-entries (name-of-generic value) value)
+         (let ((name #+sbcl (sb-kernel:%fun-name value) #-sbcl "a function"))
+           (list (entry (form-line name) "function" name
+                        #+sbcl (source-of-function value)
+                        #-sbcl nil
+                        value)))))
+    (value '())))
 
 (defun definition-entries (subject)
   "All definitions of SUBJECT, that which it is first of all first."
@@ -126,7 +131,7 @@
   "By package, the names of the functions that FUNCTION calls, as its compiled code has them; or :ABSENT."
   #+sbcl
   (let ((found '()))
-    (when (and (functionp function) (not (typep function 'generic-function)))
+    (when (and (functionp function) (not (generic-p function)))
       (dolist (callee (handler-case (sb-introspect:find-function-callees
                                      (sb-kernel:%fun-fun function))
                         (error () '())))
@@ -176,7 +181,7 @@
 
 (defun methods-note (name)
   (let* ((function (and (fboundp name) (function-of name)))
-         (count (if (typep function 'generic-function) (length (methods-of function)) 0)))
+         (count (if (generic-p function) (length (methods-of function)) 0)))
     (and (> count *most-methods*)
          (list (format nil "~D of its ~D methods are told." *most-methods* count)))))
 
@@ -212,6 +217,6 @@
           (not-found (format nil "~A as a definition: it is ~A" (one-line name 80)
                              (if (eq (subject-kind subject) 'value)
                                  (format nil "a value, an instance of ~A"
-                                         (symbol-text (class-name-of (class-of (subject-thing subject)))))
+                                         (symbol-text (class-label (class-of (subject-thing subject)))))
                                  "a symbol whose definition this image does not know"))
                      '())))))

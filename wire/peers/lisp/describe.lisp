@@ -44,7 +44,7 @@
     (flet ((fact (control &rest arguments)
              (push (apply #'format nil control arguments) facts)))
       (when (and (symbolp name) (special-operator-p name)) (fact "special operator"))
-      (when (typep function 'generic-function)
+      (when (generic-p function)
         (fact "~A" (counted (length (methods-of function)) "method")))
       (when (encapsulated-p name) (fact "traced or otherwise encapsulated"))
       (case (info-of :function :inlinep name)
@@ -201,7 +201,7 @@ null or empty."
           "kind" "method"
           "type" (type-tree (class-of method))
           "doc" (stored method "%DOCUMENTATION" (constantly nil))
-          "signature" (signature-text (lambda-list-of-method method) *listener-package*)
+          "signature" (signature-text (lambda-list-of-method method) (reading-package))
           "facts" (list (format nil "method of ~A"
                                 (function-name-text (name-of-generic (function-of-method method)))))
           "handle" (handle-for method)
@@ -213,7 +213,7 @@ null or empty."
     (description
      name
      (list* "qualified" (function-name-text function-name)
-            "kind" (if (typep function 'generic-function) "generic_function" "function")
+            "kind" (if (generic-p function) "generic_function" "function")
             "type" (type-tree (class-of (or function #'car)))
             "doc" (doc-of function-name "function")
             "signature" (and function (signature-of function-name))
@@ -221,16 +221,16 @@ null or empty."
             "facts" (if function (function-facts function-name) (list "a setf expander"))
             (place-keys (first (definition-entries (list 'function function-name))))))))
 
-(defun describe-value (name value)
-  (typecase value
+(defun described-value (name value)
+  (ecase (kind-of-value value)
     (symbol (describe-symbol-of name value))
     (package (describe-package name value))
     (method (describe-method name value))
-    (class (if (and (class-name-of value) (eq (find-class (class-name-of value) nil) value))
-               (describe-symbol-of name (class-name-of value))
+    (class (if (and (class-label value) (eq (find-class (class-label value) nil) value))
+               (describe-symbol-of name (class-label value))
                (plain-description name value "class")))
     (function (plain-description name value "function"))
-    (t (plain-description name value "variable"))))
+    (value (plain-description name value "variable"))))
 
 (defun plain-description (name value kind)
   (description
@@ -253,4 +253,4 @@ null or empty."
                (function (describe-function name thing))
                (method (describe-method name thing))
                (package (describe-package name thing))
-               (value (describe-value name thing)))))))
+               (value (described-value name thing)))))))

@@ -5,35 +5,13 @@
 
 ;;; Metaobjects
 
-(defvar *layout-of*
-  #+sbcl (or (find-symbol "WRAPPER-OF" "SB-KERNEL") (find-symbol "LAYOUT-OF" "SB-KERNEL"))
-  #-sbcl nil
-  "The function from an instance to the layout of its class, which has had two names.")
-
-(defvar *unbound-p*
-  #+sbcl (or (find-symbol "UNBOUND-MARKER-P" "SB-INT") (find-symbol "UNBOUND-MARKER-P" "SB-KERNEL"))
-  #-sbcl nil
-  "Tells the mark of a slot that holds nothing.")
-
 (defun stored (metaobject slot reader)
-  "What METAOBJECT has in the implementation's slot of the name SLOT, a string; where there is no such slot, what READER
-says, which is a function of the metaobject protocol."
-  (declare (ignorable slot))
-  #+sbcl
-  (let* ((name (find-symbol slot "SB-PCL"))
-         (cell (and name *layout-of*
-                    (sb-pcl::find-slot-cell (funcall *layout-of* metaobject) name)))
-         (location (car cell)))
-    (if (typep location 'fixnum)
-        (let ((value (if (functionp metaobject)
-                         (sb-mop:funcallable-standard-instance-access metaobject location)
-                         (sb-mop:standard-instance-access metaobject location))))
-          (if (and *unbound-p* (funcall *unbound-p* value)) nil value))
-        (funcall reader metaobject)))
-  #-sbcl
-  (funcall reader metaobject))
+  "What METAOBJECT has in SBCL's slot of the name SLOT, a string; elsewhere what READER says, a function of the metaobject
+protocol."
+  (declare (ignorable slot reader))
+  #+sbcl (stored-slot metaobject slot)
+  #-sbcl (funcall reader metaobject))
 
-(defun class-name-of (class) (stored class "NAME" #'class-name))
 (defun supers-of (class) (stored class "DIRECT-SUPERCLASSES" #'swank-mop:class-direct-superclasses))
 (defun slots-of (class) (stored class "DIRECT-SLOTS" #'swank-mop:class-direct-slots))
 
@@ -77,7 +55,7 @@ says, which is a function of the metaobject protocol."
        (not (macro-or-nil name))
        (not (and (symbolp name) (special-operator-p name)))
        #+sbcl (let ((function (fdefinition name)))
-                (if (typep function 'generic-function)
+                (if (generic-p function)
                     (stored function "ENCAPSULATIONS" (constantly nil))
                     (and (symbolp name) (not (eq (symbol-function name) function)))))
        t))
@@ -108,14 +86,13 @@ says, which is a function of the metaobject protocol."
            (error () nil)))))
 
 (defun function-doc (function)
-  (typecase function
-    (null nil)
-    (generic-function (stored function "%DOCUMENTATION" (constantly nil)))
-    (t #+sbcl (call-internal "SB-PCL" "FUN-DOC" function))))
+  (cond ((null function) nil)
+        ((generic-p function) (stored function "%DOCUMENTATION" (constantly nil)))
+        #+sbcl (t (call-internal "SB-PCL" "FUN-DOC" function))))
 
 (defun class-doc (class)
   (or (stored class "%DOCUMENTATION" (constantly nil))
-      (info-of :type :documentation (class-name-of class))))
+      (info-of :type :documentation (class-label class))))
 
 (defun package-doc (package)
   #+sbcl (call-internal "SB-KERNEL" "PACKAGE-DOC-STRING" package)
@@ -149,7 +126,7 @@ in wire/contract/names.ts."
       (cond ((special-operator-p symbol) (role "macro" "special-operator"))
             ((macro-function symbol) (role "macro" "macro"))
             ((fboundp symbol)
-             (if (typep (fdefinition symbol) 'generic-function)
+             (if (generic-p (fdefinition symbol))
                  (role "generic_function" (type-word (class-of (fdefinition symbol))))
                  (role "function" "function"))))
       (cond (class (role "class" (type-word (class-of class))))
@@ -166,8 +143,8 @@ in wire/contract/names.ts."
 
 (defun type-word (class)
   "The name of CLASS alone, in lower case."
-  (let ((name (class-name-of class)))
-    (if (and name (symbolp name)) (string-downcase (symbol-name name)) "unnamed")))
+  (let ((name (type-name class)))
+    (if name (string-downcase (symbol-name name)) "unnamed")))
 
 (defun value-type-word (symbol)
   (multiple-value-bind (value bound) (value-of symbol)

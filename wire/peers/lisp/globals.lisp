@@ -36,7 +36,7 @@
                     symbol)))
 
 (define-call "globals" (after filter modules module limit)
-  (let* ((package (if module (package-named module) *listener-package*))
+  (let* ((package (if module (package-named module) (reading-package)))
          (filter (or filter ""))
          (symbols (append (global-symbols package filter)
                           (and modules (module-symbols filter)))))

@@ -10,7 +10,7 @@
       (symbol-text symbol (symbol-package symbol))
       (subseq (symbol-text symbol) (length "#:"))))
 
-(defun form-line (form &optional (limit 400) (package *listener-package*))
+(defun form-line (form &optional (limit 400) (package (reading-package)))
   "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are no plain data as
 `static-text' has them."
   (let ((pieces '()) (left limit))
@@ -79,7 +79,7 @@
 (defun lambda-list-of (name)
   "The lambda list of NAME, a symbol, a list such as (SETF AREA) or a function; and T, or NIL where it is not known."
   (let ((function (if (functionp name) name (function-of name))))
-    (cond ((typep function 'generic-function) (values (merged-lambda-list function) t))
+    (cond ((generic-p function) (values (merged-lambda-list function) t))
           #+sbcl
           (t (handler-case
                  (multiple-value-bind (list unknown)
@@ -93,7 +93,7 @@
 (defun lambda-list-home (name)
   "The package in which the lambda list of NAME is written."
   (let ((symbol (if (consp name) (second name) name)))
-    (or (and (symbolp symbol) (symbol-package symbol)) *listener-package*)))
+    (or (and (symbolp symbol) (symbol-package symbol)) (reading-package))))
 
 (defun plain-lambda-list (list)
   "LIST as a caller wants to read it: variables without their packages, and without what only the body sees."
@@ -125,7 +125,7 @@
   (multiple-value-bind (list known) (lambda-list-of name)
     (and known (signature-text list (lambda-list-home name)))))
 
-(defun parameter-tree (name kind &optional (default nil default-p) (package *listener-package*))
+(defun parameter-tree (name kind &optional (default nil default-p) (package (reading-package)))
   (object "name" (if (symbolp name) (bare-text name) (signature-text name package))
           "kind" kind
           "default" (if default-p (form-line default 200 package) nil)
@@ -206,7 +206,7 @@
   "FORM as the standard pretty printer lays it out."
   (let ((copy (plain-copy form)))
     (with-standard-io-syntax
-      (let ((*package* *listener-package*)
+      (let ((*package* (reading-package))
             (*print-case* :downcase)
             (*print-pretty* t)
             (*print-right-margin* 100)

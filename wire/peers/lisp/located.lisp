@@ -126,12 +126,15 @@ one by its looks, `made' where the form is a macro call that speaks of it, `othe
         (multiple-value-bind (inner-start inner-end)
             (definition-in-form text start end source name kind)
           (cond (inner-start (values inner-start inner-end 'definition))
-                ((search (name-in-text name) text :start2 start :end2 end :test #'char-equal)
+                ((search (string (symbol-in-name name)) text :start2 start :end2 end :test #'char-equal)
                  (values start end 'made))
                 (t (values start end 'other))))))))
 
-(defun name-in-text (name)
-  (string (if (consp name) (second name) name)))
+(defun symbol-in-name (name)
+  "The symbol in NAME, which is one, a list such as (SETF AREA), or a method; a package is named by a string."
+  (cond ((consp name) (second name))
+        ((or (symbolp name) (stringp name)) name)
+        (t (symbol-in-name (name-of-generic (function-of-method name))))))
 
 (defparameter *made-note*
   "A macro call made it: the text is that call, and not what it expands to.")
@@ -190,7 +193,7 @@ file."
   "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same package that came of
 the same file."
   (or (sb-introspect:definition-source-file-write-date source)
-      (let* ((symbol (if (consp name) (second name) name))
+      (let* ((symbol (symbol-in-name name))
              (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
              (pathname (sb-introspect:definition-source-pathname source)))
         (when package
@@ -208,7 +211,7 @@ the same file."
   "Where FUNCTION was compiled, or NIL; of a generic function, where it was defined."
   (handler-case
       (cond ((null function) nil)
-            ((typep function 'generic-function)
+            ((generic-p function)
              (source-at (stored function "SOURCE" (constantly nil))))
             (t (sb-introspect:find-definition-source function)))
     (error () nil)))

@@ -10,10 +10,14 @@
 
 ;;; Packages
 
+(defun reading-package ()
+  "`*listener-package*', or the usual one where that has been deleted meanwhile."
+  (if (package-name *listener-package*) *listener-package* (find-package "COMMON-LISP-USER")))
+
 (defun package-or-nil (name)
   "The package of that name or nickname, in the case as given or in upper case. Nicknames that only the package in force
 has count, where the implementation has such."
-  (let ((*package* *listener-package*))
+  (let ((*package* (reading-package)))
     (or (find-package name) (find-package (string-upcase name)))))
 
 (defun package-named (text)
@@ -29,7 +33,7 @@ the look as `not_found' with the nearest names."
         (not-found (format nil "package ~A" (one-line name 80)) (nearest name (all-package-names))))))
 
 (defun all-package-names ()
-  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames *listener-package*))
+  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames (reading-package)))
           (loop for package in (list-all-packages)
                 append (cons (package-name package) (copy-list (package-nicknames package))))))
 
@@ -120,7 +124,7 @@ package name is \"\" for a keyword; the symbol name is NIL for a package alone, 
   "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one that is not external and
 was written with one colon, or NIL. Ends the look as `not_found' where the package is missing."
   (destructuring-bind (name package-name internal) (split-name text)
-    (let ((home (cond ((null package-name) (or package *listener-package*))
+    (let ((home (cond ((null package-name) (or package (reading-package)))
                       ((string= package-name "") (find-package "KEYWORD"))
                       (t (package-named package-name)))))
       (multiple-value-bind (symbol status) (if name (find-normal-symbol name home) (values nil nil))
@@ -156,7 +160,7 @@ none. Never interns."
                   (cons case readtable)))
   "For each case a readtable may have, a standard one with it.")
 
-(defun symbol-text (symbol &optional (package *listener-package*))
+(defun symbol-text (symbol &optional (package (reading-package)))
   "SYMBOL as it is written in PACKAGE, so that `find-named' finds it: by the standard printer, which no user code can
 reach."
   (with-standard-io-syntax
@@ -222,8 +226,8 @@ where there are too many."
   "Names like TEXT of symbols that stand for something, as they are written in the package in force."
   (destructuring-bind (name package-name internal) (split-name text)
     (declare (ignore internal))
-    (let* ((home (cond ((null package-name) (or package *listener-package*))
-                       ((string= package-name "") *listener-package*)
+    (let* ((home (cond ((null package-name) (or package (reading-package)))
+                       ((string= package-name "") (reading-package))
                        (t (package-or-nil package-name))))
            (same (and name (namesakes name home)))
            (symbols (make-hash-table :test 'equal)))

@@ -32,7 +32,8 @@
                 ((and (symbolp (first name)) (string= (symbol-name (first name)) "MACRO-FUNCTION"))
                  (format nil "~A (a macro)" (form-line (second name) 200)))
                 (t (form-line name 200))))
-    (t (static-text name 200))))
+    ;; A transformation of the compiler's own.
+    (t nil)))
 
 #+sbcl
 (defun line-of-source (source)
@@ -105,7 +106,7 @@ class, and no text."
     (loop for (user . source) in users
           for text = (if (stringp user) user (user-text user))
           do (check-deadline)
-             (unless (gethash text seen)
+             (unless (or (null text) (gethash text seen))
                (setf (gethash text seen) t)
                (multiple-value-bind (file line) (and source (line-of-source source))
                  (push (reference-tree relation text file line) trees))))
@@ -122,23 +123,22 @@ class, and no text."
   "Whether WANTED, a list of objects, has one that can be reached from VALUE in DEPTH steps. LEFT is a list of a count of
 the objects that may still be looked at."
   (check-deadline)
-  (cond ((minusp (decf (first left))) nil)
-        ((member value wanted :test #'eq) t)
-        ((zerop depth) nil)
-        (t (flet ((in (part) (holds-p part wanted (1- depth) left)))
-             (typecase value
-               (cons (loop for rest = value then (cdr rest)
-                           while (and (consp rest) (plusp (first left)))
-                             thereis (in (car rest))
-                           finally (return (and rest (not (consp rest)) (in rest)))))
-               (simple-vector (some #'in value))
-               (hash-table (loop for key being the hash-keys of value using (hash-value held)
-                                   thereis (or (in key) (in held))))
-               #+sbcl
-               (standard-object (and (not (typep value 'class))
-                                     (not (functionp value))
-                                     (let ((slots (call-internal "SB-PCL" "STD-INSTANCE-SLOTS" value)))
-                                       (and (simple-vector-p slots) (some #'in slots))))))))))
+  (flet ((in (part) (holds-p part wanted (1- depth) left)))
+    (cond ((minusp (decf (first left))) nil)
+          ((member value wanted :test #'eq) t)
+          ((zerop depth) nil)
+          ((consp value)
+           (loop for rest = value then (cdr rest)
+                 while (and (consp rest) (plusp (first left)))
+                   thereis (in (car rest))
+                 finally (return (and rest (not (consp rest)) (in rest)))))
+          ((simple-vector-p value) (some #'in value))
+          ((hash-table-p value)
+           (loop for key being the hash-keys of value using (hash-value held)
+                   thereis (or (in key) (in held))))
+          ((functionp value) (some #'in (closed-over value)))
+          ((and (shape value) (not (packagep value)) (not (is-a-p value 'class)))
+           (loop for (nil . held) in (fields value) thereis (in held))))))
 
 (defun holders (wanted besides)
   "The trees of all global variables but BESIDES from whose values one of WANTED can be reached."
@@ -203,7 +203,7 @@ the objects that may still be looked at."
                       `(("references" . ,thing) ("binds" . ,thing) ("sets" . ,thing))
                       (and (find-class thing nil) `(("specializes" . ,(find-class thing))))))
       (function `(("calls" . ,thing)))
-      (value (typecase thing
+      (value (case (kind-of-value thing)
                (class `(("specializes" . ,thing)))
                (function #+sbcl (let ((name (sb-kernel:%fun-name thing)))
                                   (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
@@ -230,9 +230,9 @@ the objects that may still be looked at."
    (and (intersection asked *relations* :test #'string=)
         (list "who uses a name is not available in this Lisp"))
    (and (member "holds" asked :test #'string=)
-        (list (format nil "the global variables of all packages but the implementation's, ~D steps into lists, vectors, hash tables and instances"
+        (list (format nil "the global variables of all packages but the implementation's, ~D steps into lists, vectors, hash tables, instances, structures and closures"
                       *held-depth*)
-              "not seen: closures, structures, and what only a thread's stack holds"))))
+              "not seen: what only a thread's stack holds, and what is further away"))))
 
 (define-call "references" (name package limit relations)
   (with-file-texts

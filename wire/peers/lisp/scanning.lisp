@@ -129,18 +129,33 @@ NIL where there is none."
         (values (subseq text word word-end) name (form-end text name))))))
 
 (defun names-p (text start end name)
-  "Whether TEXT from START to END is how a definition names NAME, a symbol, a list such as (SETF AREA), or a string."
-  (let ((words (first (words-of (subseq text start (min end (+ start 1000)))))))
-    (flet ((same (word symbol)
-             (and (stringp word)
-                  (string-equal (string-trim "|:#\"" (bare-word word)) (string symbol)))))
-      (cond ((consp name)
-             (and (consp words) (= (length words) 2)
-                  (same (first words) "setf") (same (second words) (second name))))
-            ((consp words)
-             ;; (defstruct (point (:include thing)))
-             (and (not (same (first words) "setf")) (same (first words) name)))
-            (t (same words name))))))
+  "Whether TEXT from START on is how a definition names NAME: a symbol, a list such as (SETF AREA), a string, or a method.
+END is where the first form from START on ends."
+  (flet ((same (word symbol)
+           (and (stringp word)
+                (string-equal (string-trim "|:#\"" (bare-word word)) (string symbol))))
+         (words (end) (words-of (subseq text start (min end (length text) (+ start 1000))))))
+    (typecase name
+      ((or symbol string)
+       (let ((word (first (words end))))
+         ;; (defstruct (point (:include thing)))
+         (if (consp word)
+             (and (not (same (first word) "setf")) (same (first word) name))
+             (same word name))))
+      (cons (let ((word (first (words end))))
+              (and (consp word) (= (length word) 2)
+                   (same (first word) "setf") (same (second word) (second name)))))
+      (t (names-method-p (words (length text)) (function-of-method name) name)))))
+
+(defun names-method-p (words function method)
+  "Whether WORDS are what follows `defmethod' in the definition of METHOD of FUNCTION."
+  (let ((name (name-of-generic function)) (tree (method-tree method)))
+    (and (alike-p (first words)
+                  (if (consp name) (list "setf" (string (second name))) (string name)))
+         (let ((list (position-if #'listp words :start 1)))
+           (and list
+                (alike-p (subseq words 1 list) (butlast tree))
+                (means-p (nth list words) (first (last tree))))))))
 
 (defun definition-within (text start end name operators)
   "Where in the form of TEXT from START to END that what defines NAME begins and ends, with one of OPERATORS rather than

@@ -109,11 +109,24 @@ taken to end with the text."
       (not-found (one-line text 200) (and (fboundp symbol) (list (symbol-text symbol)))))
     (list 'function `(setf ,symbol))))
 
+(defun kind-of-value (value)
+  "What VALUE is among the things that have names: SYMBOL, PACKAGE, METHOD, CLASS or FUNCTION; else VALUE. It stays as it
+is, which `typep' would not warrant."
+  (cond ((symbolp value) 'symbol)
+        ((packagep value) 'package)
+        ((functionp value) 'function)
+        ((is-a-p value 'class) 'class)
+        ((is-a-p value 'method) 'method)
+        (t 'value)))
+
+(defun generic-p (function)
+  (and (functionp function) (is-a-p function 'generic-function)))
+
 ;;; Methods by name
 
 (defun specializer-text (specializer)
-  (if (typep specializer 'class)
-      (symbol-text (class-name-of specializer))
+  (if (is-a-p specializer 'class)
+      (symbol-text (class-label specializer))
       (format nil "(eql ~A)"
               (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)))))
 
@@ -171,7 +184,7 @@ taken to end with the text."
                    `(setf ,(symbol-named (second named) home))
                    (symbol-named named home)))
          (function (and (fboundp name) (not (macro-or-nil name)) (function-of name)))
-         (methods (and (typep function 'generic-function) (methods-of function))))
+         (methods (and (generic-p function) (methods-of function))))
     (or (find-if (lambda (method)
                    (check-deadline)
                    (let ((tree (method-tree method)))
