@@ -27,9 +27,9 @@ export function frameLine({ function: name, file, line }: Frame): string {
   return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
 }
 
-/** The ways to go on that stood where it was raised, innermost first; nothing for a language without such. */
-export function restartLines({ restarts = [] }: Raised): string[] {
-  if (restarts.length === 0) return []
+/** The ways to go on that stood where it was raised, innermost first; nothing where the report has them, or none were. */
+export function restartLines({ restarts = [], traceback }: Raised): string[] {
+  if (restarts.every(({ name, description }) => traceback.includes(description || name))) return []
   const lines = restarts.map(({ name, description }) => {
     const said = description === '' || description === name ? '' : `: ${oneLine(description)}`
     return indent(`${oneLine(name)}${said}`)

@@ -213,6 +213,10 @@ test('warnings are told below the values, and with a failure too; so are the res
     showError(error),
     '\nrestarts that stood there, none taken:\n  use-value: Use a value.\n  abort\nwarning: careful',
   )
+  // A report that names them, as SLIME’s does, is not repeated.
+  const told = { ...exception, traceback: 'Restarts:\n 0: [USE-VALUE] Use a value.\n 1: [abort]' }
+  const reported = ending({ type: 'raised', exception: told, elapsed_ms: 1 })
+  assert.not.match(showError(errorOf(await run(evalExpr, { expr: '(f)' }, reported))), 'none taken')
 })
 
 test('Agent-Q’s name for the code is accepted', () => {
