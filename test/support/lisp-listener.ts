@@ -26,8 +26,8 @@ export interface Run {
 export interface LispListener {
   readonly peer: SwankPeer
   readonly messages: readonly Sexp[]
-  /** Begins an evaluation; `answer` is what each question gets, the empty text where it is left out. */
-  begin(source: string, more?: Arguments, answer?: (asked: Asked) => string): Run
+  /** Begins an evaluation; `answer` is what each question gets, if anything, the empty text where it is left out. */
+  begin(source: string, more?: Arguments, answer?: (asked: Asked) => string | undefined): Run
   run(source: string, more?: Arguments): Promise<Evaluated>
   /** What the values are written as, or how it ended otherwise. */
   values(source: string, more?: Arguments): Promise<readonly string[]>
@@ -44,7 +44,7 @@ export async function openListener(swank: RealSwank): Promise<LispListener> {
   const { connection, peer, heard } = await openPeer(swank)
   const runs = new Map<
     string,
-    { run: { thread: number | undefined; events: EvalEvent[] }; answer: (asked: Asked) => string }
+    { run: { thread: number | undefined; events: EvalEvent[] }; answer: (asked: Asked) => string | undefined }
   >()
   let read = 0
   const hear = () => {
@@ -64,7 +64,8 @@ export async function openListener(swank: RealSwank): Promise<LispListener> {
       if (said.event) known.run.events.push(parseAnswer(evalEvent, said.event, 'an event'))
       if (said.ask) {
         const line = known.answer(said.ask)
-        connection.send([symbol(':emacs-return-string'), said.ask.thread, said.ask.tag, line])
+        if (line !== undefined)
+          connection.send([symbol(':emacs-return-string'), said.ask.thread, said.ask.tag, line])
       }
     }
   }

@@ -98,7 +98,8 @@
   (cond ((stringp name) name)
         ((symbolp name) (symbol-text name))
         ((and (consp name)
-              (member (first name) (list (internal "FAST-METHOD" "SB-PCL")
+              (member (first name) (list :method
+                                         (internal "FAST-METHOD" "SB-PCL")
                                          (internal "SLOW-METHOD" "SB-PCL"))))
          (static-text (cons 'method (rest name)) 200))
         (t (static-text name 200))))

@@ -65,7 +65,9 @@ what that cannot tell is found out form by form."
     (loop (let ((start (next-form-start source (file-position stream))))
             (when (>= start (length source)) (return values))
             (setf - (read-next stream source start))
-            (let ((text (subseq source start (file-position stream))))
+            ;; The reader also takes the white space that ends a form.
+            (let ((text (string-right-trim '(#\Space #\Newline #\Tab #\Return)
+                                           (subseq source start (file-position stream)))))
               (setf values (multiple-value-list
                             (evaluate-placed - text (origin-at origin source start))))
               (note-values - values))))))
