@@ -82,10 +82,9 @@ export function inForce({ package: inside, readtable }: Done): InForce {
   return { ...(inside !== undefined && { package: inside }), ...(readtable !== undefined && { readtable }) }
 }
 
-/** `package: SHOP`, and the read table where it has a name. */
-export function showInForce({ package: inside, readtable }: InForce): string[] {
+/** `package: SHOP`, and the read table where it is not the standard one. */
+export function showInForce({ package: inside, readtable = 'standard' }: InForce): string[] {
   if (inside === undefined) return []
-  return [
-    `package: ${oneLine(inside)}${readtable === undefined ? '' : ` · readtable: ${oneLine(readtable)}`}`,
-  ]
+  const other = readtable === 'standard' ? '' : ` · readtable: ${oneLine(readtable)}`
+  return [`package: ${oneLine(inside)}${other}`]
 }

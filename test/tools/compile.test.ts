@@ -27,6 +27,7 @@ const done = (...diagnostics: readonly Diagnostic[]): Evaluated => ({
   elapsed_ms: 12,
   diagnostics,
   package: 'SHOP',
+  readtable: 'standard',
 })
 
 test('a form is sent with its package, and with its place as an absolute path', async () => {

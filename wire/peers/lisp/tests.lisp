@@ -62,23 +62,23 @@
 
 (defun fiveam-tests ()
   "The names of all tests and suites that FiveAM knows."
-  (let ((names (call-named "TEST-NAMES" "IT.BESE.FIVEAM")))
+  (let ((names (call-named "TEST-NAMES" "FIVEAM")))
     (remove nil names)))
 
 (defun fiveam-suite-of (name)
   "The name of the suite that the test or suite NAME is in, or NIL."
   (loop for suite in (fiveam-tests)
-        for object = (call-named "GET-TEST" "IT.BESE.FIVEAM" suite)
-        do (when (and (typep object (internal "TEST-SUITE" "IT.BESE.FIVEAM"))
-                      (gethash name (call-named "TESTS" "IT.BESE.FIVEAM" object)))
+        for object = (call-named "GET-TEST" "FIVEAM" suite)
+        do (when (and (typep object (internal "TEST-SUITE" "FIVEAM"))
+                      (gethash name (call-named "TESTS" "FIVEAM" object)))
              (return suite))))
 
 (defun fiveam-target (target)
   "The tests that TARGET names: a test or suite, or a package, whose tests are run that no suite
 of it holds."
-  (when (find-package "IT.BESE.FIVEAM")
+  (when (find-package "FIVEAM")
     (let ((symbol (symbol-or-nil target)) (package (package-or-nil target)))
-      (cond ((and symbol (call-named "GET-TEST" "IT.BESE.FIVEAM" symbol)) (list symbol))
+      (cond ((and symbol (call-named "GET-TEST" "FIVEAM" symbol)) (list symbol))
             (package
              (let ((own (remove package (fiveam-tests) :key #'symbol-package :test-not #'eq)))
                (remove-if (lambda (name) (member (fiveam-suite-of name) own)) own)))))))
@@ -86,7 +86,7 @@ of it holds."
 (defun run-fiveam (names)
   "The results of running the tests NAMES, with nothing of the person's last run, nor of how they
 want to debug, changed."
-  (let ((package "IT.BESE.FIVEAM"))
+  (let ((package "FIVEAM"))
     (flet ((there (&rest names)
              (remove nil (mapcar (lambda (name) (internal name package)) names))))
       (let ((quiet (there "*TEST-DRIBBLE*"))
@@ -100,7 +100,7 @@ want to debug, changed."
                 append (call-named "RUN" package name)))))))
 
 (defun fiveam-failure (result)
-  (flet ((of (name object) (call-named name "IT.BESE.FIVEAM" object)))
+  (flet ((of (name object) (call-named name "FIVEAM" object)))
     (let* ((test (of "TEST-CASE" result))
            (expression (of "TEST-EXPR" result)))
       (failure-tree (static-text (of "NAME" test) 200)
@@ -111,7 +111,7 @@ want to debug, changed."
 (defun fiveam-report (target names)
   (let ((results (run-fiveam names)))
     (flet ((of-type (name)
-             (let ((type (internal name "IT.BESE.FIVEAM")))
+             (let ((type (internal name "FIVEAM")))
                (remove-if-not (lambda (result) (typep result type)) results))))
       (let ((failures (of-type "TEST-FAILURE")))
         (report-tree "fiveam" target
@@ -122,11 +122,11 @@ want to debug, changed."
 ;;; Parachute. Its report holds the result of each check.
 
 (defun parachute (name &rest arguments)
-  (apply #'call-named name "ORG.SHIRAKUMO.PARACHUTE" arguments))
+  (apply #'call-named name "PARACHUTE" arguments))
 
 (defun parachute-target (target)
   "The test that TARGET names, by a symbol or as package and name; or a package with tests."
-  (when (find-package "ORG.SHIRAKUMO.PARACHUTE")
+  (when (find-package "PARACHUTE")
     (let ((symbol (symbol-or-nil target)) (package (package-or-nil target)))
       (or (and symbol (symbol-package symbol)
                (parachute "FIND-TEST" symbol (symbol-package symbol)))
@@ -142,7 +142,7 @@ want to debug, changed."
   (let ((exiting (find-symbol "*EXIT-ON-TEST-FAILURES*" "COMMON-LISP-USER")))
     (progv (and exiting (list exiting)) '(nil)
       (parachute "TEST" tests
-                 (keyword-of "REPORT") (internal "PLAIN" "ORG.SHIRAKUMO.PARACHUTE")
+                 (keyword-of "REPORT") (internal "PLAIN" "PARACHUTE")
                  (keyword-of "OUTPUT") (make-broadcast-stream)))))
 
 (defun parachute-status-p (result status)
@@ -150,7 +150,7 @@ want to debug, changed."
   (string= (symbol-name (parachute "STATUS" result)) status))
 
 (defun parachute-type-p (result name)
-  (typep result (internal name "ORG.SHIRAKUMO.PARACHUTE")))
+  (typep result (internal name "PARACHUTE")))
 
 (defun parachute-checks (result)
   "The checks of the test whose RESULT this is, those in groups too, and not those of tests within
@@ -229,9 +229,9 @@ outside of all checks."
 (defun suites-like (target)
   "Names of tests and systems that are like TARGET."
   (nearest target
-           (append (when (find-package "IT.BESE.FIVEAM") (mapcar #'symbol-text (fiveam-tests)))
-                   (when (find-package "IT.BESE.FIVEAM") (mapcar #'symbol-name (fiveam-tests)))
-                   (when (find-package "ORG.SHIRAKUMO.PARACHUTE")
+           (append (when (find-package "FIVEAM") (mapcar #'symbol-text (fiveam-tests)))
+                   (when (find-package "FIVEAM") (mapcar #'symbol-name (fiveam-tests)))
+                   (when (find-package "PARACHUTE")
                      (loop for package in (parachute "TEST-PACKAGES")
                            append (cons (package-name package)
                                         (mapcar #'parachute-name
@@ -240,8 +240,8 @@ outside of all checks."
 
 (defun test-frameworks ()
   "By name, whether a framework is there, what finds its tests, and what runs them."
-  (list (list "fiveam" (find-package "IT.BESE.FIVEAM") #'fiveam-target #'fiveam-report)
-        (list "parachute" (find-package "ORG.SHIRAKUMO.PARACHUTE")
+  (list (list "fiveam" (find-package "FIVEAM") #'fiveam-target #'fiveam-report)
+        (list "parachute" (find-package "PARACHUTE")
               #'parachute-target #'parachute-report)
         (list "asdf" (find-package "ASDF") #'system-or-nil #'asdf-report)))
 
