@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
+import type { KernelEnd } from '../kernel.ts'
 import { connectSwank } from '../swank/connect.ts'
 import { write } from '../swank/sexp.ts'
 import { kernelEnvironment } from './environment.ts'
@@ -106,17 +107,15 @@ class StartingImage {
   #ready = false
   readonly listening: Promise<{ readonly port: number; readonly pid: number }>
   #listens: (where: { port: number; pid: number }) => void = () => {}
-  #fails: (error: WireError) => void = () => {}
+  #trouble: ((lastWords: string) => string) | undefined
 
   constructor(parts: { request: LispRequest; child: OwnedProcess; reader: StartNewsReader }) {
     this.#request = parts.request
     this.#child = parts.child
     this.#reader = parts.reader
-    this.listening = new Promise((resolve, reject) => {
+    this.listening = new Promise(resolve => {
       this.#listens = resolve
-      this.#fails = reject
     })
-    this.listening.catch(() => {})
     parts.child.hear = (stream, text) => {
       const { printed, news } = stream === 'stdout' ? this.#reader.read(text) : { printed: text, news: [] }
       if (printed !== '') this.#printed(stream, printed)
@@ -134,6 +133,12 @@ class StartingImage {
     return `It was ${this.#doing}.`
   }
 
+  /** Why it ended before it was ready, as it said itself or as its end tells. */
+  whyNot(end: KernelEnd): string {
+    const { name } = this.#request
+    return this.#trouble?.(this.#child.lastWords) ?? `${name} was not ready yet. ${this.doing} ${end.message}`
+  }
+
   #printed(stream: 'stdout' | 'stderr', text: string): void {
     this.#child.remember(text)
     if (this.#ready) this.#request.background?.(stream, text)
@@ -149,10 +154,10 @@ class StartingImage {
         this.#listens(news)
         break
       case 'no-swank':
-        this.#fails(new WireError('KERNEL_START_FAILED', noSwank(name)))
+        this.#trouble = () => noSwank(name)
         break
       case 'broken':
-        this.#fails(new WireError('KERNEL_START_FAILED', `${name} stopped at an error while ${news.why}`))
+        this.#trouble = words => `${name} stopped at an error while ${news.why}.${words}`
         break
       case 'script':
         // What it said last, at whichever descriptor, is heard before its end is told.
@@ -208,29 +213,20 @@ async function admit(parts: Parts): Promise<Launched> {
 
 /** Where it listens. Throws what became of it instead. */
 async function inTime({ request, limits, image, child }: Parts): Promise<{ port: number; pid: number }> {
-  const { name } = request
-  const fail = (why: string) => {
+  const fail = (why: string): never => {
     throw new WireError('KERNEL_START_FAILED', why)
   }
   let limit: NodeJS.Timeout | undefined
   const late = new Promise<void>(resolve => {
     limit = setTimeout(resolve, limits.startMs)
   })
+  const within = `${request.name} could not be spoken to within ${limits.startMs} ms.`
   try {
-    const where = await Promise.race([
+    return await Promise.race([
       image.listening,
-      late.then(() =>
-        fail(`${name} could not be spoken to within ${limits.startMs} ms. ${image.doing}${child.lastWords}`),
-      ),
-      child.ended.then(end => fail(`${name} was not ready yet. ${image.doing} ${end.message}`)),
+      late.then(() => fail(`${within} ${image.doing}${child.lastWords}`)),
+      child.ended.then(end => fail(image.whyNot(end))),
     ])
-    return where ?? fail('')
-  } catch (error) {
-    if (!(error instanceof WireError) || child.lastWords === '' || error.message.includes(child.lastWords))
-      throw error
-    // The error is told before what was printed of it.
-    await Promise.race([child.ended, pause(1_000)])
-    throw new WireError(error.code, `${error.message}.${child.lastWords}`)
   } finally {
     clearTimeout(limit)
   }
