@@ -22,6 +22,11 @@ export interface SwankStart {
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
 }
 
+/** The installed Swank, or the one whose folder the environment names: for a run by hand with another version. */
+const LOAD = process.env.IMAGO_TEST_SWANK
+  ? [`(load "${process.env.IMAGO_TEST_SWANK}/swank-loader.lisp")`, '(swank-loader:init)']
+  : ['(asdf:load-system :swank)']
+
 const started = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of started) child.kill('SIGKILL')
@@ -36,7 +41,7 @@ export async function startSwank({
   // With style nil this does not return: it serves.
   const order = style === 'nil' ? [...forms, listen] : [listen, ...forms]
   const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
-  const evals = ['(require :asdf)', '(asdf:load-system :swank)', ...order, wait]
+  const evals = ['(require :asdf)', ...LOAD, ...order, wait]
   const child = spawn(
     'sbcl',
     [
