@@ -84,7 +84,7 @@ test('the call that the cursor stands in is told, with the parameter', async () 
   )
 })
 
-test('a text that is no code ends a completion as any other (threat 26)', async () => {
+test('a text that is no code ends a completion as any other (threat 25)', async () => {
   const texts = [
     '',
     '(',

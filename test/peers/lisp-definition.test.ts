@@ -233,7 +233,7 @@ test('a name without a definition says so', async () => {
   assert.match(missing(await image.look('definition', { name: ':test' })).what, 'definition')
 })
 
-test('a text that is read as source is never read as code (threat 26)', async () => {
+test('a text that is read as source is never read as code (threat 25)', async () => {
   const evil = '(defvar *def-evil* nil)\n(defun evil-one () 1)\n'
   const file = image.write('evil.lisp', evil)
   await image.run(`(load "${file}")`)

@@ -87,7 +87,7 @@ test('a form is told apart from a name, and does not run', async () => {
   assert.is((await image.found('describe', { name: 'names-shop:rate' })).value?.text, '7')
 })
 
-test('no name that is asked for is interned, and nothing of it runs (threat 26)', async () => {
+test('no name that is asked for is interned, and nothing of it runs (threat 25)', async () => {
   const count = () =>
     image.run(
       '(let ((n 0)) (do-symbols (s :cl-user n) (incf n)) (do-symbols (s :keyword n) (incf n)) (do-symbols (s :names-shop n) (incf n)))',

@@ -52,7 +52,7 @@ const users = async (name: string, ...relations: Relation[]) => {
   return references.map(({ kind, from }) => `${kind} ${from}`).sort()
 }
 
-test('who_calls works: callers are found, with their place (fault 11)', async () => {
+test('who_calls works: callers are found, with their place', async () => {
   assert.equal(await users('xr::total', 'calls'), [
     'calls (method xr::area (xr::shape))',
     'calls xr::caller',

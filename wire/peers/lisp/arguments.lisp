@@ -3,7 +3,8 @@
 (in-package #:imago)
 
 (defun arglist-tree (name qualified list more)
-  "LIST is a list of the lambda list and the package it is written in; NIL where it is not known. MORE is keys and values."
+  "LIST is a list of the lambda list and the package it is written in; NIL where it is not known.
+MORE is keys and values."
   (apply #'object
          "name" name
          "qualified" qualified

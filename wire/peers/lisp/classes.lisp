@@ -45,7 +45,8 @@
     (and (not (eq type t)) (form-line type 200))))
 
 (defun slot-tree (slot owner below)
-  "SLOT as `Slot' of wire/contract/relations.ts. BELOW are the slots that it replaces in classes that OWNER inherits from."
+  "SLOT as `Slot' of wire/contract/relations.ts. BELOW are the slots that it replaces in classes
+that OWNER inherits from."
   (flet ((first-of (function) (or (funcall function slot) (some function below))))
     (object "name" (symbol-text (slot-name slot))
             "kind" (if (eq (stored slot "ALLOCATION" #'swank-mop:slot-definition-allocation) :class)

@@ -5,8 +5,8 @@
 ;;; Where the cursor stands, by the text before it
 
 (defun open-forms (text)
-  "What of TEXT is not closed at its end: where the lists begin, the innermost first; and T where the end stands in a
-string or a comment."
+  "What of TEXT is not closed at its end: where the lists begin, the innermost first; and T where
+the end stands in a string or a comment."
   (let ((open '()) (index 0))
     (loop while (< index (length text))
           do (let ((char (char text index)) (end nil))
@@ -43,7 +43,8 @@ string or a comment."
                  (let ((depth 0))
                    (loop for index from start below (1- end)
                          do (cond ((string= "#|" text :start2 index :end2 (+ index 2)) (incf depth))
-                                  ((string= "|#" text :start2 index :end2 (+ index 2)) (decf depth))))
+                                  ((string= "|#" text :start2 index :end2 (+ index 2))
+                                   (decf depth))))
                    (<= depth 0))))))
 
 (defun prefix-start (text)
@@ -60,7 +61,8 @@ string or a comment."
     (and (<= length (length name)) (string-equal prefix name :end2 length))))
 
 (defun plain-case (name)
-  "NAME, letters in the case in which they would be written, as a prefix to compare with whatever its case."
+  "NAME, letters in the case in which they would be written, as a prefix to compare with whatever
+its case."
   (remove #\| name))
 
 (defun completion-tree (text symbol)
@@ -83,8 +85,8 @@ string or a comment."
     found))
 
 (defun completions-in (written package statuses prefix)
-  "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN, its package as it was
-written."
+  "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN,
+its package as it was written."
   (loop for symbol in (symbols-beginning prefix package statuses)
         collect (cons (concatenate 'string written (bare-text symbol)) symbol)))
 
@@ -105,7 +107,8 @@ written."
                            collect (cons (symbol-text symbol) symbol))
                      (package-completions prefix))))
           ((zerop colon)
-           (completions-in "" (find-package "KEYWORD") '(:external) (plain-case (string-left-trim ":" text))))
+           (completions-in "" (find-package "KEYWORD") '(:external)
+                           (plain-case (string-left-trim ":" text))))
           (t (let* ((last (position #\: text :from-end t))
                     (package (package-or-nil (plain-case (subseq text 0 colon)))))
                (and package
@@ -117,8 +120,9 @@ written."
 ;;; The call around the cursor
 
 (defun call-at (text open)
-  "The innermost of the lists of TEXT that begin at OPEN whose first word names a function or macro: the word as it is
-written, its symbol, and the words before the cursor that follow it; or NIL."
+  "The innermost of the lists of TEXT that begin at OPEN whose first word names a function or
+macro: the word as it is written, its symbol, and the words before the cursor that follow it; or
+NIL."
   (loop for start in open
         repeat 4
         do (let* ((word (form-start text (1+ start)))
@@ -136,7 +140,8 @@ written, its symbol, and the words before the cursor that follow it; or NIL."
     found))
 
 (defun arguments-before (text start)
-  "The forms of TEXT from START on, the last of which may not be complete; an empty text last where a new one begins."
+  "The forms of TEXT from START on, the last of which may not be complete; an empty text last
+where a new one begins."
   (let ((found '()) (index start))
     (loop
       (let ((next (form-start text index)))
@@ -149,7 +154,8 @@ written, its symbol, and the words before the cursor that follow it; or NIL."
     (nreverse found)))
 
 (defun parameter-at (symbol arguments)
-  "Which of the parameters of SYMBOL the last of ARGUMENTS is for, counted from 0; NIL where that is not known."
+  "Which of the parameters of SYMBOL the last of ARGUMENTS is for, counted from 0; NIL where that
+is not known."
   (multiple-value-bind (list known) (lambda-list-of symbol)
     (let* ((trees (and known (parameters-of list (lambda-list-home symbol))))
            (kinds (loop for (nil . keys) in trees collect (argument "kind" keys)))
@@ -164,7 +170,8 @@ written, its symbol, and the words before the cursor that follow it; or NIL."
                           (begins-p ":" before)
                           (position-if (lambda (tree)
                                          (and (string= (argument "kind" (rest tree)) "keyword")
-                                              (string-equal (argument "name" (rest tree)) (subseq before 1))))
+                                              (string-equal (argument "name" (rest tree))
+                                                            (subseq before 1))))
                                        trees))
                      rest)))))))
 

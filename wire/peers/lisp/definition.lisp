@@ -2,15 +2,17 @@
 
 (in-package #:imago)
 
-;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text), KIND, DEFINES (what
-;;; its source names: a symbol, a list such as (SETF AREA), a string, or a method), SOURCE and FUNCTION, for `getf'.
+;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text),
+;;; KIND, DEFINES (what its source names: a symbol, a list such as (SETF AREA), a string, or a
+;;; method), SOURCE and FUNCTION, for `getf'.
 
 (defun entry (name kind defines source &optional function)
   (list 'name name 'kind kind 'defines defines 'source source 'function function))
 
 (defun locate (entry)
   "What `definition-at' knows of ENTRY."
-  (definition-at (getf entry 'source) (getf entry 'defines) (getf entry 'kind) (getf entry 'function)))
+  (definition-at (getf entry 'source) (getf entry 'defines) (getf entry 'kind)
+    (getf entry 'function)))
 
 (defparameter *most-methods* 100
   "Methods of one generic function that are told.")
@@ -18,7 +20,8 @@
 (defun method-entry (method)
   (entry (method-text method) "method" method
          #+sbcl (or (source-at (stored method "SOURCE" (constantly nil)))
-                    (source-of-function (call-internal "SB-PCL" "SAFE-METHOD-FAST-FUNCTION" method)))
+                    (source-of-function
+                     (call-internal "SB-PCL" "SAFE-METHOD-FAST-FUNCTION" method)))
          #-sbcl nil))
 
 (defun generic-entries (name function)
@@ -48,7 +51,8 @@
   #-sbcl (progn name type nil))
 
 (defun class-source (class)
-  #+sbcl (if (member (type-word (class-of class)) '("structure-class" "condition-class") :test #'string=)
+  #+sbcl (if (member (type-word (class-of class)) '("structure-class" "condition-class")
+                     :test #'string=)
              (handler-case (sb-introspect:find-definition-source class)
                (error () nil))
              (source-at (stored class "SOURCE" (constantly nil))))
@@ -128,7 +132,8 @@
                                 "an encapsulation")))))
 
 (defun used-names (function)
-  "By package, the names of the functions that FUNCTION calls, as its compiled code has them; or :ABSENT."
+  "By package, the names of the functions that FUNCTION calls, as its compiled code has them; or
+:ABSENT."
   #+sbcl
   (let ((found '()))
     (when (and (functionp function) (not (generic-p function)))
@@ -139,19 +144,21 @@
                (symbol (if (typep name '(cons (eql setf) (cons symbol null))) (second name) name))
                (package (and symbol (symbolp symbol) (symbol-package symbol))))
           (when package
-            (pushnew (if (consp name) (format nil "(setf ~A)" (bare-text symbol)) (bare-text symbol))
+            (pushnew (format nil (if (consp name) "(setf ~A)" "~A") (bare-text symbol))
                      (getf found package)
                      :test #'string=)))))
     (if found
         (apply #'object (loop for (package names) on found by #'cddr
-                              append (list (package-name package) (array-of (sort names #'string<)))))
+                              append (list (package-name package)
+                                           (array-of (sort names #'string<)))))
         :absent))
   #-sbcl
   (progn function :absent))
 
 (defun inline-notes (name)
   (and (eq (info-of :function :inlinep name) 'inline)
-       (list "It is declared inline: what was compiled before may hold a copy of an older definition.")))
+       (list (format nil "It is declared inline: what was compiled before may hold a copy of an ~
+                          older definition."))))
 
 ;;; The answer
 
@@ -217,6 +224,6 @@
           (not-found (format nil "~A as a definition: it is ~A" (one-line name 80)
                              (if (eq (subject-kind subject) 'value)
                                  (format nil "a value, an instance of ~A"
-                                         (symbol-text (class-label (class-of (subject-thing subject)))))
+                                         (type-word (class-of (subject-thing subject))))
                                  "a symbol whose definition this image does not know"))
                      '())))))

@@ -14,12 +14,13 @@
     (and package (package-name package))))
 
 (defun other-names (symbol)
-  "Names of SYMBOL in other packages that export it, and other names of its function: ten at most."
+  "Names of SYMBOL in other packages that export it: ten at most."
   (let ((found '()) (home (symbol-package symbol)) (name (symbol-name symbol)))
     (dolist (package (list-all-packages))
       (multiple-value-bind (other status) (find-symbol name package)
         (when (and (eq status :external) (eq other symbol) (not (eq package home)))
-          (push (format nil "~A:~A" (string-downcase (package-name package)) (bare-text symbol)) found))))
+          (push (format nil "~A:~A" (string-downcase (package-name package)) (bare-text symbol))
+                found))))
     (subseq (nreverse found) 0 (min 10 (length found)))))
 
 ;;; Facts
@@ -97,16 +98,16 @@
             (when (named-kind-p kind "variable" "constant") (variable-facts symbol))
             (when (and (locked-p package) (not (keywordp symbol)))
               (list (format nil "its package ~A is locked" (package-name package))))
-            (loop for (other . type) in (rest roles)
-                  collect (format nil "also names a ~A" (if (string= other "class") "class" other)))
+            (loop for (other) in (rest roles)
+                  collect (format nil "also names a ~A" other))
             (when (and (find-package (symbol-name symbol)) (not (keywordp symbol)))
               (list "also names a package")))))
 
 ;;; Descriptions
 
 (defun description (name tree)
-  "The description of what was asked for as NAME. TREE is a list of the keys and values that are known; the others are
-null or empty."
+  "The description of what was asked for as NAME. TREE is a list of the keys and values that are
+known; the others are null or empty."
   (flet ((known (key default)
            (loop for (given value) on tree by #'cddr
                  when (string= given key) return value

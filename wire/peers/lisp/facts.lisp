@@ -1,13 +1,13 @@
-;;;; What is stored of a name, a class or a function: read where it lies, and not through generic functions that the
-;;;; program may have methods of.
+;;;; What is stored of a name, a class or a function: read where it lies, and not through generic
+;;;; functions that the program may have methods of.
 
 (in-package #:imago)
 
 ;;; Metaobjects
 
 (defun stored (metaobject slot reader)
-  "What METAOBJECT has in SBCL's slot of the name SLOT, a string; elsewhere what READER says, a function of the metaobject
-protocol."
+  "What METAOBJECT has in SBCL's slot of the name SLOT, a string; elsewhere what READER says, a
+function of the metaobject protocol."
   (declare (ignorable slot reader))
   #+sbcl (stored-slot metaobject slot)
   #-sbcl (funcall reader metaobject))
@@ -20,7 +20,8 @@ protocol."
     (if (listp stored) stored (swank-mop:class-direct-subclasses class))))
 
 (defun precedence-of (class)
-  "The classes that CLASS inherits from, itself first; in the order of a search where that order was not computed yet."
+  "The classes that CLASS inherits from, itself first; in the order of a search where that order
+was not computed yet."
   (or (stored class "%CLASS-PRECEDENCE-LIST" #'swank-mop:class-precedence-list)
       (let ((found '()))
         (labels ((visit (class)
@@ -44,7 +45,8 @@ protocol."
   (and (symbolp name) (macro-function name)))
 
 (defun function-of (name)
-  "The function, macro function or NIL of NAME, a symbol or (SETF symbol): what is traced is seen through."
+  "The function, macro function or NIL of NAME, a symbol or (SETF symbol): what is traced is seen
+through."
   (cond ((macro-or-nil name))
         ((and (symbolp name) (special-operator-p name)) nil)
         ((fboundp name) (fdefinition name))))
@@ -78,7 +80,8 @@ protocol."
 ;;; Documentation, as it is stored
 
 (defun call-internal (package name &rest arguments)
-  "What the function NAME of PACKAGE, both strings, says; NIL where this version of the implementation has none."
+  "What the function NAME of PACKAGE, both strings, says; NIL where this version of the
+implementation has none."
   (let ((function (find-symbol name package)))
     (and function
          (fboundp function)
@@ -99,7 +102,8 @@ protocol."
   #-sbcl (progn package nil))
 
 (defun doc-of (name kind)
-  "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL. KIND is a string."
+  "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL.
+KIND is a string."
   (let ((doc (cond ((string= kind "function")
                     (if (and (symbolp name) (special-operator-p name))
                         (function-doc (info-of :function :ir1-convert name))
@@ -119,8 +123,8 @@ protocol."
 ;;; What a symbol stands for
 
 (defun roles (symbol)
-  "What SYMBOL stands for, the most telling first: a list of conses (KIND . TYPE-NAME), where KIND is one of `NAME_KINDS'
-in wire/contract/names.ts."
+  "What SYMBOL stands for, the most telling first: a list of conses (KIND . TYPE-NAME), where KIND
+is one of `NAME_KINDS' in wire/contract/names.ts."
   (let ((class (find-class symbol nil)) (roles '()))
     (flet ((role (kind type) (push (cons kind type) roles)))
       (cond ((special-operator-p symbol) (role "macro" "special-operator"))
@@ -184,8 +188,8 @@ in wire/contract/names.ts."
     (if package (package-name package) "")))
 
 (defun page (symbols after limit)
-  "Those of SYMBOLS, a list in any order, that come after the symbol AFTER or NIL: LIMIT at most, and whether there are
-more."
+  "Those of SYMBOLS, a list in any order, that come after the symbol AFTER or NIL: LIMIT at most,
+and whether there are more."
   (let* ((left (if after
                    (remove-if-not (lambda (symbol) (symbol< after symbol)) symbols)
                    symbols))
@@ -194,8 +198,8 @@ more."
     (values (coerce (subseq sorted 0 count) 'list) (< count (length sorted)))))
 
 (defun symbol-after (after &optional package)
-  "The symbol that the page before ended with, from AFTER, a text or NIL; one that has been uninterned since still has its
-place."
+  "The symbol that the page before ended with, from AFTER, a text or NIL; one that has been
+uninterned since still has its place."
   (when after
     (multiple-value-bind (symbol there) (find-named after package)
       (if there

@@ -6,14 +6,16 @@
   "What `globals' says of SYMBOL: the type of its value, or what kind of function it is."
   (let ((roles (roles symbol)))
     (cdr (or (find-if (lambda (role) (callable-kind-p (car role))) roles)
-             (find-if (lambda (role) (named-kind-p (car role) "variable" "constant" "keyword")) roles)
+             (find-if (lambda (role) (named-kind-p (car role) "variable" "constant" "keyword"))
+                      roles)
              '(nil . "unbound")))))
 
 (defun global-p (symbol)
   (or (boundp symbol) (fboundp symbol) (symbol-macro-p symbol)))
 
 (defun global-symbols (package filter)
-  "The symbols that are at home in PACKAGE and name a variable or a function, with FILTER in their names."
+  "The symbols that are at home in PACKAGE and name a variable or a function, with FILTER in their
+names."
   (let ((filter (coerce filter 'simple-string)) (found '()) (count 0))
     (declare (type fixnum count))
     (with-package-iterator (next package :internal :external)
@@ -30,7 +32,8 @@
 (defun module-symbols (filter)
   "Stand-ins for the packages whose names have FILTER in them."
   (loop for package in (list-all-packages)
-        when (contains-p (coerce filter 'simple-string) (coerce (package-name package) 'simple-string))
+        when (contains-p (coerce filter 'simple-string)
+                         (coerce (package-name package) 'simple-string))
           collect (let ((symbol (make-symbol (package-name package))))
                     (setf (get symbol 'package) package)
                     symbol)))

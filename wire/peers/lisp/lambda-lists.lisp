@@ -11,8 +11,8 @@
       (subseq (symbol-text symbol) (length "#:"))))
 
 (defun form-line (form &optional (limit 400) (package (reading-package)))
-  "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are no plain data as
-`static-text' has them."
+  "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are
+no plain data as `static-text' has them."
   (let ((pieces '()) (left limit))
     (labels ((out (text)
                (push text pieces)
@@ -77,7 +77,8 @@
   (swank-mop:generic-function-lambda-list function))
 
 (defun lambda-list-of (name)
-  "The lambda list of NAME, a symbol, a list such as (SETF AREA) or a function; and T, or NIL where it is not known."
+  "The lambda list of NAME, a symbol, a list such as (SETF AREA) or a function; and T, or NIL
+where it is not known."
   (let ((function (if (functionp name) name (function-of name))))
     (cond ((generic-p function) (values (merged-lambda-list function) t))
           #+sbcl
@@ -96,7 +97,8 @@
     (or (and (symbolp symbol) (symbol-package symbol)) (reading-package))))
 
 (defun plain-lambda-list (list)
-  "LIST as a caller wants to read it: variables without their packages, and without what only the body sees."
+  "LIST as a caller wants to read it: variables without their packages, and without what only the
+body sees."
   (let ((mode '&required) (plain '()))
     (flet ((bare (variable)
              (cond ((null variable) nil)
@@ -143,7 +145,8 @@
       (parameter-tree name kind)))
 
 (defun parameters-of (list package)
-  "The parameters of a lambda list as `Parameter' of wire/contract/names.ts; what a caller does not give is left out."
+  "The parameters of a lambda list as `Parameter' of wire/contract/names.ts; what a caller does
+not give is left out."
   (let ((mode '&required) (trees '()))
     (loop while list
           do (let ((item (if (consp list)
@@ -156,7 +159,8 @@
                      (t (case mode
                           (&required (push (parameter-tree item "positional") trees))
                           (&optional
-                           (push (optional-tree (if (consp item) (first item) item) item "optional" package)
+                           (push (optional-tree (if (consp item) (first item) item) item
+                                                "optional" package)
                                  trees))
                           ((&rest &body)
                            (push (parameter-tree item "rest") trees))

@@ -1,4 +1,5 @@
-;;;; The text of a definition: from the file it was read from, as far as that still is what it was, or as it was typed.
+;;;; The text of a definition: from the file it was read from, as far as that still is what it was,
+;;;; or as it was typed.
 
 (in-package #:imago)
 
@@ -21,8 +22,8 @@
   #-sbcl (map 'string #'code-char octets))
 
 (defun read-file-text (file)
-  "The text of FILE, a native name; or NIL and why there is none. Nothing but a plain file is read, and no longer one than
-`*longest-file*'."
+  "The text of FILE, a native name; or NIL and why there is none. Nothing but a plain file is
+read, and no longer one than `*longest-file*'."
   #+sbcl
   (let ((number nil))
     (unwind-protect
@@ -35,8 +36,8 @@
                        ((> size *longest-file*)
                         (values nil (format nil "~A is too long to be read: ~D bytes" file size)))
                        (t (let ((octets (make-array size :element-type '(unsigned-byte 8)))
-                                (stream (sb-sys:make-fd-stream number :element-type '(unsigned-byte 8)
-                                                                      :buffering :full)))
+                                (stream (sb-sys:make-fd-stream
+                                         number :element-type '(unsigned-byte 8) :buffering :full)))
                             (values (octets-text (subseq octets 0 (read-sequence octets stream)))
                                     nil))))))
            (sb-posix:syscall-error (condition)
@@ -70,8 +71,8 @@
         #-sbcl (namestring physical))
     (error () nil)))
 
-;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT, BECAUSE, ORIGIN,
-;;; CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.
+;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT,
+;;; BECAUSE, ORIGIN, CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.
 
 (defun located-text (text start end &rest more)
   "What stands in TEXT from START to END, with its lines."
@@ -104,8 +105,8 @@
 
 #+sbcl
 (defun definition-in-form (text start end source name kind)
-  "Where in the top-level form of TEXT from START to END the definition of NAME stands: where SOURCE says, if that is how
-a definition begins, or else wherever there is one."
+  "Where in the top-level form of TEXT from START to END the definition of NAME stands: where
+SOURCE says, if that is how a definition begins, or else wherever there is one."
   (let* ((number (sb-introspect:definition-source-form-number source))
          (inner (if (and number (plusp number)) (subform-start text start number) start))
          (inner-end (form-end text inner)))
@@ -118,20 +119,23 @@ a definition begins, or else wherever there is one."
 
 #+sbcl
 (defun form-of (text source name kind)
-  "Where in TEXT the definition of NAME stands, by the number of its form in SOURCE; and how: `definition' where it is
-one by its looks, `made' where the form is a macro call that speaks of it, `other' where the form says nothing of it."
+  "Where in TEXT the definition of NAME stands, by the number of its form in SOURCE; and how:
+`definition' where it is one by its looks, `made' where the form is a macro call that speaks of it,
+`other' where the form says nothing of it."
   (let ((number (form-number-of source)))
     (multiple-value-bind (start end) (and number (nth-form text number))
       (when start
         (multiple-value-bind (inner-start inner-end)
             (definition-in-form text start end source name kind)
           (cond (inner-start (values inner-start inner-end 'definition))
-                ((search (string (symbol-in-name name)) text :start2 start :end2 end :test #'char-equal)
+                ((search (string (symbol-in-name name)) text
+                         :start2 start :end2 end :test #'char-equal)
                  (values start end 'made))
                 (t (values start end 'other))))))))
 
 (defun symbol-in-name (name)
-  "The symbol in NAME, which is one, a list such as (SETF AREA), or a method; a package is named by a string."
+  "The symbol in NAME, which is one, a list such as (SETF AREA), or a method; a package is named
+by a string."
   (cond ((consp name) (second name))
         ((or (symbolp name) (stringp name)) name)
         (t (symbol-in-name (name-of-generic (function-of-method name))))))
@@ -143,8 +147,8 @@ one by its looks, `made' where the form is a macro call that speaks of it, `othe
 
 #+sbcl
 (defun typed-definition (source text name kind)
-  "The definition of NAME in TEXT, which was compiled as a piece of an editor's file or typed in; SOURCE may know of the
-file."
+  "The definition of NAME in TEXT, which was compiled as a piece of an editor's file or typed in;
+SOURCE may know of the file."
   (let* ((text (coerce text 'simple-string))
          (plist (sb-introspect:definition-source-plist source))
          (named (or (getf plist :emacs-filename) (sb-introspect:definition-source-pathname source)))
@@ -156,7 +160,8 @@ file."
              (end (or end (length text)))
              (piece (subseq text start end))
              (whole (and file (file-text file)))
-             (at (and whole (place-in-file whole piece (and (integerp position) (+ position start -1)))))
+             (at (and whole
+                      (place-in-file whole piece (and (integerp position) (+ position start -1)))))
              (notes (and (eq how 'made) (list *made-note*))))
         (cond ((and file (integerp line))
                (list 'text piece 'file file 'origin "file" 'current t 'notes notes
@@ -165,9 +170,11 @@ file."
               (at (located-text whole at (+ at (length piece)) 'file file 'origin "file" 'current t
                                 'notes notes))
               (whole (list 'text piece 'file file 'origin "file" 'current t
-                           'notes (cons "It was compiled from an editor, and the file holds another text now."
-                                        notes)))
+                           'notes (cons *other-note* notes)))
               (t (list 'text piece 'origin "typed" 'current t 'notes notes)))))))
+
+(defparameter *other-note*
+  "It was compiled from an editor, and the file holds another text now.")
 
 (defun place-in-file (whole piece expected)
   "Where PIECE stands in WHOLE: where it is EXPECTED, or wherever it is."
@@ -177,21 +184,24 @@ file."
       expected
       (search piece whole)))
 
+(defparameter *written-note*
+  "The text is written from the form that was evaluated; its own layout was not kept.")
+
 (defun form-definition (function)
   "The definition of FUNCTION from the form that was evaluated, where that was kept."
   (let ((form (handler-case (function-lambda-expression function)
                 (error () nil))))
     (if form
         (list 'text (pretty-text form) 'origin "typed" 'current t
-              'notes (list "The text is written from the form that was evaluated; its own layout was not kept."))
+              'notes (list *written-note*))
         (unlocated "typed" "it was evaluated without a file, and the image keeps no text of it"))))
 
 ;;; What was read from a file
 
 #+sbcl
 (defun known-date (source name)
-  "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same package that came of
-the same file."
+  "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same
+package that came of the same file."
   (or (sb-introspect:definition-source-file-write-date source)
       (let* ((symbol (symbol-in-name name))
              (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
@@ -249,8 +259,10 @@ the same file."
 
 #+sbcl
 (defun moved-definition (text file name kind)
-  "The definition of NAME where it is in TEXT although the image says that it was elsewhere; or NIL."
-  (multiple-value-bind (start end) (definition-within text 0 (length text) name (operators-for kind))
+  "The definition of NAME where it is in TEXT although the image says that it was elsewhere; or
+NIL."
+  (multiple-value-bind (start end)
+      (definition-within text 0 (length text) name (operators-for kind))
     (and start (located-text text start end 'file file 'origin "file" 'current :false))))
 
 #+sbcl
@@ -259,8 +271,8 @@ the same file."
     (and pathname (equal (pathname-host pathname) (pathname-host "SYS:")))))
 
 (defun definition-at (source name kind &optional function)
-  "The definition of NAME as SOURCE, an `sb-introspect:definition-source' or NIL, leads to it. FUNCTION may have kept the
-form that it was made of."
+  "The definition of NAME as SOURCE, an `sb-introspect:definition-source' or NIL, leads to it.
+FUNCTION may have kept the form that it was made of."
   #+sbcl
   (let* ((pathname (and source (sb-introspect:definition-source-pathname source)))
          (typed (and source (getf (sb-introspect:definition-source-plist source) :emacs-string)))

@@ -1,4 +1,5 @@
-;;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing runs.
+;;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
+;;;; runs.
 
 (in-package #:imago)
 
@@ -15,14 +16,14 @@
   (if (package-name *listener-package*) *listener-package* (find-package "COMMON-LISP-USER")))
 
 (defun package-or-nil (name)
-  "The package of that name or nickname, in the case as given or in upper case. Nicknames that only the package in force
-has count, where the implementation has such."
+  "The package of that name or nickname, in the case as given or in upper case. Nicknames that
+only the package in force has count, where the implementation has such."
   (let ((*package* (reading-package)))
     (or (find-package name) (find-package (string-upcase name)))))
 
 (defun package-named (text)
-  "The package that TEXT names, in any of the ways in which people write it: SHOP, shop, :shop, #:shop, |My Shop|. Ends
-the look as `not_found' with the nearest names."
+  "The package that TEXT names, in any of the ways in which people write it: SHOP, shop, :shop,
+#:shop, |My Shop|. Ends the look as `not_found' with the nearest names."
   (let* ((start (cond ((and (> (length text) 2) (string= text "#:" :end1 2)) 2)
                       ((and (> (length text) 1) (char= (char text 0) #\:)) 1)
                       (t 0)))
@@ -30,7 +31,8 @@ the look as `not_found' with the nearest names."
     (or (package-or-nil text)
         (package-or-nil name)
         (and (find #\| name) (package-or-nil (remove #\| name)))
-        (not-found (format nil "package ~A" (one-line name 80)) (nearest name (all-package-names))))))
+        (not-found (format nil "package ~A" (one-line name 80))
+                   (nearest name (all-package-names))))))
 
 (defun all-package-names ()
   (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames (reading-package)))
@@ -44,7 +46,8 @@ the look as `not_found' with the nearest names."
   (or (find char "()'\"`,;") (member char '(#\Space #\Newline #\Return #\Tab #\Page))))
 
 (defun in-force-case (letters)
-  "LETTERS, a list of conses (CHAR . ESCAPED), as the string that the reader in force would make of them."
+  "LETTERS, a list of conses (CHAR . ESCAPED), as the string that the reader in force would make
+of them."
   (let* ((case (readtable-case *listener-readtable*))
          (free (loop for (char . escaped) in letters
                      when (and (not escaped) (both-case-p char)) collect char))
@@ -61,8 +64,9 @@ the look as `not_found' with the nearest names."
          letters)))
 
 (defun name-parts (text)
-  "The parts of TEXT between colons, each a list of conses (CHAR . ESCAPED), or :NONE where nothing is written; and how
-many colons stand between them. Ends the look as `malformed' where it is no name."
+  "The parts of TEXT between colons, each a list of conses (CHAR . ESCAPED), or :NONE where
+nothing is written; and how many colons stand between them. Ends the look as `malformed' where it is
+no name."
   (let ((part :none) (parts '()) (colons '()) (bars nil) (index 0) (shown (one-line text 80)))
     (labels ((begin () (when (eq part :none) (setf part '())))
              (take (char escaped) (begin) (push (cons char escaped) part))
@@ -78,7 +82,8 @@ many colons stand between them. Ends the look as `malformed' where it is no name
                        ((char= char #\|) (begin) (setf bars (not bars)))
                        (bars (take char t))
                        ((char= char #\:)
-                        (let ((end (or (position #\: text :start index :test #'char/=) (length text))))
+                        (let ((end (or (position #\: text :start index :test #'char/=)
+                                       (length text))))
                           (part-done)
                           (push (1+ (- end index)) colons)
                           (setf index end)))
@@ -91,15 +96,17 @@ many colons stand between them. Ends the look as `malformed' where it is no name
       (values (reverse parts) colons))))
 
 (defun split-name (text)
-  "TEXT as a list of symbol name, package name or NIL, and whether internal symbols are meant (two colons). Ends the look
-as `malformed' where it is no name. The case of letters outside of |bars| is changed as the readtable in force does. The
-package name is \"\" for a keyword; the symbol name is NIL for a package alone, `shop:'."
+  "TEXT as a list of symbol name, package name or NIL, and whether internal symbols are meant (two
+colons). Ends the look as `malformed' where it is no name. The case of letters outside of |bars| is
+changed as the readtable in force does. The package name is \"\" for a keyword; the symbol name is
+NIL for a package alone, `shop:'."
   (let ((trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text)))
     (when (string= trimmed "")
       (malformed "An empty text is no name; the symbol without letters is written ||."))
     (multiple-value-bind (parts colons) (name-parts trimmed)
       (when (or (rest colons) (and colons (> (first colons) 2)))
-        (malformed "~A is no name: it has too many colons; one that is part of a name is written |:| or \\:."
+        (malformed "~A is no name: it has too many colons; one that is part of a name is written ~
+                    |:| or \\:."
                    (one-line text 80)))
       (let ((package (and colons (first parts))) (name (first (last parts))))
         (when (and (eq package :none) (eq name :none))
@@ -113,7 +120,8 @@ package name is \"\" for a keyword; the symbol name is NIL for a package alone, 
 ;;; Finding
 
 (defun find-normal-symbol (name package)
-  "As `find-symbol', also under the name that the reader would have made of NAME where it normalizes Unicode."
+  "As `find-symbol', also under the name that the reader would have made of NAME where it
+normalizes Unicode."
   (multiple-value-bind (symbol status) (find-symbol name package)
     (if (or status (every (lambda (char) (< (char-code char) 128)) name))
         (values symbol status)
@@ -121,8 +129,9 @@ package name is \"\" for a keyword; the symbol name is NIL for a package alone, 
         #-sbcl (values symbol status))))
 
 (defun look-up-name (text package)
-  "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one that is not external and
-was written with one colon, or NIL. Ends the look as `not_found' where the package is missing."
+  "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one
+that is not external and was written with one colon, or NIL. Ends the look as `not_found' where the
+package is missing."
   (destructuring-bind (name package-name internal) (split-name text)
     (let ((home (cond ((null package-name) (or package (reading-package)))
                       ((string= package-name "") (find-package "KEYWORD"))
@@ -134,8 +143,8 @@ was written with one colon, or NIL. Ends the look as `not_found' where the packa
                     status))))))
 
 (defun find-named (text &optional package)
-  "The symbol that TEXT names, read in PACKAGE (a package; the one in force if NIL), and T; or NIL and NIL where there is
-none. Never interns."
+  "The symbol that TEXT names, read in PACKAGE (a package; the one in force if NIL), and T; or NIL
+and NIL where there is none. Never interns."
   (multiple-value-bind (symbol status) (look-up-name text package)
     (if (member status '(nil hidden))
         (values nil nil)
@@ -161,8 +170,8 @@ none. Never interns."
   "For each case a readtable may have, a standard one with it.")
 
 (defun symbol-text (symbol &optional (package (reading-package)))
-  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it: by the standard printer, which no user code can
-reach."
+  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it: by the standard printer,
+which no user code can reach."
   (with-standard-io-syntax
     (let ((*package* package)
           (*readtable* (cdr (assoc (readtable-case *listener-readtable*) *standard-readtables*)))
@@ -173,7 +182,8 @@ reach."
 ;;; What is like a name that is not there.
 
 (defun distance (one other)
-  "How many letters have to be changed, added, left out or swapped with the next to make OTHER of ONE."
+  "How many letters have to be changed, added, left out or swapped with the next to make OTHER of
+ONE."
   (let* ((width (1+ (length other)))
          (before (make-array width :initial-element 0))
          (last (make-array width))
@@ -199,8 +209,8 @@ reach."
   "How long names that are like another are looked for, in milliseconds.")
 
 (defun nearest (name candidates &optional (count 5))
-  "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too far away. Ends early
-where there are too many."
+  "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too
+far away. Ends early where there are too many."
   (let ((limit (max 2 (floor (length name) 3))) (found '()) (end (deadline-after *nearest-ms*)))
     (loop for candidate in (and (<= (length name) 100) candidates)
           until (> (get-internal-real-time) end)
@@ -211,7 +221,8 @@ where there are too many."
       (mapcar #'cdr (subseq sorted 0 (min count (length sorted)))))))
 
 (defun namesakes (name besides)
-  "Symbols of that very name in other packages than BESIDES, that stand for something: external ones first."
+  "Symbols of that very name in other packages than BESIDES, that stand for something: external
+ones first."
   (let ((external '()) (internal '()))
     (dolist (package (list-all-packages))
       (multiple-value-bind (symbol status) (find-symbol name package)
@@ -223,7 +234,8 @@ where there are too many."
     (append (nreverse external) (nreverse internal))))
 
 (defun nearest-symbols (text package)
-  "Names like TEXT of symbols that stand for something, as they are written in the package in force."
+  "Names like TEXT of symbols that stand for something, as they are written in the package in
+force."
   (destructuring-bind (name package-name internal) (split-name text)
     (declare (ignore internal))
     (let* ((home (cond ((null package-name) (or package (reading-package)))

@@ -2,7 +2,8 @@
 
 (in-package #:imago)
 
-;;; References are trees as `Reference' of wire/contract/relations.ts. What is asked for are relations, as strings.
+;;; References are trees as `Reference' of wire/contract/relations.ts. What is asked for are
+;;; relations, as strings.
 
 (defparameter *relations* '("calls" "macroexpands" "references" "binds" "sets" "specializes")
   "The relations that code has to a name; `uses' means all of them.")
@@ -13,7 +14,8 @@
 ;;; Code, as the compiler has written down what it refers to
 
 (defun user-name-p (name)
-  "Whether the compiler writes down uses of NAME: those of the implementation's own names it does not."
+  "Whether the compiler writes down uses of NAME: those of the implementation's own names it does
+not."
   #+sbcl (let* ((symbol (if (consp name) (second name) name))
                 (package (and (symbolp symbol) (symbol-package symbol))))
            (not (or (null package)
@@ -37,7 +39,8 @@
 
 #+sbcl
 (defun line-of-source (source)
-  "The file that SOURCE is in and the line its top-level form begins at, as far as they can be told, as two values."
+  "The file that SOURCE is in and the line its top-level form begins at, as far as they can be
+told, as two values."
   (let* ((pathname (sb-introspect:definition-source-pathname source))
          (file (and pathname (native-name pathname)))
          (typed (getf (sb-introspect:definition-source-plist source) :emacs-string))
@@ -63,8 +66,8 @@
 
 #+sbcl
 (defun recorded-users (relation name)
-  "Conses of a name and a source, of all code that stands in RELATION to NAME. NAME is what it is: a symbol, a list or a
-class, and no text."
+  "Conses of a name and a source, of all code that stands in RELATION to NAME. NAME is what it is:
+a symbol, a list or a class, and no text."
   (check-deadline)
   (if (string= relation "specializes")
       (mapcar (lambda (method)
@@ -82,18 +85,21 @@ class, and no text."
 
 #+sbcl
 (defun unrecorded-callers (name)
-  "The same for calls of NAME, one of the implementation's own functions: from what compiled code refers to."
+  "The same for calls of NAME, one of the implementation's own functions: from what compiled code
+refers to."
   (let ((found '()) (each (find-symbol "MAP-SIMPLE-FUNS" "SB-C")))
     (when (and each (fboundp each))
       (funcall each
                (lambda (its-name function)
                  (check-deadline)
                  (let ((code (sb-kernel:fun-code-header function)))
-                   (loop for index from sb-vm:code-constants-offset below (sb-kernel:code-header-words code)
+                   (loop for index from sb-vm:code-constants-offset
+                           below (sb-kernel:code-header-words code)
                          for constant = (sb-kernel:code-header-ref code index)
                          when (and (sb-kernel:fdefn-p constant)
                                    (equal (sb-kernel:fdefn-name constant) name))
-                           do (return (push (cons its-name (source-of-function function)) found)))))))
+                           do (push (cons its-name (source-of-function function)) found)
+                              (return))))))
     found))
 
 (defun code-references (relation name)
@@ -120,8 +126,8 @@ class, and no text."
   "How far into lists, vectors, tables and instances a value is looked for.")
 
 (defun holds-p (value wanted depth left)
-  "Whether WANTED, a list of objects, has one that can be reached from VALUE in DEPTH steps. LEFT is a list of a count of
-the objects that may still be looked at."
+  "Whether WANTED, a list of objects, has one that can be reached from VALUE in DEPTH steps. LEFT
+is a list of a count of the objects that may still be looked at."
   (check-deadline)
   (flet ((in (part) (holds-p part wanted (1- depth) left)))
     (cond ((minusp (decf (first left))) nil)
@@ -166,15 +172,19 @@ the objects that may still be looked at."
 
 (defun holder-tree (symbol value wanted)
   (let ((source (first (or (named-sources symbol :variable) (named-sources symbol :constant)))))
-    (multiple-value-bind (file line) #+sbcl (and source (line-of-source source)) #-sbcl (values source nil)
+    (multiple-value-bind (file line)
+        #+sbcl (and source (line-of-source source))
+        #-sbcl (values source nil)
       (reference-tree "holds"
                       (if (member value wanted :test #'eq)
                           (symbol-text symbol)
-                          (format nil "~A (in a ~A)" (symbol-text symbol) (if (consp value) "list" (type-word (class-of value)))))
+                          (format nil "~A (in a ~A)" (symbol-text symbol)
+                                  (if (consp value) "list" (type-word (class-of value)))))
                       file line))))
 
 (defun held-objects (subject)
-  "What a variable could hold of SUBJECT: the function, the class, the value, and the name that they can be called by."
+  "What a variable could hold of SUBJECT: the function, the class, the value, and the name that
+they can be called by."
   (let ((thing (subject-thing subject)))
     (flet ((worth (value) (and (worth-a-handle-p value) (list value))))
       (ecase (subject-kind subject)
@@ -213,7 +223,8 @@ the objects that may still be looked at."
 (defun asked-relations (asked)
   "The relations that are meant by ASKED, a list of strings or NIL for all."
   (cond ((or (null asked) (member "uses" asked :test #'string=))
-         (append *relations* (and (or (null asked) (member "holds" asked :test #'string=)) '("holds"))))
+         (append *relations*
+                 (and (or (null asked) (member "holds" asked :test #'string=)) '("holds"))))
         (t asked)))
 
 (defun searched-lines (asked name)
@@ -223,14 +234,19 @@ the objects that may still be looked at."
    (and (intersection asked *relations* :test #'string=)
         (list (if (user-name-p name)
                   "what the compiler wrote down of all global functions, macros and methods"
-                  "what all compiled global functions and methods refer to, for the compiler writes down nothing of SBCL's own names")
-              "not seen: calls that the compiler has put inline or done away with, code that is interpreted or was compiled without cross-references, forms that ran once at the top level, and calls of a name that is computed at run time"
+                  (format nil "what all compiled global functions and methods refer to, for the ~
+                               compiler writes down nothing of SBCL's own names"))
+              (format nil "not seen: calls that the compiler has put inline or done away with, ~
+                           code that is interpreted or was compiled without cross-references, ~
+                           forms that ran once at the top level, and calls of a name that is ~
+                           computed at run time")
               "not seen: anonymous functions that only a variable or an object holds"))
    #-sbcl
    (and (intersection asked *relations* :test #'string=)
         (list "who uses a name is not available in this Lisp"))
    (and (member "holds" asked :test #'string=)
-        (list (format nil "the global variables of all packages but the implementation's, ~D steps into lists, vectors, hash tables, instances, structures and closures"
+        (list (format nil "the global variables of all packages but the implementation's, ~D steps ~
+                           into lists, vectors, hash tables, instances, structures and closures"
                       *held-depth*)
               "not seen: what only a thread's stack holds, and what is further away"))))
 

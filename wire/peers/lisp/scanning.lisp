@@ -1,4 +1,5 @@
-;;;; Where forms begin and end in a text: found without the reader, so that nothing is interned and nothing runs.
+;;;; Where forms begin and end in a text: found without the reader, so that nothing is interned and
+;;;; nothing runs.
 
 (in-package #:imago)
 
@@ -39,7 +40,8 @@
   (min index (length text)))
 
 (defun dispatch-end (text index)
-  "Where what follows a sharp sign at INDEX goes on with a form, or NIL and where it ends as a token of its own."
+  "Where what follows a sharp sign at INDEX goes on with a form, or NIL and where it ends as a
+token of its own."
   (let ((next (or (position-if-not #'digit-char-p text :start (1+ index)) (length text))))
     (if (>= next (length text))
         (values nil (length text))
@@ -51,7 +53,8 @@
           (t (values (1+ next) nil))))))
 
 (defun form-end (text start)
-  "Where the form of TEXT that begins at START ends; the end of the text where a bracket is missing."
+  "Where the form of TEXT that begins at START ends; the end of the text where a bracket is
+missing."
   (declare (type simple-string text))
   (let ((index start) (depth 0) (steps 0))
     (declare (type fixnum index depth steps))
@@ -88,8 +91,8 @@
               ((string-equal operator "not") (not (feature-tree-p (second tree))))))))
 
 (defun form-start (text index)
-  "Where the next form of TEXT from INDEX on begins: past blanks, comments, and what the features of this image leave out;
-NIL where there is none."
+  "Where the next form of TEXT from INDEX on begins: past blanks, comments, and what the features
+of this image leave out; NIL where there is none."
   (loop
     (check-deadline)
     (let* ((index* (or (position-if (lambda (char) (char> char #\Space)) text
@@ -120,7 +123,8 @@ NIL where there is none."
 ;;; What a form defines
 
 (defun operator-and-name (text start end)
-  "The first word of the form of TEXT from START to END, and where the second of it begins and ends; or NIL."
+  "The first word of the form of TEXT from START to END, and where the second of it begins and
+ends; or NIL."
   (when (and (< start end) (char= (char text start) #\())
     (let* ((word (form-start text (1+ start)))
            (word-end (and word (< word end) (token-end text word)))
@@ -129,8 +133,8 @@ NIL where there is none."
         (values (subseq text word word-end) name (form-end text name))))))
 
 (defun names-p (text start end name)
-  "Whether TEXT from START on is how a definition names NAME: a symbol, a list such as (SETF AREA), a string, or a method.
-END is where the first form from START on ends."
+  "Whether TEXT from START on is how a definition names NAME: a symbol, a list such as (SETF
+AREA), a string, or a method. END is where the first form from START on ends."
   (flet ((same (word symbol)
            (and (stringp word)
                 (string-equal (string-trim "|:#\"" (bare-word word)) (string symbol))))
@@ -158,8 +162,8 @@ END is where the first form from START on ends."
                 (means-p (nth list words) (first (last tree))))))))
 
 (defun definition-within (text start end name operators)
-  "Where in the form of TEXT from START to END that what defines NAME begins and ends, with one of OPERATORS rather than
-with another; or NIL."
+  "Where in the form of TEXT from START to END that what defines NAME begins and ends, with one of
+OPERATORS rather than with another; or NIL."
   (let ((other nil))
     (loop for index = start then (and index (1+ index))
           while (and index (< index end))

@@ -39,8 +39,10 @@
                        (remove (find-package "KEYWORD") (list-all-packages))))
          (symbols (matching-symbols pattern packages)))
     (multiple-value-bind (page more) (page symbols (symbol-after after) limit)
-      (found (object "matches" (array-of (loop for symbol in page
-                                               collect (apply #'object (thing-tree symbol (symbol-text symbol)))))
+      (found (object "matches" (array-of
+                                (loop for symbol in page
+                                      for tree = (thing-tree symbol (symbol-text symbol))
+                                      collect (apply #'object tree)))
                      "total" (length symbols)
                      "searched" (length packages)
                      "next" (if more (symbol-text (first (last page))) :absent))))))
@@ -48,8 +50,8 @@
 ;;; One package
 
 (defun present-symbols (package internal filter)
-  "The external symbols of PACKAGE, or with INTERNAL all that are present in it and stand for something, that have FILTER
-in their names."
+  "The external symbols of PACKAGE, or with INTERNAL all that are present in it and stand for
+something, that have FILTER in their names."
   (let ((filter (coerce filter 'simple-string)) (found '()))
     (if internal
         (with-package-iterator (next package :internal :external)
@@ -63,6 +65,9 @@ in their names."
           (when (contains-p filter (symbol-name symbol)) (push symbol found))))
     (check-deadline)
     (remove-duplicates-of found)))
+
+(defun external-p (symbol package)
+  (eq (nth-value 1 (find-symbol (symbol-name symbol) package)) :external))
 
 (defun remove-duplicates-of (symbols)
   (let ((seen (make-hash-table :test 'eq)))
@@ -82,8 +87,8 @@ in their names."
                          "doc" (package-doc package)
                          "symbols" (array-of
                                     (loop for symbol in page
-                                          for status = (nth-value 1 (find-symbol (symbol-name symbol) package))
-                                          collect (apply #'object "exported" (truth (eq status :external))
+                                          for exported = (truth (external-p symbol package))
+                                          collect (apply #'object "exported" exported
                                                          (thing-tree symbol (written symbol)))))
                          "total" (length symbols)
                          "next" (if more (written (first (last page))) :absent))))))))

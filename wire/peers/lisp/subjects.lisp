@@ -1,17 +1,17 @@
-;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a package, or the value
-;;;; that a handle leads to.
+;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
+;;;; package, or the value that a handle leads to.
 
 (in-package #:imago)
 
-;;; A subject is a list (KIND THING): `symbol' and the symbol; `function' and a list such as (SETF AREA); `method' and the
-;;; method; `package' and the package; `value' and any object.
+;;; A subject is a list (KIND THING): `symbol' and the symbol; `function' and a list such as (SETF
+;;; AREA); `method' and the method; `package' and the package; `value' and any object.
 
 (defun subject-kind (subject) (first subject))
 (defun subject-thing (subject) (second subject))
 
 (defun words-of (text)
-  "The names and lists in TEXT, each name as it is written; and whether all brackets and bars match. What is not closed is
-taken to end with the text."
+  "The names and lists in TEXT, each name as it is written; and whether all brackets and bars
+match. What is not closed is taken to end with the text."
   (let ((lists (list '())) (start nil) (bars nil) (fine t) (index 0))
     (labels ((end-name ()
                (when start
@@ -44,10 +44,12 @@ taken to end with the text."
         (malformed "~A is no name: its brackets do not match." (one-line text 80)))))
 
 (defun subject (text &optional package)
-  "What TEXT names, read in PACKAGE (text, or NIL for the one in force). Ends the look where it names nothing, or is code."
+  "What TEXT names, read in PACKAGE (text, or NIL for the one in force). Ends the look where it
+names nothing, or is code."
   (let* ((home (and package (package-named package)))
          (trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text))
-         (bare (cond ((and (> (length trimmed) 2) (string= trimmed "#'" :end1 2)) (subseq trimmed 2))
+         (bare (cond ((and (> (length trimmed) 2) (string= trimmed "#'" :end1 2))
+                      (subseq trimmed 2))
                      ((and (> (length trimmed) 1) (char= (char trimmed 0) #\')) (subseq trimmed 1))
                      (t trimmed))))
     (cond ((handle-p bare) (list 'value (handle-value bare)))
@@ -75,7 +77,8 @@ taken to end with the text."
                 ((and (null package-name) (package-or-nil name))
                  (list 'package (package-or-nil name)))
                 (there
-                 (not-found (format nil "~A, for the symbol is there, but it is unbound and names no function or class"
+                 (not-found (format nil "~A, for the symbol is there, but it is unbound and names ~
+                                         no function or class"
                                     (symbol-text symbol))
                             (remove (symbol-text symbol) (nearest-symbols text home)
                                     :test #'string=)))
@@ -110,8 +113,8 @@ taken to end with the text."
     (list 'function `(setf ,symbol))))
 
 (defun kind-of-value (value)
-  "What VALUE is among the things that have names: SYMBOL, PACKAGE, METHOD, CLASS or FUNCTION; else VALUE. It stays as it
-is, which `typep' would not warrant."
+  "What VALUE is among the things that have names: SYMBOL, PACKAGE, METHOD, CLASS or FUNCTION;
+else VALUE. It stays as it is, which `typep' would not warrant."
   (cond ((symbolp value) 'symbol)
         ((packagep value) 'package)
         ((functionp value) 'function)
@@ -151,7 +154,8 @@ is, which `typep' would not warrant."
                               (format nil "(~A ~A)" parameter specializer))))))
 
 (defun method-tree (method)
-  "The words by which METHOD is told from the others of its function: its qualifiers, and a list of its specializers."
+  "The words by which METHOD is told from the others of its function: its qualifiers, and a list
+of its specializers."
   (name-tree (format nil "~{~A ~}(~{~A~^ ~})"
                      (mapcar #'form-line (qualifiers-of method))
                      (mapcar #'specializer-text (specializers-of method)))))
