@@ -209,6 +209,22 @@ test('a class tells what it inherits from, in order, and what inherits from it',
   assert.equal((await image.found('hierarchy', { name: 't', limit: 5 })).subclasses.length, 5)
 })
 
+test('documentation of any length and with any characters is cut and stays text', async () => {
+  await image.run(
+    `(defun d-huge () (list 1)) (setf (documentation #'d-huge t) (make-string 1000000 :initial-element #\\x))
+     (defun d-wild () (list 1))
+     (setf (documentation #'d-wild t)
+           (map 'string #'code-char '(27 91 51 49 109 114 101 100 0 8238 10 10 34 113 34 32 92 32 127 60 47 98 62)))`,
+  )
+  const { doc } = await image.found('describe', { name: 'd-huge' })
+  assert.equal([doc?.text.length, doc?.truncated, doc?.original_len], [4_096, true, 1_000_000])
+  const short = (await image.found('arglist', { name: 'd-huge' })).doc ?? ''
+  assert.ok(short.length > 0 && short.length <= 200)
+  const wild = (await image.found('describe', { name: 'd-wild' })).doc?.text ?? ''
+  assert.is(wild, '\u001b[31mred\u0000\u202e\n\n"q" \\ \u007f</b>')
+  assert.is((await image.found('apropos', { pattern: 'd-wild' })).matches.length, 1)
+})
+
 test('no look at a name runs what the program has put in its way (threat 25)', async () => {
   for (const name of ['loud', '*loud*', 'd-loud', 'd-area', 'loud-class', '*d-limit*'])
     for (const look of ['describe', 'arglist', 'definition', 'slots', 'hierarchy', 'references'] as const)
