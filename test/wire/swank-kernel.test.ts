@@ -1,82 +1,22 @@
-import type { CallId, KernelEnd } from '../../wire/kernel.ts'
-import type { SwankKernel, SwankOptions } from '../../wire/kernels/swank.ts'
 import { isAtom } from '../../wire/swank/connection.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
-import { type FakeSwank, fakeSwank, type Rex, type SwankClient } from '../support/fake-swank.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall } from '../support/heard.ts'
-import { openSwankKernel } from '../support/swank-kernel.ts'
+import { DONE, endImages, given, output, PAGE, playImage, started, takenIn } from '../support/played-image.ts'
 
 /** What the adapter makes of an image that says anything it likes: a server that is played by a script. */
 const test = suite('a Lisp image that says what it likes', { limitMs: 20_000 })
-
-const IDENTITY = {
-  implementation: 'SBCL 9',
-  style: 'spawn',
-  pid: 4711,
-  epoch_token: '4711:1:elsewhere',
-  abilities: ['evaluate', 'globals', 'inspect', 'interrupt', 'teleport'],
-}
-const DONE = { type: 'done', values: [], elapsed_ms: 1 }
-const LOOK = { deadlineMs: 2_000 }
-const PAGE = { modules: false, limit: 5 }
-
-let servers: FakeSwank[] = []
-test.after.each(async () => {
-  for (const server of servers) await server.close()
-  servers = []
-})
-
-/** A kernel in a played image, and the image's side of it. */
-async function opened({
-  style = 'spawn',
-  ...options
-}: Partial<SwankOptions> & { style?: string | null } = {}): Promise<{
-  kernel: SwankKernel
-  image: SwankClient
-}> {
-  const server = await fakeSwank({
-    script: {
-      'peer:identity': ({ id }, client) => client.json(id, { ...IDENTITY, style }),
-      'peer:leave': ({ id }, client) => client.json(id, true).socket.end(),
-      'swank:ping': ({ id }, client) => client.say(`(:invalid-rpc ${id} "Thread not found: -1")`),
-    },
-  })
-  servers.push(server)
-  const opening = openSwankKernel(server, options)
-  const image = await server.next()
-  return { kernel: await opening, image }
-}
-/** The next evaluation that the image is given, and what it says of it. */
-async function given(image: SwankClient) {
-  const rex = await image.called('peer:evaluate')
-  const { call } = rex.given
-  const name = typeof call === 'object' && call !== null && 'text' in call ? call.text : ''
-  const tell = (message: object) =>
-    image.say(`(:channel-send 0 ${JSON.stringify(JSON.stringify({ call: name, ...message }))})`)
-  return { rex, call: name as CallId, tell, thread: (thread: number) => tell({ started: { thread } }) }
-}
-const output = (text: string) => ({ event: { type: 'output', stream: 'stdout', text } })
-/** Waits until all that was said before has been taken in: the answer to a request comes after it. */
-async function takenIn(kernel: SwankKernel, image: SwankClient) {
-  const look = kernel.look('globals', PAGE, { deadlineMs: 5_000 })
-  image.json((await image.called('peer:globals')).id, { type: 'found', value: { globals: [], total: 0 } })
-  assert.is((await look).type, 'found')
-}
-const requests = (image: SwankClient, wanted: (thread: Sexp) => boolean) =>
-  image.received.filter(
-    ([tag, , , thread]) => isAtom(tag) && tag.atom === ':emacs-rex' && wanted(thread ?? null),
-  )
+test.after.each(endImages)
 
 test('who it says it is is taken as it is, but for abilities that nobody knows', async () => {
-  const { kernel } = await opened()
+  const { kernel } = await playImage()
   assert.is(kernel.identity.epoch.length, 8)
-  assert.is((await opened()).kernel.identity.epoch, kernel.identity.epoch)
+  assert.is((await playImage()).kernel.identity.epoch, kernel.identity.epoch)
   assert.equal([...kernel.identity.abilities], ['evaluate', 'interrupt', 'globals', 'inspect'])
 })
 
 test('an answer that is not of the agreed form is MESSAGE_INVALID, and the next one is taken', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   for (const wrong of [{ type: 'done' }, [], 'done', null, { type: 'done', values: 3, elapsed_ms: 1 }]) {
     const heard = evaluate(kernel, '1')
     image.json((await given(image)).rex.id, wrong)
@@ -91,7 +31,7 @@ test('an answer that is not of the agreed form is MESSAGE_INVALID, and the next 
 })
 
 test('an event that is none is the fault of its evaluation, once that has ended', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   for (const wrong of [{ event: { type: 'output' } }, { ask: {} }, { started: 'now' }, {}]) {
     const heard = evaluate(kernel, '1')
     const { rex, tell } = await given(image)
@@ -108,7 +48,7 @@ test('an event that is none is the fault of its evaluation, once that has ended'
 
 test('events of calls that nobody knows change nothing, and what is printed after the end has no owner', async () => {
   const background: string[] = []
-  const { kernel, image } = await opened({
+  const { kernel, image } = await playImage({
     background: (stream, text) => background.push(`${stream} ${text}`),
   })
   const first = evaluate(kernel, '1')
@@ -126,7 +66,7 @@ test('events of calls that nobody knows change nothing, and what is printed afte
 })
 
 test('a call runs once however often it is asked for, and one of before this connection not at all (fault 29)', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const call = newCall()
   const both = [evaluate(kernel, '1', { call }), evaluate(kernel, '1', { call })]
   const { rex, tell } = await given(image)
@@ -141,12 +81,12 @@ test('a call runs once however often it is asked for, and one of before this con
   const fault = await kernel.evaluate(again, {}).catch(error => error)
   assert.equal([fault.code, /cannot be known/.test(fault.message)], ['LINK_CLOSED', true])
   assert.is((await kernel.evaluate({ ...again, call }, {})).type, 'done')
-  await takenIn(kernel, image)
+  await takenIn({ kernel, image })
   assert.is(image.received.filter(message => JSON.stringify(message).includes('"evaluate"')).length, 1)
 })
 
 test('a fault is remembered, too: the call is not run again', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const call = newCall()
   const heard = evaluate(kernel, '1', { call })
   image.json((await given(image)).rex.id, { fault: 'It broke.' })
@@ -155,10 +95,10 @@ test('a fault is remembered, too: the call is not run again', async () => {
 })
 
 test('a debugger inside a debugger is left level by level, and tells what it was entered with first', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const heard = evaluate(kernel, '(car 1)')
-  const { rex, thread } = await given(image)
-  thread(12)
+  const { rex, tell } = await given(image)
+  tell(started(12))
   image.debug(12, 1, [rex.id])
   const first = await image.called('swank:throw-to-toplevel')
   assert.is(first.thread, 12)
@@ -180,7 +120,7 @@ test('a debugger inside a debugger is left level by level, and tells what it was
 })
 
 test('where the top level is not in force, the restart that leads there is invoked by its number', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const heard = evaluate(kernel, '(break)')
   const { rex } = await given(image)
   const restarts = '(("CONTINUE" "Go on.") ("ABORT" "One level out.") ("ABORT" "All the way out."))'
@@ -198,7 +138,7 @@ test('where the top level is not in force, the restart that leads there is invok
 })
 
 test('an evaluation that is thrown out without a word was interrupted if it was asked to stop, and else raised', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const left = evaluate(kernel, '(abort)')
   image.abort((await given(image)).rex.id, 'NIL')
   const ended = await left.result
@@ -214,32 +154,31 @@ test('an evaluation that is thrown out without a word was interrupted if it was 
 
 test('a thread that is not ours and waits in the debugger is left to a person, who is told once', async () => {
   const background: string[] = []
-  const { kernel, image } = await opened({ background: (_stream, text) => background.push(text) })
+  const { kernel, image } = await playImage({ background: (_stream, text) => background.push(text) })
   const heard = evaluate(kernel, '1')
-  const { rex, thread } = await given(image)
-  thread(12)
+  const { rex, tell } = await given(image)
+  tell(started(12))
   for (const _ of [1, 2, 3]) image.debug(99, 1)
-  await takenIn(kernel, image)
+  await takenIn({ kernel, image })
   assert.is(background.length, 1)
   assert.match(
     background[0] ?? '',
     /^Thread 99 of lisp, which is not Imago's, waits in the debugger: The value 1/,
   )
-  assert.equal(
-    requests(image, number => number === 99),
-    [],
+  assert.not.ok(
+    image.received.some(([tag, , , thread]) => isAtom(tag) && tag.atom === ':emacs-rex' && thread === 99),
   )
   image.json(rex.id, DONE)
   assert.is((await heard.result).type, 'done')
 })
 
 test('questions of running code go to who asked for it, and are refused where nobody answers', async () => {
-  const { kernel, image } = await opened()
+  const { kernel, image } = await playImage()
   const heard = evaluate(kernel, '(ask)', {
     ask: async ({ prompt }) => (prompt === 'sure?' ? 'yes' : '"quoted"'),
   })
-  const { rex, tell, thread } = await given(image)
-  thread(12)
+  const { rex, tell } = await given(image)
+  tell(started(12))
   tell({ ask: { tag: 1, thread: 12, prompt: 'line' } })
   assert.equal((await image.next(':emacs-return-string')).slice(1), [12, 1, { text: '"quoted"\n' }])
   image.say('(:read-string 12 2)')
@@ -252,165 +191,4 @@ test('questions of running code go to who asked for it, and are refused where no
   assert.equal((await image.next(':emacs-return')).slice(1), [99, 6, null])
   image.json(rex.id, DONE)
   await heard.result
-})
-
-test('a look that is answered too late has timed out, and one of an image that is silent is UNRESPONSIVE', async () => {
-  const { kernel, image } = await opened()
-  assert.equal(await kernel.look('globals', PAGE, LOOK), { type: 'timed_out', deadline_ms: 2_000 })
-  const asked = await image.called('peer:globals')
-  assert.ok(Number(asked.given.deadline_ms) < 2_000 && Number(asked.given.deadline_ms) > 1_000)
-  image.json(asked.id, { type: 'timed_out', deadline_ms: 1_900 })
-  const told = kernel.look('globals', PAGE, LOOK)
-  const { id, given: query } = await image.called('peer:globals')
-  image.json(id, { type: 'timed_out', deadline_ms: Number(query.deadline_ms) })
-  assert.equal(await told, { type: 'timed_out', deadline_ms: 2_000 })
-  image.freeze()
-  assert.is(await codeOf(kernel.look('globals', PAGE, LOOK)), 'UNRESPONSIVE')
-})
-
-test('a look that is withdrawn throws the reason, and its answer is for nobody', async () => {
-  const { kernel, image } = await opened()
-  const withdrawn = new AbortController()
-  const look = kernel
-    .look('globals', PAGE, { deadlineMs: 5_000, signal: withdrawn.signal })
-    .catch(error => error)
-  const { id } = await image.called('peer:globals')
-  const reason = new Error('no more')
-  withdrawn.abort(reason)
-  assert.is(await look, reason)
-  image.json(id, 'late')
-  await takenIn(kernel, image)
-})
-
-test('code that runs to look takes the place of an evaluation, and is told to stop when its time is over', async () => {
-  const { kernel, image } = await opened()
-  const looking = kernel.look('inspect', { expr: '(loop)', evaluate: true }, LOOK)
-  const { id, given: query } = await image.called('peer:inspect')
-  const next = evaluate(kernel, '1')
-  assert.is((await looking).type, 'timed_out')
-  const stopped = await image.called('peer:interrupt')
-  assert.equal([stopped.given.call, stopped.given.how], [query.call, { text: 'leave' }])
-  await takenIn(kernel, image)
-  assert.is((await kernel.status(LOOK)).running, null)
-  image.json(id, { type: 'timed_out', deadline_ms: 1_900 })
-  const { rex } = await given(image)
-  const busy = await kernel.look('inspect', { expr: '(f)', evaluate: true }, LOOK)
-  assert.is(busy.type === 'busy' && busy.call, next.call)
-  image.json(rex.id, DONE)
-  await next.result
-})
-
-test('an image that is asked nothing hears nothing; a silent one is asked for a sign of life, and missed (fault 2)', async () => {
-  const pulse = { quietMs: 20, pongMs: 1_500, againMs: 20 }
-  const { kernel, image } = await opened({ pulse })
-  const health: string[] = []
-  kernel.watchHealth(now => health.push(now))
-  const before = image.received.length
-  await new Promise(resolve => setTimeout(resolve, 200))
-  assert.is(image.received.length, before)
-  const heard = evaluate(kernel, '(sleep 600)')
-  const { rex } = await given(image)
-  assert.is((await image.called('swank:ping')).thread, -1)
-  image.freeze()
-  while (kernel.health === 'responsive') await new Promise(resolve => setTimeout(resolve, 5))
-  assert.is(await codeOf(evaluate(kernel, '2').result), 'UNRESPONSIVE')
-  assert.is(await codeOf(kernel.status(LOOK)), 'UNRESPONSIVE')
-  image.socket.resume()
-  while (kernel.health === 'unresponsive') await new Promise(resolve => setTimeout(resolve, 5))
-  image.json(rex.id, DONE)
-  assert.is((await heard.result).type, 'done')
-  assert.equal(health, ['unresponsive', 'responsive'])
-})
-
-test('an image that hears nothing while code runs is busy at once, and not asked for signs of life', async () => {
-  for (const style of ['fd-handler', null]) {
-    const { kernel, image } = await opened({ style, pulse: { quietMs: 5, pongMs: 5, againMs: 5 } })
-    assert.not.ok(kernel.identity.abilities.has('interrupt'))
-    const heard = evaluate(kernel, '1')
-    const { rex } = await given(image)
-    const busy = await kernel.look('globals', PAGE, LOOK)
-    assert.is(busy.type === 'busy' && busy.call, heard.call)
-    await new Promise(resolve => setTimeout(resolve, 100))
-    assert.is(kernel.health, 'responsive')
-    image.json(rex.id, DONE)
-    await heard.result
-    await takenIn(kernel, image)
-  }
-})
-
-test('a signal cannot name a call, so the next one waits until it can no longer be hit (fault 30)', async () => {
-  let signals = 0
-  const { kernel, image } = await opened({
-    style: 'fd-handler',
-    attached: false,
-    nudge: () => void signals++,
-  })
-  assert.ok(kernel.identity.abilities.has('interrupt'))
-  const first = evaluate(kernel, '(loop)')
-  const next = evaluate(kernel, '1')
-  const { rex, thread } = await given(image)
-  thread(1)
-  const report = kernel.interrupt(first.call)
-  const restarts = '(("CONTINUE" "Continue from break.") ("*ABORT" "Out."))'
-  image.say(
-    `(:debug 1 1 ("Interrupt from Emacs" "   [Condition of type SIMPLE-ERROR]" nil) ${restarts} nil (${rex.id}))`,
-  )
-  const thrown = await image.called('swank:throw-to-toplevel')
-  const identities = image.received.length
-  image.abort(thrown.id, 'NIL').abort(rex.id, 'NIL')
-  assert.is((await report).outcome, 'stopped')
-  const { rex: second } = await given(image)
-  assert.match(JSON.stringify(image.received[identities]), '"identity"')
-  image.json(second.id, DONE)
-  assert.equal([(await next.result).type, signals], ['done', 1])
-})
-
-test('a connection that ends in mid-evaluation is LINK_CLOSED for all, at whatever byte it ends (fault 1)', async () => {
-  for (const end of ['die', 'within', 'garbage']) {
-    const { kernel, image } = await opened()
-    const running = evaluate(kernel, '1')
-    const waiting = evaluate(kernel, '2')
-    const look = kernel.look('globals', PAGE, { deadlineMs: 5_000 }).catch(error => error)
-    const { rex } = await given(image)
-    await image.called('peer:globals')
-    if (end === 'die') image.die()
-    else if (end === 'within') image.dieWithin(`(:return (:ok "half of it") ${rex.id})`, 20)
-    else image.sendBytes('HTTP/1.1 400 Bad Request\r\n')
-    assert.equal([await codeOf(running.result), await codeOf(waiting.result)], ['LINK_CLOSED', 'LINK_CLOSED'])
-    assert.is((await look).code, 'LINK_CLOSED')
-    const { reason, message } = await kernel.ended
-    assert.is(reason, 'lost')
-    assert.match(message, /^lisp was lost: /)
-    assert.is(kernel.health, 'ended')
-    assert.is(await codeOf(kernel.interrupt(running.call)), 'LINK_CLOSED')
-  }
-})
-
-test('whoever started the process may say how it ended before the connection has the last word', async () => {
-  const { kernel, image } = await opened({ attached: false })
-  const heard = evaluate(kernel, '1')
-  await given(image)
-  image.die()
-  const end: KernelEnd = { reason: 'killed', message: 'lisp was killed by SIGKILL.' }
-  setTimeout(() => kernel.lose(end), 20)
-  assert.equal(await kernel.ended, end)
-  const fault = await heard.result.catch(error => error)
-  assert.equal([fault.code, fault.message], ['LINK_CLOSED', 'lisp was killed by SIGKILL.'])
-})
-
-test('an image that does not stop is let go of all the same', async () => {
-  const ladder = { againMs: 10, leaveMs: 20, reportMs: 30 }
-  const { kernel, image } = await opened({ ladder })
-  const heard = evaluate(kernel, '(loop)')
-  await given(image)
-  await kernel.close()
-  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-  assert.is((await kernel.ended).reason, 'closed')
-  assert.equal(
-    (await Promise.all([image.called('peer:interrupt'), image.called('peer:interrupt')])).map(
-      ({ given: { how } }: Rex) => how,
-    ),
-    [{ text: 'stop' }, { text: 'stop' }],
-  )
-  await image.called('peer:leave')
 })

@@ -1,5 +1,6 @@
 import { WireError } from '../errors.ts'
-import type { CallId, EvalEvent, Evaluated, Evaluation, Raised, Watcher } from '../kernel.ts'
+import type { CallId, EvalEvent, Evaluated, Evaluation, Look, Raised, Watcher } from '../kernel.ts'
+import type { Signal } from '../signal.ts'
 import { busy, outcomeUnknown, QUEUE } from './faults.ts'
 
 /** Results of evaluations that have ended, at most, for whoever asks for the same call again. */
@@ -153,22 +154,28 @@ export class Turns {
 
   /**
    * Has a look run code in the place of an evaluation, once no other such look is under way there; or tells which
-   * evaluation has the place. `over` settles when nothing of it runs in the image any more.
+   * evaluation has the place, or that the look's time ran out before it began. Throws the reason of its signal.
    */
-  async look<Answer>(work: () => RunningLook<Answer>): Promise<Answer | { readonly busy: Turn }> {
+  async look<Answer>(
+    work: () => RunningLook<Answer>,
+    { deadlineMs, signal }: Look,
+  ): Promise<RunningLook<Answer> | { readonly busy: Turn | undefined }> {
+    const late = AbortSignal.timeout(Math.min(Math.ceil(deadlineMs), MOST_MS))
     for (;;) {
       if (this.#closed) throw this.#closed
+      if (signal?.aborted) throw signal.reason
       if (this.first !== undefined) return { busy: this.first }
       if (this.#look === undefined) break
-      await this.#look
+      if (late.aborted) return { busy: undefined }
+      await Promise.race([this.#look, aborted(late), ...(signal ? [aborted(signal)] : [])])
     }
-    const { answer, over } = work()
+    const running = work()
     const free = () => {
       this.#look = undefined
       this.#begin()
     }
-    this.#look = over.then(free, free)
-    return answer
+    this.#look = running.over.then(free, free)
+    return running
   }
 
   /** Ends those that wait with `fault`. */
@@ -211,6 +218,12 @@ export class Turns {
     this.#past.set(turn.call, turn.result)
   }
 }
+
+/** The longest that a timer may be set to. */
+const MOST_MS = 2 ** 31 - 1
+
+const aborted = (signal: Signal) =>
+  new Promise<void>(resolve => signal.addEventListener('abort', resolve, { once: true }))
 
 const forgotten = (call: CallId) =>
   new WireError(

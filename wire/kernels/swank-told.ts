@@ -40,9 +40,6 @@ export function identityOf(
   }
 }
 
-export const busyWith = (turn: Turn) =>
-  ({ type: 'busy', call: turn.call, elapsed_ms: turn.elapsedMs }) as const
-
 /** A little is left for the answer, so that the image can still say that it ran out of time. */
 export const shortened = (deadlineMs: number) => Math.round(deadlineMs - Math.min(100, deadlineMs / 5))
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
 import { WireError } from '../errors.ts'
 import type {
@@ -22,14 +22,14 @@ import type {
 import type { SwankConnection } from '../swank/connection.ts'
 import { SwankPeer } from '../swank/peer.ts'
 import { unresponsive } from './faults.ts'
-import { LOOKED } from './look-shapes.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { evaluated, parseAnswer } from './shapes.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
 import { Hearing } from './swank-hearing.ts'
-import { type InterruptSeen, interruptSeen, Ladder, type LadderTimes } from './swank-interrupt.ts'
-import { SwankLine, TIMED_OUT, wasLeft } from './swank-line.ts'
-import { asked, asSent, busyWith, identityOf, identityShape, leftBy, shortened } from './swank-told.ts'
+import { Ladder, type LadderTimes } from './swank-interrupt.ts'
+import { SwankLine, wasLeft } from './swank-line.ts'
+import { SwankLooks } from './swank-looks.ts'
+import { asSent, identityOf, identityShape, leftBy } from './swank-told.ts'
 
 /** The sources of our far end in Lisp. */
 const PEER = join(import.meta.dirname, '../peers/lisp')
@@ -37,8 +37,8 @@ const PEER = join(import.meta.dirname, '../peers/lisp')
 /** How long whoever started the process has to say how it ended, once the connection has. In milliseconds. */
 const END_MS = 1_000
 
-/** How long the image has to take down that a call is to stop, in ms. */
-const ASK_MS = 2_000
+/** How long the image has to show that the signals before have come, in ms. */
+const SIGNALS_MS = 2_000
 
 export interface SwankOptions {
   /** For messages: `lisp`, `myproject`. */
@@ -83,6 +83,7 @@ export class SwankKernel implements Kernel {
   readonly #peer: SwankPeer
   readonly #line: SwankLine
   readonly #turns: Turns
+  readonly #looks: SwankLooks
   readonly #ladder: Ladder
   readonly #pulse: Pulse
   /** Whether the image hears anything while code runs. */
@@ -116,7 +117,7 @@ export class SwankKernel implements Kernel {
       hears: this.#hears,
       owned: !attached,
       times: options.ladder,
-      ask: (turn, how) => this.#askToStop(turn.call, how),
+      ask: (turn, how) => this.#looks.askToStop(turn.call, how),
       ...(nudge && { nudge: () => this.#nudge(nudge) }),
     })
     this.#pulse = new Pulse({
@@ -125,6 +126,13 @@ export class SwankKernel implements Kernel {
         for (const listener of this.#listeners) listener(health)
       },
       times: options.pulse ?? PULSE,
+    })
+    this.#looks = new SwankLooks({
+      name,
+      line: this.#line,
+      turns: this.#turns,
+      pulse: this.#pulse,
+      hears: this.#hears,
     })
     connection.listen(message => {
       this.#line.heard()
@@ -164,13 +172,11 @@ export class SwankKernel implements Kernel {
     look: Look,
   ): Promise<Looked<Looks[Name]['found']>> {
     this.#refuse()
-    if ('evaluate' in query && query.evaluate) {
-      const answer = await this.#turns.look(() => this.#lookByRunning(name, query, look))
-      return 'busy' in answer ? busyWith(answer.busy) : answer
+    try {
+      return await this.#looks.look(name, query, look)
+    } catch (error) {
+      throw await this.#explained(error)
     }
-    const { running } = this.#turns
-    if (running !== undefined && !this.#hears) return busyWith(running)
-    return this.#look(name, this.#line.call(name, asked(query, look)), look)
   }
 
   /** What this end of the line knows: whatever runs there for us was sent from here. */
@@ -234,7 +240,8 @@ export class SwankKernel implements Kernel {
   /** The connection has ended. Whoever started the process may know better how. */
   async #lost(why: WireError): Promise<void> {
     const { name, attached } = this.#options
-    if (!attached && this.#expected === undefined) await this.#wait(END_MS)
+    if (!attached && this.#expected === undefined)
+      await Promise.race([this.ended, delay(END_MS, undefined, { ref: false })])
     this.lose({ reason: 'lost', message: `${name} was lost: ${why.message}` })
   }
 
@@ -272,46 +279,9 @@ export class SwankKernel implements Kernel {
     }
   }
 
-  async #look<Name extends LookName>(
-    name: Name,
-    answer: Promise<unknown>,
-    look: Look,
-  ): Promise<Looked<Looks[Name]['found']>> {
-    const { deadlineMs } = look
-    this.#pulse.begin()
-    try {
-      const told = await this.#line.limited(name, answer, look)
-      if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
-      const found = parseAnswer(LOOKED[name], told, `What ${this.#options.name} answered to ${name}`)
-      // A deadline that is the code's own is told as it is.
-      const ours = found.type === 'timed_out' && found.deadline_ms >= shortened(deadlineMs)
-      return ours ? { type: 'timed_out', deadline_ms: deadlineMs } : found
-    } catch (error) {
-      throw await this.#explained(error)
-    } finally {
-      this.#pulse.end()
-    }
-  }
-
-  /** A look that runs code is stopped when its time is over, and keeps the place until it has ended. */
-  #lookByRunning<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) {
-    const call = `look-${randomUUID()}` as CallId
-    const over = this.#line.call(name, { ...asked(query, look), call })
-    const answer = this.#look(name, over, look)
-    const stop = () => void this.#askToStop(call, 'leave').catch(() => {})
-    answer.then(found => found.type === 'timed_out' && stop(), stop)
-    return { answer, over }
-  }
-
   #stop(turn: Turn): Promise<InterruptReport> {
     if (!this.#turns.withdraw(turn)) return this.#ladder.climb(turn)
     return Promise.resolve({ outcome: 'withdrawn', message: 'it was withdrawn before it ran' })
-  }
-
-  async #askToStop(call: CallId, how: 'stop' | 'leave'): Promise<InterruptSeen | undefined> {
-    const answer = await this.#line.within('interrupt', { call, how }, { deadlineMs: ASK_MS })
-    if (answer === TIMED_OUT) return undefined
-    return parseAnswer(interruptSeen, answer, `What ${this.#options.name} answered to interrupt`)
   }
 
   /** A signal cannot name a call: the next one waits until it can no longer be hit. */
@@ -322,17 +292,7 @@ export class SwankKernel implements Kernel {
 
   /** The image handles the signals that were sent to it before it answers a request that it reads after them. */
   async #letSignalsPass(): Promise<void> {
-    await this.#line.within('identity', {}, { deadlineMs: ASK_MS }).catch(() => {})
+    await this.#line.within('identity', {}, { deadlineMs: SIGNALS_MS }).catch(() => {})
     this.#nudged = false
-  }
-
-  /** Resolves when the end is known, or after so many milliseconds. */
-  async #wait(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise(resolve => {
-      timer = setTimeout(resolve, ms)
-    })
-    await Promise.race([this.ended, limit])
-    clearTimeout(timer)
   }
 }

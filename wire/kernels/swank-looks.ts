@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import type { CallId, Look, Looked, LookName, Looks } from '../kernel.ts'
+import { LOOKED } from './look-shapes.ts'
+import type { Pulse } from './pulse.ts'
+import { parseAnswer } from './shapes.ts'
+import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
+import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
+import { type SwankLine, TIMED_OUT } from './swank-line.ts'
+import { asked, shortened } from './swank-told.ts'
+
+/** How long the image has to take down that a call is to stop, in ms. */
+const ASK_MS = 2_000
+
+export interface LooksOptions {
+  /** For messages: the name of the kernel. */
+  readonly name: string
+  readonly line: SwankLine
+  readonly turns: Turns
+  readonly pulse: Pulse
+  /** Whether the image hears anything while code runs. */
+  readonly hears: boolean
+}
+
+type Found<Name extends LookName> = Looked<Looks[Name]['found']>
+
+/** Looking at one image, under deadlines. Throws what `SwankLine.within` does, and `MESSAGE_INVALID`. */
+export class SwankLooks {
+  readonly #options: LooksOptions
+
+  constructor(options: LooksOptions) {
+    this.#options = options
+  }
+
+  async look<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Found<Name>> {
+    const { line, turns, hears } = this.#options
+    if ('evaluate' in query && query.evaluate) return this.#lookInTurn(name, query, look)
+    if (turns.running !== undefined && !hears) return busyWith(turns.running)
+    return this.#answered(name, line.call(name, asked(query, look)), look)
+  }
+
+  /** Has the image interrupt one call, and no other. Undefined where it lives and does not answer in time. */
+  async askToStop(call: CallId, how: 'stop' | 'leave'): Promise<InterruptSeen | undefined> {
+    const { name, line } = this.#options
+    const answer = await line.within('interrupt', { call, how }, { deadlineMs: ASK_MS })
+    if (answer === TIMED_OUT) return undefined
+    return parseAnswer(interruptSeen, answer, `What ${name} answered to interrupt`)
+  }
+
+  async #answered<Name extends LookName>(
+    name: Name,
+    answer: Promise<unknown>,
+    look: Look,
+  ): Promise<Found<Name>> {
+    const { line, pulse } = this.#options
+    const { deadlineMs } = look
+    pulse.begin()
+    try {
+      const told = await line.limited(name, answer, look)
+      if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
+      const found = parseAnswer(LOOKED[name], told, `What ${this.#options.name} answered to ${name}`)
+      // A deadline that is the code's own is told as it is.
+      const ours = found.type === 'timed_out' && found.deadline_ms >= shortened(deadlineMs)
+      return ours ? { type: 'timed_out', deadline_ms: deadlineMs } : found
+    } finally {
+      pulse.end()
+    }
+  }
+
+  /** Waits for other looks that run code, and for no evaluation. */
+  async #lookInTurn<Name extends LookName>(
+    name: Name,
+    query: Looks[Name]['query'],
+    look: Look,
+  ): Promise<Found<Name>> {
+    const { deadlineMs } = look
+    const asked = performance.now()
+    const begin = () => {
+      const leftMs = Math.max(1, deadlineMs - (performance.now() - asked))
+      return this.#run(name, query, { ...look, deadlineMs: leftMs })
+    }
+    const taken = await this.#options.turns.look(begin, look)
+    if ('answer' in taken) {
+      const found = await taken.answer
+      return found.type === 'timed_out' ? { ...found, deadline_ms: deadlineMs } : found
+    }
+    return taken.busy === undefined ? { type: 'timed_out', deadline_ms: deadlineMs } : busyWith(taken.busy)
+  }
+
+  /** What runs too long is stopped, and keeps the place until it has ended. */
+  #run<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look): RunningLook<Found<Name>> {
+    const call = `look-${randomUUID()}` as CallId
+    const over = this.#options.line.call(name, { ...asked(query, look), call })
+    const answer = this.#answered(name, over, look)
+    const stop = () => void this.askToStop(call, 'leave').catch(() => {})
+    answer.then(found => found.type === 'timed_out' && stop(), stop)
+    return { answer, over }
+  }
+}
+
+const busyWith = (turn: Turn) => ({ type: 'busy', call: turn.call, elapsed_ms: turn.elapsedMs }) as const
