@@ -81,8 +81,7 @@
               (:global (list "global, never bound"))
               (:macro (list (format nil "symbol macro for ~A"
                                     (form-line (info-of :variable :macro-expansion symbol) 200))))
-              (t (unless (or (keywordp symbol) (constantp symbol))
-                   (list "not declared special"))))
+              (:unknown (list "not declared special")))
             (unless (or (eq kind :macro) (nth-value 1 (value-of symbol))) (list "unbound"))
             #+sbcl (when (eq (info-of :variable :where-from symbol) :declared)
                      (let ((type (call-internal "SB-KERNEL" "TYPE-SPECIFIER"

@@ -53,14 +53,17 @@ through."
 
 (defun encapsulated-p (name)
   "Whether calls of NAME go through something that stands around it: a trace, a profiler."
+  #+sbcl
   (and (fboundp name)
        (not (macro-or-nil name))
        (not (and (symbolp name) (special-operator-p name)))
-       #+sbcl (let ((function (fdefinition name)))
-                (if (generic-p function)
-                    (stored function "ENCAPSULATIONS" (constantly nil))
-                    (and (symbolp name) (not (eq (symbol-function name) function)))))
-       t))
+       (let ((function (fdefinition name)))
+         (if (generic-p function)
+             (stored function "ENCAPSULATIONS" (constantly nil))
+             (and (symbolp name) (not (eq (symbol-function name) function)))))
+       t)
+  #-sbcl
+  (progn name nil))
 
 (defun value-of (symbol)
   "The global value of SYMBOL, and whether it has one; what only some thread has bound is not it."
