@@ -82,8 +82,8 @@
                        number (one-line (call-text frame)) file (and file line))))))
 
 (defun raised-tree (condition restarts &key (frames (stack-frames)) message cause)
-  "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it. MESSAGE, if any, is told
-instead of the condition's own. CAUSE is the tree of what was raised before, while this came of leaving it."
+  "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it. MESSAGE, if any, is
+told instead of the condition's own. CAUSE is the tree of what was raised before, where this came of leaving it."
   (multiple-value-bind (told omitted) (told-frames frames)
     (let* ((*source-texts* '())
            (message (or message (condition-message condition)))

@@ -148,15 +148,16 @@ nothing is taken down."
                          (multiple-value-list (funcall function))))))))))))
 
 (defun mend-stack ()
-  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the next thread that is given
-the same memory would end the whole image when it comes to that end: SBCL 2.2.9 only notices where a frame of the very
-page before is written to."
+  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the next thread that is
+given the same memory would end the whole image when it comes to that end: SBCL 2.2.9 only notices where the very page
+before is written to."
   #+(and sbcl (or x86-64 arm64))
   (ignore-errors
    (let* ((page (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long))
-          (place (+ (sb-kernel:get-lisp-obj-address sb-vm:*control-stack-start*)
-                    (floor (* 5 page) 2))))
-     (when (< place (- (sb-sys:sap-int (sb-vm::current-sp)) page))
+          (start (symbol-value (internal "*CONTROL-STACK-START*" "SB-VM")))
+          (place (+ (sb-kernel:get-lisp-obj-address start) (floor (* 5 page) 2)))
+          (now (sb-sys:sap-int (call-symbol "CURRENT-SP" "SB-KERNEL"))))
+     (when (< place (- now page))
        (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0)))))
 
 ;;; What a listener keeps
