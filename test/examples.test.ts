@@ -41,6 +41,14 @@ test('npm run demo -- attach finds the stuck task of a server under load, mends 
   assert.match(stdout, 'Everything was as expected.')
 })
 
+test('npm run demo -- lisp finds what a Lisp program does wrong while it serves, and compiles its function from its place', async () => {
+  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
+  const { code, stdout, stderr } = await rig.imago(['lisp'], demo)
+  assert.is(code, 0, stdout + stderr)
+  for (const shown of ['tea-house\\.lisp:32', '^864$', 'which runs on', 'Everything was as expected.'])
+    assert.match(stdout, new RegExp(shown, 'm'))
+})
+
 test('npm run demo changes a file as a person at a terminal approved it, and not when the file has moved on', async () => {
   const { code, stdout, stderr } = await rig.imago([], {
     main: join(PACKAGE_ROOT, 'dist/examples/demo.js'),

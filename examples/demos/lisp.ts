@@ -89,7 +89,7 @@ async function mend(client: DaemonClient, project: string): Promise<void> {
     says: 'And the guests, who never stopped coming, pay what they should.',
     tool: 'eval_expr',
     args: {
-      expr: '(loop for (tea price) in *ledger* when (string= tea "sencha") return price)',
+      expr: '(progn (sleep 1/2) (loop for (tea price) in *ledger* when (string= tea "sencha") return price))',
       package: 'tea-house',
     },
     expects: [/^864$/m],
