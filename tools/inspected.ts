@@ -82,7 +82,8 @@ function sampleLines(title: string, { items, shown, total, truncated, handle }: 
 function memberLines(title: string, { data, callables, dunder_count, truncated }: Members): string[] {
   if (data.length + callables.length === 0) return []
   const cut = truncated ? ' (cut)' : ''
-  const lines = [`${title}${cut}: ${dunder_count} special`]
+  const special = dunder_count > 0 ? ` ${dunder_count} special` : ''
+  const lines = [`${title}${cut}:${special}`]
   if (data.length > 0) lines.push(`  data: ${data.map(oneLine).join(', ')}`)
   if (callables.length > 0) lines.push(`  callables: ${callables.map(oneLine).join(', ')}`)
   return lines

@@ -134,7 +134,8 @@ is a tree for `write-json'."
          (*deadline* (deadline-after *deadline-ms*)))
     (stay-behind)
     (prog1 (json (answer-tree name arguments))
-      (leave-no-mailbox))))
+      ;; Swank prints a thread's name to have it as a string, and the user may have a say in that.
+      (let ((*print-pretty* nil)) (leave-no-mailbox)))))
 
 (defun stay-behind ()
   "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock, another connection

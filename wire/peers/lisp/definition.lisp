@@ -140,7 +140,7 @@
       (dolist (callee (handler-case (sb-introspect:find-function-callees
                                      (sb-kernel:%fun-fun function))
                         (error () '())))
-        (let* ((name (and (functionp callee) (sb-kernel:%fun-name callee)))
+        (let* ((name (and (functionp callee) (function-name callee)))
                (symbol (if (typep name '(cons (eql setf) (cons symbol null))) (second name) name))
                (package (and symbol (symbolp symbol) (symbol-package symbol))))
           (when package
@@ -196,7 +196,7 @@
   (let* ((first (first entries))
          (located (locate first))
          (defines (getf first 'defines))
-         (callable (callable-kind-p (getf first 'kind)))
+         (callable (and (callable-kind-p (getf first 'kind)) (function-name-p defines)))
          (parts (part-trees (rest entries) limit)))
     (object "name" name
             "qualified" (getf first 'name)

@@ -21,8 +21,10 @@ CALL. Ends the look where it raises something."
              (with-streams (sink)
                (call-with-user-code
                 (lambda ()
-                  (call-in-listener nil (lambda ()
-                                          (evaluate-source source (origin-of source nil nil)))))))
+                  (call-as-the-user-has-it
+                   (lambda ()
+                     (call-in-listener
+                      nil (lambda () (evaluate-source source (origin-of source nil nil)))))))))
           (mend-stack)
           (close-sink sink)
           ;; A look is nothing that was typed: what * stands for stays as it was.
@@ -30,6 +32,17 @@ CALL. Ends the look where it raises something."
       (if (equal outcome "done")
           (first (first result))
           (refuse-raised result)))))
+
+(defparameter *user-variables*
+  '(*read-base* *read-default-float-format* *read-eval* *print-array* *print-base* *print-case*
+    *print-circle* *print-escape* *print-gensym* *print-length* *print-level* *print-lines*
+    *print-miser-width* *print-pprint-dispatch* *print-pretty* *print-radix* *print-readably*
+    *print-right-margin* *break-on-signals* *macroexpand-hook*)
+  "What a look binds for itself, and code of the user's expects as the user has set it.")
+
+(defun call-as-the-user-has-it (function)
+  (progv *user-variables* (mapcar (lambda (symbol) (values (value-of symbol))) *user-variables*)
+    (funcall function)))
 
 (defun refuse-raised (tree)
   "Ends the look with what was raised: `malformed' where that was said of the text, before any of it

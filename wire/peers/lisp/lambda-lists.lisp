@@ -171,9 +171,11 @@ not give is left out."
 (defun result-text (name)
   "The type of what NAME returns, where it was declared or found out and says something."
   #+sbcl
-  (let* ((type (handler-case (and (not (and (symbolp name) (macro-or-nil name)))
-                                  (sb-introspect:function-type
-                              (if (functionp name) name (or (function-of name) name))))
+  (let* ((function (if (functionp name) name (function-of name)))
+         (type (handler-case (and (not (and (symbolp name) (macro-or-nil name)))
+                                  ;; Of these it asks generic functions of the protocol.
+                                  (not (typep function 'generic-function))
+                                  (sb-introspect:function-type (or function name)))
                  (error () nil)))
          (result (and (consp type) (eq (first type) 'function) (third type)))
          (plain (if (and (consp result) (eq (first result) 'values)

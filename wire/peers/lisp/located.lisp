@@ -136,9 +136,12 @@ SOURCE says, if that is how a definition begins, or else wherever there is one."
 (defun symbol-in-name (name)
   "The symbol in NAME, which is one, a list such as (SETF AREA), or a method; a package is named
 by a string."
-  (cond ((consp name) (second name))
+  (cond ((consp name) (if (symbolp (second name)) (second name) (first name)))
         ((or (symbolp name) (stringp name)) name)
         (t (symbol-in-name (name-of-generic (function-of-method name))))))
+
+(defparameter *other-note*
+  "It was compiled from an editor, and the file holds another text now.")
 
 (defparameter *made-note*
   "A macro call made it: the text is that call, and not what it expands to.")
@@ -172,9 +175,6 @@ SOURCE may know of the file."
               (whole (list 'text piece 'file file 'origin "file" 'current t
                            'notes (cons *other-note* notes)))
               (t (list 'text piece 'origin "typed" 'current t 'notes notes)))))))
-
-(defparameter *other-note*
-  "It was compiled from an editor, and the file holds another text now.")
 
 (defun place-in-file (whole piece expected)
   "Where PIECE stands in WHOLE: where it is EXPECTED, or wherever it is."

@@ -162,22 +162,10 @@ and NIL where there is none. Never interns."
 
 ;;; Writing
 
-(defvar *standard-readtables*
-  (loop for case in '(:upcase :downcase :preserve :invert)
-        collect (let ((readtable (copy-readtable nil)))
-                  (setf (readtable-case readtable) case)
-                  (cons case readtable)))
-  "For each case a readtable may have, a standard one with it.")
-
 (defun symbol-text (symbol &optional (package (reading-package)))
-  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it: by the standard printer,
-which no user code can reach."
-  (with-standard-io-syntax
-    (let ((*package* package)
-          (*readtable* (cdr (assoc (readtable-case *listener-readtable*) *standard-readtables*)))
-          (*print-case* :downcase)
-          (*print-readably* nil))
-      (prin1-to-string symbol))))
+  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it. Lisp's own printer would let the
+user have a say in that."
+  (symbol-label symbol package))
 
 ;;; What is like a name that is not there.
 

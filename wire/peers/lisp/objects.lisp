@@ -151,7 +151,8 @@ data."
 
 (defun function-name (function)
   "The name that is stored in FUNCTION: a symbol, or a list such as (setf x) or (lambda (x))."
-  #+sbcl (if (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") function)
-             (class-label (class-of function))
-             (native ("SB-KERNEL" "%FUN-NAME") function))
+  #+sbcl (cond ((not (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") function))
+                (native ("SB-KERNEL" "%FUN-NAME") function))
+               ((is-a-p function 'generic-function) (stored-name function))
+               (t (class-label (class-of function))))
   #-sbcl (nth-value 2 (function-lambda-expression function)))

@@ -215,7 +215,7 @@ they can be called by."
       (function `(("calls" . ,thing)))
       (value (case (kind-of-value thing)
                (class `(("specializes" . ,thing)))
-               (function #+sbcl (let ((name (sb-kernel:%fun-name thing)))
+               (function #+sbcl (let ((name (function-name thing)))
                                   (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
                (symbol (relations-of (list 'symbol thing)))))
       ((method package) '()))))

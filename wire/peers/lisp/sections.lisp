@@ -118,11 +118,12 @@ of; a string or NIL."
 
 (defun home-of-function (function)
   "The package of the name of FUNCTION, or NIL."
-  (let* ((name (if (is-a-p function 'generic-function)
-                   (stored-name function)
-                   (function-name function)))
+  (let* ((name (function-name function))
          (symbol (loop while (consp name)
-                       do (setf name (find-if #'symbolp (rest name)))
+                       ;; (lambda (x) :in area), (setf area), (flet step :in area)
+                       do (setf name (if (member :in name)
+                                         (second (member :in name))
+                                         (find-if #'symbolp (rest name))))
                        finally (return name)))
          (package (and (symbolp symbol) symbol (symbol-package symbol))))
     (and package (package-name package))))
@@ -145,7 +146,8 @@ of; a string or NIL."
 of what of it is known."
   (with-file-texts
     (let* ((entry (first (value-entries function)))
-           (located (and entry (locate entry)))
+           ;; A function without a name of its own may stand nowhere by itself.
+           (located (and entry (ignore-errors (locate entry))))
            (text (getf located 'text))
            (most (limit "source_preview_max_chars")))
       (list (getf located 'file)
