@@ -75,5 +75,5 @@ test('npm run demo -- approve tells a model which of its hunks a person took, re
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, approve')
+  assert.match(stdout, 'program, attach, lisp, approve')
 })
