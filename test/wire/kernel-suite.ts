@@ -30,7 +30,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
   })
   // What a fact that failed has left running would have all others wait.
   test.after.each(async () => {
-    const { running } = await kernel.status(LOOK)
+    const running = (await kernel?.status(LOOK))?.running
     if (running) await kernel.interrupt(running.call)
   })
 

@@ -123,17 +123,26 @@ test('a signal cannot name a call, so the next one waits until it can no longer 
   tell(started(1))
   const report = kernel.interrupt(first.call)
   const restarts = '(("CONTINUE" "Continue from break.") ("*ABORT" "Out."))'
-  image.say(
-    `(:debug 1 1 ("Interrupt from Emacs" "   [Condition of type SIMPLE-ERROR]" nil) ${restarts} nil (${rex.id}))`,
-  )
+  const interrupted = (ids: string) =>
+    image.say(
+      `(:debug 1 1 ("Interrupt from Emacs" "   [Condition of type SIMPLE-ERROR]" nil) ${restarts} nil ${ids})`,
+    )
+  interrupted(`(${rex.id})`)
   const thrown = await image.called('swank:throw-to-toplevel')
   const identities = image.received.length
   image.abort(thrown.id, 'NIL').abort(rex.id, 'NIL')
   assert.is((await report).outcome, 'stopped')
   const { rex: second } = await given(image)
   assert.match(JSON.stringify(image.received[identities]), '"identity"')
+  for (const late of [`(${second.id})`, 'nil']) {
+    interrupted(late)
+    const { id, thread } = await image.called('swank:sldb-continue')
+    assert.is(thread, 1)
+    image.abort(id, 'NIL')
+  }
   image.json(second.id, DONE)
-  assert.equal([(await next.result).type, signals], ['done', 1])
+  assert.is((await next.result).type, 'done')
+  assert.ok(signals > 0)
 })
 
 test('a connection that ends in mid-evaluation is LINK_CLOSED for all, at whatever byte it ends (fault 1)', async () => {

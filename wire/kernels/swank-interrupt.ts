@@ -23,6 +23,9 @@ export interface LadderTimes {
 
 export const LADDER: LadderTimes = { againMs: 2_000, leaveMs: 4_000, reportMs: 5_000 }
 
+/** Between two signals of one step, in ms. */
+const SIGNAL_AGAIN_MS = 200
+
 export interface LadderOptions {
   readonly name: string
   readonly times?: LadderTimes | undefined
@@ -75,13 +78,13 @@ export class Ladder {
       await until(endMs)
       if (turn.state === 'ended') return this.#ended(turn, performance.now() - began)
     }
-    return this.#goesOn(turn, seen.last)
+    return this.#goesOn(seen.last)
   }
 
   #step(turn: Turn, how: 'stop' | 'leave', seen: { last?: InterruptSeen | undefined }): void {
     const { hears, ask, nudge } = this.#options
     if (!hears) {
-      nudge?.(turn)
+      if (nudge !== undefined) this.#signal(turn, nudge)
       return
     }
     ask(turn, how).then(
@@ -92,6 +95,14 @@ export class Ladder {
     )
   }
 
+  /** Swank puts the first signal off while it has code evaluated, and takes it when another one comes. */
+  #signal(turn: Turn, nudge: (turn: Turn) => void): void {
+    nudge(turn)
+    void passed(turn, SIGNAL_AGAIN_MS).then(() => {
+      if (turn.state === 'running') nudge(turn)
+    })
+  }
+
   async #ended(turn: Turn, waited: number): Promise<InterruptReport> {
     const result = await turn.result
     if (result.type !== 'interrupted')
@@ -100,7 +111,7 @@ export class Ladder {
     return { outcome: 'stopped', message }
   }
 
-  #goesOn(turn: Turn, seen: InterruptSeen | undefined): InterruptReport {
+  #goesOn(seen: InterruptSeen | undefined): InterruptReport {
     const { name, owned, hears, nudge } = this.#options
     const offer = owned ? { offer: 'restart' as const } : {}
     const where = seen?.where ? `, at ${seen.where}` : ''
@@ -112,7 +123,7 @@ export class Ladder {
           nudge === undefined
             ? `the Swank of ${name} serves one request at a time, and hears nothing while code runs; ` +
               'no signal is sent: Imago never signals a program that is not its own'
-            : `it was sent ${turn.asked} signals, on which it has not acted: it is inside without-interrupts or foreign code`,
+            : 'it was sent signals, on which it has not acted: it is inside without-interrupts or in foreign code',
         ...offer,
       }
     if (seen === undefined)

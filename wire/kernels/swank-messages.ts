@@ -31,6 +31,9 @@ export interface Entered {
   readonly quit: number | null
 }
 
+/** What an interrupt enters Swank's debugger with. */
+export const INTERRUPTED = 'Interrupt from Emacs'
+
 /** Reads a message of Swank's. What has not the form that it should have is `other`. */
 export function said(message: Sexp): Said {
   const [tag, ...rest] = listOf(message)

@@ -13,6 +13,7 @@ import {
 import type { Arguments } from '../swank/peer.ts'
 import { count, orNull, text } from './shapes.ts'
 import type { Turn } from './swank-evaluations.ts'
+import { INTERRUPTED } from './swank-messages.ts'
 
 /** What an image says of itself. */
 export const identityShape = z.object({
@@ -73,8 +74,7 @@ export function asSent(work: Work): Arguments {
 /** What an evaluation came to whose thread went to Swank's top level instead of answering. */
 export function leftBy(turn: Turn, error: WireError): Evaluated {
   const { entered, asked, elapsedMs: elapsed_ms } = turn
-  if (entered?.message === 'Interrupt from Emacs')
-    return { type: 'interrupted', exception: entered, elapsed_ms }
+  if (entered?.message === INTERRUPTED) return { type: 'interrupted', exception: entered, elapsed_ms }
   if (entered !== undefined) return { type: 'raised', exception: entered, elapsed_ms }
   if (asked > 0) return { type: 'interrupted', elapsed_ms }
   const told = error.remote?.message ?? ''

@@ -111,7 +111,13 @@ export class SwankKernel implements Kernel {
     })
     this.#line = new SwankLine({ name, connection, peer: parts.peer })
     this.#turns = new Turns({ name, run: turn => this.#run(turn) })
-    const hearing = new Hearing({ name, connection, turns: this.#turns, background })
+    const hearing = new Hearing({
+      name,
+      connection,
+      turns: this.#turns,
+      signals: nudge !== undefined,
+      background,
+    })
     this.#ladder = new Ladder({
       name,
       hears: this.#hears,
@@ -193,12 +199,8 @@ export class SwankKernel implements Kernel {
   async interrupt(call: CallId): Promise<InterruptReport> {
     this.#refuse()
     const turn = this.#turns.find(call)
-    if (turn === undefined)
-      return {
-        outcome: 'not_running',
-        message: 'it had ended before it could be interrupted, or is not known',
-      }
-    return this.#stop(turn)
+    const message = 'it had ended before it could be interrupted, or is not known'
+    return turn === undefined ? { outcome: 'not_running', message } : this.#stop(turn)
   }
 
   /**
