@@ -1,4 +1,4 @@
-import type { HomeSecret, Joining, Program, Programs } from '../../wire/contract/programs.ts'
+import type { HomeSecret, Joining, Program, ProgramProcess, Programs } from '../../wire/contract/programs.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { IdleKernel } from './fake-launcher.ts'
@@ -13,6 +13,8 @@ export class FakePrograms implements Programs {
   readonly asked: string[] = []
   /** Thrown by the next attempts, in this order; after them, attempts succeed. */
   readonly failures: WireError[] = []
+  /** The process that is found by joining one that has not announced itself. */
+  seen: ProgramProcess | undefined
   /** Every attempt, and every image that is to be joined again. */
   readonly joinings: (Joining & { epoch?: string; signal?: AbortSignal })[] = []
   readonly kernels: IdleKernel[] = []
@@ -68,6 +70,7 @@ export class FakePrograms implements Programs {
     this.joinings.push(joining)
     const failure = this.failures.shift()
     if (failure) throw failure
+    if (this.seen !== undefined) joining.found(this.seen)
     return this.#joined()
   }
 

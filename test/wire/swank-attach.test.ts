@@ -1,0 +1,217 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Joining, ProgramProcess } from '../../wire/contract/programs.ts'
+import { WireError } from '../../wire/errors.ts'
+import type { Kernel } from '../../wire/kernel.ts'
+import { openPrograms } from '../../wire/kernels/programs.ts'
+import { homeSecret } from '../../wire/kernels/swank-secret.ts'
+import { startOf } from '../../wire/process-start.ts'
+import { assert, suite } from '../support/harness.ts'
+import { evaluate } from '../support/heard.ts'
+import { lives } from '../support/owned.ts'
+import { lispCache } from '../support/runtimes.ts'
+import { type RealSwank, startSwank } from '../support/swank.ts'
+
+/** Lisps as a person has started them. */
+const test = suite('attaching to a Lisp', { limitMs: 40_000 })
+
+process.env.XDG_CACHE_HOME = lispCache
+const SECRET = 'correct horse battery staple'
+
+let home = ''
+let former: string | undefined
+const begun: RealSwank[] = []
+const joined: Kernel[] = []
+test.before.each(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'imago-home-')))
+  former = process.env.HOME
+  process.env.HOME = home
+})
+test.after.each(async () => {
+  await Promise.all(joined.splice(0).map(kernel => kernel.close()))
+  for (const swank of begun.splice(0)) swank.kill()
+  process.env.HOME = former
+  rmSync(home, { recursive: true, force: true })
+})
+
+function keep(secret: string, mode = 0o600): void {
+  writeFileSync(join(home, '.slime-secret'), secret)
+  chmodSync(join(home, '.slime-secret'), mode)
+}
+
+async function start(): Promise<RealSwank> {
+  const swank = await startSwank({ home })
+  begun.push(swank)
+  return swank
+}
+
+interface Told {
+  readonly joining: Joining
+  readonly away: (string | null)[]
+  readonly found: ProgramProcess[]
+}
+
+function tell(port: number, more: Partial<Joining> = {}): Told {
+  const away: (string | null)[] = []
+  const found: ProgramProcess[] = []
+  const joining: Joining = {
+    name: 'lisp',
+    address: `swank://127.0.0.1:${port}`,
+    process: null,
+    key: undefined,
+    open: false,
+    found: seen => void found.push(seen),
+    background: () => {},
+    away: why => void away.push(why),
+    ...more,
+  }
+  return { joining, away, found }
+}
+
+const sent: string[] = []
+const programs = openPrograms({
+  runtimeDir: '/nowhere',
+  limits: { againMs: 20 },
+  secret: value => void sent.push(value),
+})
+
+async function attach(told: Told): Promise<Kernel> {
+  const kernel = await programs.attach(told.joining)
+  joined.push(kernel)
+  return kernel
+}
+
+async function faultOf(work: Promise<unknown>): Promise<WireError> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof WireError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+async function said(kernel: Kernel, source: string): Promise<string> {
+  const heard = evaluate(kernel, source)
+  assert.is((await heard.result).type, 'done', source)
+  return heard.text('stdout')
+}
+
+const until = async (met: () => boolean) => {
+  while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
+}
+
+/** Ends our own connection, as a network does. */
+const CUT =
+  '(sb-alien:alien-funcall (sb-alien:extern-alien "shutdown" (function sb-alien:int sb-alien:int sb-alien:int))' +
+  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 2)'
+
+test('with the secret of the home directory it is joined, looked into, let go of, and lives on', async () => {
+  keep(`${SECRET}\nnot this line\n`)
+  const swank = await start()
+  const told = tell(swank.port)
+  const kernel = await attach(told)
+  const { language, pid, attached } = kernel.identity
+  assert.equal({ language, pid, attached }, { language: 'lisp', pid: swank.pid, attached: true })
+  assert.is(await said(kernel, '(princ (defvar *there* 42))'), '*THERE*')
+  assert.equal(told.found, [{ pid: swank.pid, started: startOf(swank.pid) ?? '', seen: true }])
+  assert.is(sent.at(-1), SECRET)
+  await kernel.close()
+  assert.is(lives(swank.pid), true)
+  const again = await attach(tell(swank.port))
+  assert.is(again.identity.epoch, kernel.identity.epoch)
+  assert.is(await said(again, '(princ *there*)'), '42')
+})
+
+test('without a secret, or with one that others can read, nothing is connected to (threat 26)', async () => {
+  assert.equal(homeSecret(), { type: 'missing', path: join(home, '.slime-secret') })
+  const missing = await faultOf(attach(tell(1)))
+  assert.is(missing.code, 'NOT_AUTHENTICATED')
+  assert.match(missing.message, '.slime-secret, is not there')
+  for (const mode of [0o640, 0o604, 0o660]) {
+    keep(SECRET, mode)
+    const found = homeSecret()
+    assert.is(found.type, 'flawed')
+    assert.match(found.type === 'flawed' ? `${found.why} ${found.mend}` : '', /open to others.*chmod 600/)
+    const fault = await faultOf(attach(tell(1)))
+    assert.is(fault.code, 'NOT_AUTHENTICATED')
+    assert.not.match(fault.message, SECRET)
+  }
+  keep('\nsecond line\n')
+  assert.is(homeSecret().type, 'flawed')
+})
+
+test('a wrong secret is refused, and no error holds it (threat 26)', async () => {
+  keep(`${SECRET}\n`)
+  const swank = await start()
+  const fault = await faultOf(attach(tell(swank.port, { key: 'a wrong guess' })))
+  assert.is(fault.code, 'NOT_AUTHENTICATED')
+  for (const hidden of [SECRET, 'a wrong guess']) assert.not.match(`${fault.message} ${fault.stack}`, hidden)
+})
+
+test('a server that asks for no secret is joined without one where a person insists, and else refused (threat 26)', async () => {
+  const swank = await start()
+  const fault = await faultOf(attach(tell(swank.port, { key: SECRET })))
+  assert.is(fault.code, 'NOT_AUTHENTICATED')
+  assert.match(fault.message, /no\W+\.slime-secret/)
+  const kernel = await attach(tell(swank.port, { open: true }))
+  assert.is(await said(kernel, '(princ (+ 1 2))'), '3')
+})
+
+test('a key that a person gives comes before the secret of the home directory', async () => {
+  keep(`${SECRET}\n`)
+  const swank = await start()
+  keep('another one by now\n', 0o644)
+  writeFileSync(join(home, '.slime-secret'), `${SECRET}\n`)
+  const kernel = await attach(tell(swank.port, { key: SECRET }))
+  assert.is(await said(kernel, '(princ 1)'), '1')
+})
+
+test('a link that breaks while the image lives is made again; what ran is not known, and handles of before are stale', async () => {
+  keep(SECRET)
+  const swank = await start()
+  const told = tell(swank.port)
+  const kernel = await attach(told)
+  await said(kernel, '(defvar *kept* (list 1 2 3))')
+  const value = await evaluate(kernel, '*kept*').result
+  const handle = value.type === 'done' ? value.values[0]?.handle : undefined
+  assert.ok(handle)
+  const cut = evaluate(kernel, `(progn ${CUT} (loop (sleep 1)))`)
+  assert.is((await faultOf(cut.result)).code, 'LINK_CLOSED')
+  await until(() => told.away.at(-1) === null)
+  assert.is(await said(kernel, '(princ *kept*)'), '(1 2 3)')
+  const looked = await kernel.look('inspect', { expr: handle, evaluate: false }, { deadlineMs: 5_000 })
+  assert.is(looked.type, 'stale_handle')
+})
+
+test('an image that has ended is told by its process, and one of another life in its place is not joined', async () => {
+  keep(SECRET)
+  const swank = await start()
+  const told = tell(swank.port)
+  const kernel = await attach(told)
+  swank.kill()
+  const end = await kernel.ended
+  assert.equal(end, { reason: 'exited', message: `lisp has ended (process ${swank.pid}).` })
+
+  const other = await start()
+  const { signal } = new AbortController()
+  const rejoining = { ...tell(other.port).joining, epoch: kernel.identity.epoch, signal }
+  assert.match(String(await programs.rejoin(rejoining)), 'is another image')
+})
+
+test('the next daemon joins the same image again, once it can be reached', async () => {
+  keep(SECRET)
+  const swank = await start()
+  const { identity } = await attach(tell(swank.port))
+  const { signal } = new AbortController()
+  const found = await programs.rejoin({ ...tell(swank.port).joining, epoch: identity.epoch, signal })
+  if (typeof found === 'string') throw new Error(found)
+  joined.push(found)
+  assert.is(found.identity.epoch, identity.epoch)
+  const gone = tell(swank.port, { process: { pid: swank.pid, started: 'another start', seen: true } }).joining
+  assert.is(
+    await programs.rejoin({ ...gone, epoch: identity.epoch, signal }),
+    `lisp has ended (process ${swank.pid}).`,
+  )
+})
