@@ -2,7 +2,7 @@
 
 (in-package #:imago)
 
-(defparameter *counted-length* 100000
+(defparameter *counted-length* 20000
   "Conses of a list that are counted. Counting more would cost more than looking at what is shown.")
 
 (defparameter *item-limit* 200

@@ -5,23 +5,25 @@
 
 ;;; Symbols, as they are written in a package and read by a standard readtable in the case in force.
 
+(defparameter *plain-signs*
+  (let ((signs (make-array 128 :element-type 'bit :initial-element 0)))
+    (loop for char across "!$%&*/<=>?@[]^_{}~+-."
+          do (setf (sbit signs (char-code char)) 1))
+    signs)
+  "By its code, whether a sign can stand in a symbol's name without an escape.")
+
 ;; Readers change the case of letters that are not escaped, as their readtables say.
 
-(defun written-case (name)
+(defun written-case (name upper lower)
   "NAME, a string, as it is written for the readtable in force; NIL where its case has to be
-escaped."
-  (let ((upper (find-if #'upper-case-p name)) (lower (find-if #'lower-case-p name)))
-    (ecase (readtable-case *listener-readtable*)
-      (:upcase (and (not lower) (string-downcase name)))
-      (:downcase (and (not upper) name))
-      (:preserve name)
-      (:invert (cond ((and upper lower) name)
-                     (upper (string-downcase name))
-                     (t (string-upcase name)))))))
-
-(defun plain-char-p (char)
-  "Whether CHAR can stand in a symbol's name without an escape, apart from its case."
-  (or (alphanumericp char) (find char "!$%&*/<=>?@[]^_{}~+-.")))
+escaped. UPPER and LOWER are whether it has letters of that case."
+  (ecase (readtable-case *listener-readtable*)
+    (:upcase (and (not lower) (string-downcase name)))
+    (:downcase (and (not upper) name))
+    (:preserve name)
+    (:invert (cond ((and upper lower) name)
+                   (upper (string-downcase name))
+                   (t (string-upcase name))))))
 
 (defun like-a-number-p (name)
   "Whether NAME could be read as a number, now or in some Lisp (section 2.3.1.1 of the standard)."
@@ -41,13 +43,27 @@ escaped."
 (defun letter-at-p (name index)
   (and (< -1 index (length name)) (alpha-char-p (char name index))))
 
+(defun unescaped-token (name)
+  "NAME, a string, as part of a symbol without any escape; NIL where it needs one."
+  (let ((name (coerce name 'simple-string))
+        (signs *plain-signs*)
+        (upper nil) (lower nil) (digit nil) (dots-only t))
+    (declare (type simple-string name) (type simple-bit-vector signs))
+    (loop for char across name
+          do (unless (char= char #\.) (setf dots-only nil))
+             (cond ((upper-case-p char) (setf upper t))
+                   ((lower-case-p char) (setf lower t))
+                   ((digit-char-p char) (setf digit t))
+                   ((< (char-code char) 128)
+                    (when (zerop (sbit signs (char-code char))) (return-from unescaped-token nil)))
+                   ((not (alphanumericp char)) (return-from unescaped-token nil))))
+    (and (not dots-only)
+         (not (and digit (like-a-number-p name)))
+         (written-case name upper lower))))
+
 (defun token-text (name)
   "NAME, a string, as part of a symbol: in bars where it has to be."
-  (or (and (plusp (length name))
-           (every #'plain-char-p name)
-           (notevery (lambda (char) (char= char #\.)) name)
-           (not (like-a-number-p name))
-           (written-case name))
+  (or (unescaped-token name)
       (with-output-to-string (text)
         (write-char #\| text)
         (loop for char across name
