@@ -12,7 +12,8 @@ export const inspect = defineTool({
     'Look at one value: its type and kind, repr, size, first items, members and doc; for a callable also its ' +
     'signature, place and source; for an exception its message and traceback. Prefer it over eval_expr for ' +
     'understanding a value, a function or a class: one inspect replaces many probes. ' +
-    'Takes a name, a path such as `orders[0].customer.name`, a literal, or a handle such as `@ab12.3` from an ' +
+    'Takes a name, a path such as `orders[0].customer.name`, in Lisp a place such as ' +
+    "`(slot-value (gethash 7 *orders*) 'lines)`, a literal, or a handle such as `@ab12.3` from an " +
     'earlier answer; these are read from stored fields and run no code. Any other expression would have ' +
     'to be run: it is then treated like eval_expr, or you are told to use that. Iterators are never advanced.',
   parameters: {
