@@ -71,7 +71,7 @@ export function unfound(
   switch (looked.type) {
     case 'needs_evaluation':
       return failed('needs_evaluation', {
-        message: `Code would have to run to tell: ${looked.because}. Nothing was run.`,
+        message: `Code would have to run to tell: ${clause(looked.because)}. Nothing was run.`,
         details: { because: looked.because },
         next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
       })
@@ -105,7 +105,7 @@ export function unfound(
 
 export function stale(handle: string, because: string): Failed {
   return failed('stale_handle', {
-    message: `The handle ${handle} leads nowhere any more: ${because}.`,
+    message: `The handle ${handle} leads nowhere any more: ${clause(because)}.`,
     details: { handle, because },
     next: 'Ask again for what it came from, and use the new handle.',
   })
@@ -141,6 +141,9 @@ function busy({ call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>, jobs: Jo
 function jobNamed(call: CallId, jobs: Jobs): string | undefined {
   return jobs.names().find(name => jobs.find(name)?.call === call)
 }
+
+/** What an image tells may end as a sentence does. */
+const clause = (because: string): string => because.replace(/\.$/, '')
 
 function nearest(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.join(', ')}.`
