@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Failed } from '../../../tools/outcome.ts'
 import { type Disk, NODE_DISK } from './disk.ts'
+import { faultOfPath } from './names.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 import { resolvePath } from './resolve.ts'
 
@@ -18,6 +19,9 @@ export function realAnywhere(path: string, disk: Disk = NODE_DISK): string | Fai
     },
   }
   const shown = JSON.stringify(path.slice(0, 300))
+  const fault = faultOfPath(path)
+  if (fault !== undefined)
+    return pathRefused('bad_name', { why: `${shown} is no path: ${fault}.`, next: 'Write another one.' })
   try {
     const found = resolvePath(noting, path)
     if (throughProc)
