@@ -157,7 +157,7 @@ function run(lambda: string, ...args: Form[]): Form {
     [[symbol('cl:*readtable*'), standard]],
     [symbol('cl:read-from-string'), lambda],
   ]
-  const call: Form = [symbol('cl:funcall'), [symbol('cl:compile'), null, read], ...args]
+  const call: Form = [symbol('cl:funcall'), [symbol('cl:eval'), read], ...args]
   const failed: Form = [
     symbol('cl:error'),
     [symbol('cl:condition')],
