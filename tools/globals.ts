@@ -54,7 +54,7 @@ export const listGlobals = defineTool({
     const words = {
       ...AN_EXPRESSION,
       parameter: module === undefined ? 'after' : 'package',
-      wanted: 'a module or package',
+      wanted: module === undefined ? 'a name' : 'a module or package',
       search:
         'Only what is loaded can be listed: apropos_search, or list_globals with modules, shows what is.',
     }

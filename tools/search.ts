@@ -9,6 +9,12 @@ import { indent, oneLine } from './wording.ts'
 
 const NAMES = ['name', 'names'] as const
 
+/** What is at fault where an image could not read a name: the package, or where the page before has ended. */
+const unread = (after: string | undefined) =>
+  after === undefined
+    ? { parameter: 'package', wanted: 'a module or package' }
+    : { parameter: 'package or after', wanted: 'a name' }
+
 export const aproposSearch = defineTool({
   name: 'apropos_search',
   description:
@@ -37,8 +43,7 @@ export const aproposSearch = defineTool({
   async handler({ pattern, package: module, after, limit }, context) {
     const words = {
       ...A_NAME,
-      parameter: 'package',
-      wanted: 'a module or package',
+      ...unread(after),
       search: 'Leave package out to search everything that is loaded.',
       narrow: 'Give a longer pattern, or a package.',
     }
@@ -96,8 +101,7 @@ export const listPackageSymbols = defineTool({
   async handler({ package: module, include_internal: internal, filter, after, limit }, context) {
     const words = {
       ...A_NAME,
-      parameter: 'package',
-      wanted: 'a module or package',
+      ...unread(after),
       search:
         'Only what is loaded can be listed: list_globals with modules, or apropos_search, shows what is.',
     }
