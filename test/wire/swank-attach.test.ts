@@ -102,10 +102,10 @@ const until = async (met: () => boolean) => {
   while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
-/** Ends our own connection, as a network does. */
+/** Has the image find our own connection at its end. */
 const CUT =
   '(sb-alien:alien-funcall (sb-alien:extern-alien "shutdown" (function sb-alien:int sb-alien:int sb-alien:int))' +
-  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 2)'
+  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 0)'
 
 test('with the secret of the home directory it is joined, looked into, let go of, and lives on', async () => {
   keep(`${SECRET}\nnot this line\n`)

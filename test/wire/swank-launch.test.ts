@@ -306,10 +306,10 @@ test('its news are told from what it prints, however both are cut', () => {
   }
 })
 
-/** Ends our own connection, as a network does. */
+/** Has the image find our own connection at its end. */
 const CUT =
   '(sb-alien:alien-funcall (sb-alien:extern-alien "shutdown" (function sb-alien:int sb-alien:int sb-alien:int))' +
-  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 2)'
+  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 0)'
 
 /** What a server says to somebody who says that, until it ends the connection. */
 function knock(port: number, text: string): Promise<string> {

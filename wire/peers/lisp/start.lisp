@@ -222,11 +222,20 @@ does; before the image is ready, the image."
                2 (lambda () (funcall (find-symbol "READ-PACKET" "SWANK/RPC") stream)))))
     (and (stringp said) (string= said secret))))
 
+(defun guard-connections ()
+  "Swank 2.27 has a thread that keeps its list of connections. One that has ended is not missed there."
+  (let ((start (find-symbol "START-SENTINEL" "SWANK"))
+        (name (find-symbol "SENTINEL" "SWANK")))
+    (when (and start (fboundp start))
+      (let ((thread (funcall (backend "FIND-REGISTERED") name)))
+        (when (and thread (not (funcall (backend "THREAD-ALIVE-P") thread)))
+          (funcall (backend "REGISTER-THREAD") name nil)))
+      (funcall start))))
+
 (defun admit (socket client secret)
   (cond ((handler-case (proves-p client secret)
            (serious-condition () nil))
-         (let ((sentinel (find-symbol "START-SENTINEL" "SWANK")))
-           (when (and sentinel (fboundp sentinel)) (funcall sentinel)))
+         (guard-connections)
          (funcall (swank "SERVE-REQUESTS") (funcall (swank "MAKE-CONNECTION") socket client :spawn)))
         (t (ignore-errors (close client :abort t)))))
 
