@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SwankConnection } from '../../wire/swank/connection.ts'
 import { SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
 
-/** A real SBCL that listens with Swank on a port of its own, as a person would have started it. */
+/** A real Lisp that listens with Swank on a port of its own, as a person would have started it. */
 export interface RealSwank {
   readonly port: number
   readonly pid: number
@@ -20,12 +22,25 @@ export interface SwankStart {
   /** Its home directory, where it looks for a secret; a folder of the test's own. */
   readonly home?: string
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
+  readonly lisp?: 'sbcl' | 'ecl'
 }
 
 /** The installed Swank, or the one whose folder the environment names: for a run by hand with another version. */
 const LOAD = process.env.IMAGO_TEST_SWANK
   ? [`(load "${process.env.IMAGO_TEST_SWANK}/swank-loader.lisp")`, '(swank-loader:init)']
   : ['(asdf:load-system :swank)']
+
+const COMMANDS = {
+  sbcl: {
+    options: ['--noinform', '--no-sysinit', '--no-userinit', '--disable-debugger'],
+    load: LOAD,
+  },
+  ecl: {
+    options: ['--norc'],
+    // Otherwise each file of Swank goes through a C compiler, which takes half a minute.
+    load: ['(ext:install-bytecodes-compiler)', ...LOAD],
+  },
+} as const
 
 const started = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -36,26 +51,23 @@ export async function startSwank({
   forms = [],
   home,
   style = ':spawn',
+  lisp = 'sbcl',
 }: SwankStart = {}): Promise<RealSwank> {
+  const { options, load } = COMMANDS[lisp]
   const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
   // With style nil this does not return: it serves.
   const order = style === 'nil' ? [...forms, listen] : [listen, ...forms]
   const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
-  const evals = ['(require :asdf)', ...LOAD, ...order, wait]
-  const child = spawn(
-    'sbcl',
-    [
-      '--noinform',
-      '--no-sysinit',
-      '--no-userinit',
-      '--disable-debugger',
-      ...evals.flatMap(form => ['--eval', form]),
-    ],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...(home && { HOME: home }) },
+  const evals = ['(require :asdf)', ...load, ...order, wait]
+  const child = spawn(lisp, [...options, ...evals.flatMap(form => ['--eval', form])], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      // ECL fails where it finds the newer ASDF that Debian brings compiled already.
+      ...(lisp === 'ecl' && { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'ecl-')) }),
+      ...(home && { HOME: home }),
     },
-  )
+  })
   started.add(child)
   // With style nil it ends each connection at the end of its standard input.
   if (style !== 'nil') child.stdin.end()
@@ -68,7 +80,7 @@ export async function startSwank({
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    child.once('exit', () => reject(new Error(`SBCL ended before it listened:\n${printed}`)))
+    child.once('exit', () => reject(new Error(`${lisp} ended before it listened:\n${printed}`)))
     child.once('error', reject)
   })
   return { port, pid: child.pid ?? 0, printed: () => printed, kill: () => void child.kill('SIGKILL') }
