@@ -7,6 +7,7 @@ import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
+import { lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
@@ -44,4 +45,7 @@ export const ROWS: readonly Row[] = [
   scrollStep,
   attachedLatency,
   attachedMemory,
+  lispEvaluation,
+  lispLooks,
+  lispIdle,
 ]

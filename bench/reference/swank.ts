@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** A real SBCL that listens with Swank, as a person would have started it. */
+export interface SwankImage {
+  readonly port: number
+  close(): void
+}
+
+/** `forms` are evaluated before it listens. */
+export async function openSwankImage(forms: readonly string[] = []): Promise<SwankImage> {
+  const evals = [
+    '(require :asdf)',
+    '(asdf:load-system :swank)',
+    ...forms,
+    '(swank:create-server :port 0 :dont-close t)',
+    '(loop (sleep 3600))',
+  ]
+  const options = ['--noinform', '--no-sysinit', '--no-userinit', '--disable-debugger']
+  const child = spawn('sbcl', [...options, ...evals.flatMap(form => ['--eval', form])], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    const port = /Swank started at port: (\d+)/.exec(line)?.[1]
+    if (port === undefined) continue
+    child.stdout.resume()
+    return { port: Number(port), close: () => void child.kill('SIGKILL') }
+  }
+  throw new Error('SBCL ended before it listened; is the package cl-swank there?')
+}
+
+/** The least client of Swank that there can be, behind the bare hop of `hop.mjs`: requests, and no look at answers. */
+export interface BareSwank {
+  /** Sends `(:emacs-rex FORM …)` and resolves with the text of its `:return`. */
+  ask(form: string): Promise<string>
+  close(): void
+}
+
+export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
+  const folder = mkdtempSync(join(tmpdir(), 'imago-swank-'))
+  const front = join(folder, 'hop.sock')
+  const hop = await listening(front, port)
+  const socket = connect(front)
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  let last = 0
+  let rest: Buffer = Buffer.alloc(0)
+  const pending = new Map<number, (answer: string) => void>()
+  socket.on('data', data => {
+    rest = rest.length === 0 ? data : Buffer.concat([rest, data])
+    while (rest.length >= 6) {
+      const end = 6 + Number.parseInt(rest.toString('latin1', 0, 6), 16)
+      if (rest.length < end) return
+      const message = rest.toString('utf8', 6, end)
+      rest = rest.subarray(end)
+      const id = /^\(:return [\s\S]* (\d+)\)$/.exec(message)?.[1]
+      pending.get(Number(id))?.(message)
+      pending.delete(Number(id))
+    }
+  })
+  return {
+    ask(form) {
+      const id = ++last
+      return new Promise(resolve => {
+        pending.set(id, resolve)
+        const text = `(:emacs-rex ${form} nil t ${id})`
+        socket.write(Buffer.byteLength(text).toString(16).padStart(6, '0') + text)
+      })
+    },
+    close() {
+      socket.destroy()
+      hop.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function listening(front: string, port: number): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'hop.mjs'), front, String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', code => reject(new Error(`the hop ended with ${code}`)))
+    child.stdout.once('data', () => resolve(child))
+  })
+}

@@ -1,0 +1,112 @@
+import { type BenchDaemon, pause } from '../daemon.ts'
+import { sharedGround } from '../ground.ts'
+import { type BareSwank, openBareSwank, openSwankImage } from '../reference/swank.ts'
+import { interleaved, median, type Row, ratio } from '../row.ts'
+
+const NAME = 'bench-lisp'
+const LIST = '(defparameter cl-user::*ten-thousand* (loop for i below 10000 collect i))'
+
+/** One image for all rows: the daemon is attached to it, and the bare client asks the same image beside it. */
+let bare: BareSwank
+const ground = sharedGround(async daemon => {
+  const image = await openSwankImage([LIST])
+  bare = await openBareSwank(image)
+  const target = `swank://127.0.0.1:${image.port}`
+  await daemon.link.call('attach', { target, name: NAME, no_secret: true })
+  for (let warm = 0; warm < 200; warm++) {
+    await ask(daemon, 'eval_expr', { expr: '(+ 1 2)' })
+    await bare.ask(EVALUATE)
+  }
+  return () => {
+    bare.close()
+    image.close()
+  }
+})
+
+const EVALUATE = '(swank:eval-and-grab-output "(+ 1 2)")'
+
+const ask = (daemon: BenchDaemon, tool: string, args: Readonly<Record<string, unknown>>) =>
+  daemon.call(tool, { ...args, kernel: NAME })
+
+export const lispEvaluation: Row = {
+  what: 'one evaluation on Swank through the daemon, journalled, p50, against a bare Swank client behind a bare hop',
+  how: '`(+ 1 2)`, 300 times each in alternating blocks of 20, in the same SBCL: client → daemon → Swank → back against client → bare Node hop → Swank’s own `eval-and-grab-output` → back',
+  bar: { relation: '≤', limit: 1.3, unit: '×' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
+  async measure() {
+    const { daemon } = ground
+    const [ours = [], theirs = []] = await interleaved(
+      { blocks: 15, each: 20 },
+      () => ask(daemon, 'eval_expr', { expr: '(+ 1 2)' }),
+      () => bare.ask(EVALUATE),
+    )
+    const [ours_us, reference_us] = [median(ours), median(theirs)]
+    return ratio(ours_us, reference_us, { ours_us, reference_us })
+  },
+}
+
+/** What a large look costs beside the request of Swank's that is nearest to it. */
+const LARGE = [
+  ['apropos', 'apropos_search', { pattern: 'e' }, '(swank:apropos-list-for-emacs "e" nil nil nil)'],
+  [
+    'symbols',
+    'list_package_symbols',
+    { package: 'COMMON-LISP' },
+    '(swank:simple-completions "" "COMMON-LISP")',
+  ],
+  [
+    'inspect',
+    'inspect',
+    { expr: 'cl-user::*ten-thousand*' },
+    '(swank:init-inspector "cl-user::*ten-thousand*")',
+  ],
+] as const
+
+export const lispLooks: Row = {
+  what: 'large looks into a Lisp image: the slowest of them beside Swank’s own request for the same',
+  how: 'through the daemon: `apropos_search` of "e", `list_package_symbols` of COMMON-LISP, `inspect` of a list of 10,000; through the bare client: `apropos-list-for-emacs` of "e", all completions in COMMON-LISP, `init-inspector` of the same list; 6 times each in turn, medians. Ours answer a page and say how many there are; Swank’s answer all, or the first 500',
+  bar: { relation: '≤', limit: 2, unit: '×' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
+  async measure() {
+    const { daemon } = ground
+    const parts: Record<string, number> = {}
+    let figure = 0
+    for (const [name, tool, args, form] of LARGE) {
+      const [ours = [], theirs = []] = await interleaved(
+        { blocks: 3, each: 2 },
+        () => ask(daemon, tool, args),
+        () => bare.ask(form),
+      )
+      parts[`${name}_ms`] = median(ours) / 1000
+      parts[`${name}_swank_ms`] = median(theirs) / 1000
+      figure = Math.max(figure, median(ours) / median(theirs))
+    }
+    return { figure, parts }
+  },
+}
+
+const IDLE_S = 12
+
+export const lispIdle: Row = {
+  what: 'an attached Lisp image: what it allocates by itself while nobody asks, per hour',
+  how: `bytes consed over ${IDLE_S} s between two requests of the bare client, less the same with no time between them, brought to an hour; SBCL counts whole pages`,
+  bar: { relation: '≤', limit: 0, unit: 'MB' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
+  async measure() {
+    const at_once = await allocated(0)
+    const idle = await allocated(IDLE_S)
+    const bytes = Math.max(0, idle - at_once)
+    return { figure: (bytes * 3600) / IDLE_S / 1e6, parts: { at_once_bytes: at_once, idle_bytes: idle } }
+  },
+}
+
+async function allocated(seconds: number): Promise<number> {
+  const consed = async () =>
+    Number(/"(\d+)"/.exec(await bare.ask('(swank:eval-and-grab-output "(sb-ext:get-bytes-consed)")'))?.[1])
+  const from = await consed()
+  await pause(seconds * 1000)
+  return (await consed()) - from
+}
