@@ -26,6 +26,7 @@ const WIRE = [
   'wire/signal.ts',
   'wire/process-start.ts',
   'wire/bounded-file.ts',
+  'wire/peer-folder.ts',
 ]
 
 const TABLE: readonly Row[] = [
@@ -33,11 +34,16 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/signal.ts', may: [], packages: [] },
   { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
   { layer: 'wire/bounded-file.ts', may: [], packages: ['node:'] },
+  { layer: 'wire/peer-folder.ts', may: ['wire/errors.ts'], packages: ['node:'] },
   { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
-  { layer: 'wire/swank', may: ['wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
+  {
+    layer: 'wire/swank',
+    may: ['wire/errors.ts', 'wire/signal.ts', 'wire/peer-folder.ts'],
+    packages: ['node:'],
+  },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
   { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
   {

@@ -39,11 +39,18 @@ test('dependencies are pinned', () => {
   assert.equal(loose, [])
 })
 
-test('what is published has the Python side, without what Python compiled and without its tests', () => {
+test('what is published has both far ends, without what Python compiled and without its tests', () => {
   const folder = mkdtempSync(join(tmpdir(), 'imago-packed-'))
   try {
     const python = 'wire/peers/python'
-    const shipped = ['dist/src/main.js', 'docs/index.md', 'package.json', `${python}/imago/looking/fields.py`]
+    const shipped = [
+      'dist/src/main.js',
+      'docs/index.md',
+      'package.json',
+      'wire/peers/lisp/bootstrap.lisp',
+      'wire/peers/lisp/start.lisp',
+      `${python}/imago/looking/fields.py`,
+    ]
     const left = [
       `${python}/imago/looking/__pycache__/fields.cpython-311.pyc`,
       `${python}/imago/stray.pyc`,

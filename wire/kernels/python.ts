@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
-import { inPath, isProgram, peerIn } from './places.ts'
+import { peerIn } from '../peer-folder.ts'
+import { inPath, isProgram } from './places.ts'
 import { doubtAbout } from './venv.ts'
 
 /** The oldest Python that the peer runs on. */

@@ -3,13 +3,13 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
-import type { KernelEnd } from '../kernel.ts'
+import type { KernelEnd, ScriptNews } from '../kernel.ts'
+import { peerIn } from '../peer-folder.ts'
 import { connectSwank } from '../swank/connect.ts'
 import { write } from '../swank/sexp.ts'
 import { kernelEnvironment } from './environment.ts'
 import type { Launched, LaunchLimits, LaunchRequest } from './launch.ts'
 import { checkSwank, commandOf, findLisp, swankFolders } from './lisp.ts'
-import { peerIn } from './places.ts'
 import { OwnedProcess } from './process.ts'
 import type { PulseTimes } from './pulse.ts'
 import { type StartNews, StartNewsReader } from './start-news.ts'
@@ -32,6 +32,9 @@ export interface LispRequest
 
 /** The first start of a Swank compiles it, which is a matter of seconds, and of many on a slow machine. */
 export const LISP_LAUNCH: LaunchLimits = { startMs: 180_000, stopMs: 5_000, rejoinMs: 10_000 }
+
+/** How long a program may run before it is said that it does, in ms. */
+const GRACE_MS = 1_000
 
 /**
  * Starts a Lisp with the user's init file and Swank, and waits until it can be spoken to.
@@ -104,6 +107,7 @@ class StartingImage {
   readonly #child: OwnedProcess
   readonly #reader: StartNewsReader
   #doing = 'starting'
+  #running: NodeJS.Timeout | undefined
   #ready = false
   readonly listening: Promise<{ readonly port: number; readonly pid: number }>
   #listens: (where: { port: number; pid: number }) => void = () => {}
@@ -144,6 +148,15 @@ class StartingImage {
     if (this.#ready) this.#request.background?.(stream, text)
   }
 
+  /** That it runs is news only once it has for a while, as most programs return at once. */
+  #tellScript(news: ScriptNews): void {
+    const tell = () => this.#request.scripted?.(news)
+    clearTimeout(this.#running)
+    if (news.state === 'running') this.#running = setTimeout(tell, GRACE_MS).unref()
+    // What it said last, at whichever descriptor, is heard before its end is told.
+    else setImmediate(tell)
+  }
+
   #hear(news: StartNews): void {
     const { name } = this.#request
     switch (news.type) {
@@ -160,8 +173,7 @@ class StartingImage {
         this.#trouble = words => `${name} stopped at an error while ${news.why}.${words}`
         break
       case 'script':
-        // What it said last, at whichever descriptor, is heard before its end is told.
-        setImmediate(() => this.#request.scripted?.(news.news))
+        this.#tellScript(news.news)
         break
       default:
         news satisfies never

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WireError } from '../errors.ts'
-import { peerIn } from '../kernels/places.ts'
+import { peerIn } from '../peer-folder.ts'
 import { quote, type Returned, type SwankConnection, textOf } from './connection.ts'
 import { type Form, symbol } from './sexp.ts'
 

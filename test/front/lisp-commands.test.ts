@@ -1,0 +1,205 @@
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onlyEnvelope } from '../support/envelopes.ts'
+import { assert, suite } from '../support/harness.ts'
+import { lives, openRig, type Ran, type Rig, type RigOptions, until } from '../support/rig.ts'
+import { lispCache } from '../support/runtimes.ts'
+import { type RealSwank, startSwank } from '../support/swank.ts'
+
+/** Lisps that are started, and attached to, by the commands. */
+const test = suite('Lisp by command', { limitMs: 90_000 })
+
+process.env.XDG_CACHE_HOME = lispCache
+const SECRET = 'correct horse battery staple'
+
+type Start = () => Promise<RealSwank>
+
+function withRig(fact: string, body: (rig: Rig, start: Start) => Promise<void>, options: RigOptions = {}) {
+  test(fact, async () => {
+    const rig = openRig(options)
+    const begun: RealSwank[] = []
+    try {
+      await body(rig, async () => {
+        const swank = await startSwank({ home: rig.env.HOME ?? '' })
+        begun.push(swank)
+        return swank
+      })
+    } finally {
+      for (const swank of begun) swank.kill()
+      await rig.close()
+    }
+  })
+}
+
+function keep({ env }: Rig, mode = 0o600): void {
+  const path = join(env.HOME ?? '', '.slime-secret')
+  writeFileSync(path, `${SECRET}\n`)
+  chmodSync(path, mode)
+}
+
+function resultOf(ran: Ran): Readonly<Record<string, unknown>> {
+  const envelope = onlyEnvelope(ran)
+  if (!envelope.ok) throw new Error(ran.stdout)
+  return envelope.result as Readonly<Record<string, unknown>>
+}
+
+const evaluated = async (rig: Rig, expr: string) =>
+  resultOf(await rig.imago(['call', 'eval_expr', JSON.stringify({ expr }), '--json'])).value_repr
+
+/** The text of every file below a folder. */
+function textsIn(folder: string): string {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(name => join(folder, name))
+    .filter(path => statSync(path).isFile())
+    .map(path => readFileSync(path, 'utf8'))
+    .join('\n')
+}
+
+withRig(
+  'a Lisp is started with a program, listed, spoken to and stopped',
+  async rig => {
+    const started = await rig.imago(['start', 'lisp', '--name', 'shop', '--script', 'shop.lisp', '--', '-v'])
+    assert.is(started.code, 0, started.stderr)
+    assert.match(started.stdout, /^shop {2}(ready|busy) .* SBCL .*, shop\.lisp \(returned\)\n$/)
+    assert.is(await evaluated(rig, '(twice 21)'), '42')
+    assert.is(await evaluated(rig, '(first (last *args*))'), '"-v"')
+    const [row] = resultOf(await rig.imago(['kernels', '--json'])).kernels as {
+      language: string
+      owned: boolean
+      pid: number
+    }[]
+    assert.equal([row?.language, row?.owned], ['lisp', true])
+    assert.match((await rig.imago(['stop', 'shop'])).stdout, /^shop {2}ended/)
+    assert.is(lives(row?.pid ?? 0), false)
+  },
+  { files: { 'shop.lisp': '(defvar *args* sb-ext:*posix-argv*)\n(defun twice (x) (* 2 x))\n' } },
+)
+
+withRig(
+  'a program that fails says so, and its image lives on; a Lisp that cannot start says why',
+  async rig => {
+    const failed = await rig.imago(['start', 'lisp', '--script', 'bad.lisp'])
+    assert.is(failed.code, 1)
+    assert.match(failed.stderr, 'bad.lisp failed in kernel lisp: no luck today. The kernel lives')
+    assert.is(await evaluated(rig, '*before*'), '1')
+    writeFileSync(join(rig.env.HOME ?? '', '.sbclrc'), '(error "bad beginning")\n')
+    const second = await rig.imago(['start', 'lisp', '--name', 'second'])
+    assert.is(second.code, 1)
+    assert.match(
+      second.stderr,
+      /second could not be started: second stopped at an error while loading .*\.sbclrc: bad beginning/,
+    )
+  },
+  { files: { 'bad.lisp': '(defvar *before* 1)\n(error "no luck today")\n' } },
+)
+
+withRig(
+  'the Lisp that config.toml names is the one that is started',
+  async rig => {
+    const refused = await rig.imago(['start', 'lisp'])
+    assert.is(refused.code, 1)
+    assert.match(refused.stderr, '/nowhere/sbcl is not there')
+  },
+  { config: '[kernels]\nlisp = "/nowhere/sbcl"\n' },
+)
+
+withRig(
+  'a person’s image is attached to, once, outlives the daemon, is joined again, and let go of',
+  async (rig, start) => {
+    keep(rig)
+    const swank = await start()
+    const joined = await rig.imago(['attach', `swank://${swank.port}`])
+    assert.is(joined.code, 0, joined.stderr)
+    assert.match(
+      joined.stdout,
+      new RegExp(`^lisp {2}ready {2}${swank.pid} .*SBCL .*, attached to swank://127.0.0.1:${swank.port}\n`),
+    )
+    assert.is(await evaluated(rig, '(defvar *mine* 42)'), '*mine*')
+    const again = await rig.imago(['attach', `swank://localhost:${swank.port}`])
+    assert.is(again.code, 1)
+    assert.match(again.stderr, `Process ${swank.pid} is attached already, as lisp.`)
+    const ended = await rig.imago(['shutdown'])
+    assert.match(ended.stdout, 'lisp')
+    assert.is(lives(swank.pid), true)
+    assert.is(await evaluated(rig, '*mine*'), '42')
+    const detached = await rig.imago(['detach', 'lisp'])
+    assert.is(
+      detached.stdout,
+      `Let go of lisp (process ${swank.pid}), which runs on. To join it again: imago attach swank://127.0.0.1:${swank.port}\n`,
+    )
+    assert.is(lives(swank.pid), true)
+  },
+)
+
+withRig(
+  'the secret is in no answer, log, journal or state, also where it is wrong (threat 26)',
+  async (rig, start) => {
+    keep(rig)
+    const [swank, other] = [await start(), await start()]
+    const said: string[] = []
+    const run = async (args: string[], env = {}) => {
+      const { stdout, stderr } = await rig.imago(args, { env: { ...rig.env, ...env } })
+      said.push(stdout, stderr)
+    }
+    await run(['attach', `swank://${swank.port}`, '--json'])
+    await run(['attach', `swank://${other.port}`, '--json'], { IMAGO_KEY: 'a wrong guess' })
+    assert.match(said.join('\n'), 'NOT_AUTHENTICATED')
+    await run([
+      'call',
+      'eval_expr',
+      '{"expr": "(length (swank::slime-secret))"}',
+      '--kernel',
+      'lisp',
+      '--json',
+    ])
+    await run(['kernels', '--json'])
+    const { IMAGO_STATE_DIR = '' } = rig.env
+    await until(() => textsIn(IMAGO_STATE_DIR).includes('swank://127.0.0.1'), 'it is remembered')
+    for (const hidden of [SECRET, 'a wrong guess'])
+      assert.not.match(`${said.join('\n')}\n${textsIn(IMAGO_STATE_DIR)}`, hidden)
+  },
+)
+
+withRig(
+  'without a secret, and for another machine, it says what to do, and connects to nothing (threat 26)',
+  async (rig, start) => {
+    const swank = await start()
+    const none = await rig.imago(['attach', `swank://${swank.port}`])
+    assert.is(none.code, 1)
+    for (const line of [
+      'touch ~/.slime-secret',
+      'chmod 600 ~/.slime-secret',
+      '> ~/.slime-secret',
+      '--no-secret',
+    ])
+      assert.match(none.stderr, line)
+    keep(rig, 0o644)
+    assert.match(
+      (await rig.imago(['attach', `swank://${swank.port}`])).stderr,
+      'is open to others (mode 644)',
+    )
+    const far = await rig.imago(['attach', 'swank://lisp.example.org'])
+    assert.match(far.stderr, 'ssh -L 4005:127.0.0.1:4005 lisp.example.org')
+    assert.not.match(swank.printed(), 'password')
+  },
+)
+
+withRig('a server that asks for none is attached to where a person insists', async (rig, start) => {
+  const swank = await start()
+  const joined = await rig.imago(['attach', `swank://${swank.port}`, '--no-secret', '--name', 'open'])
+  assert.is(joined.code, 0, joined.stderr)
+  assert.is(await evaluated(rig, '(+ 1 2)'), '3')
+  swank.kill()
+  let text = ''
+  while (!/^open +ended/m.test(text)) text = (await rig.imago(['kernels'])).stdout
+  assert.match(text, `imago attach swank://127.0.0.1:${swank.port} --name open --no-secret`)
+})
+
+withRig('nothing is to be installed for a Lisp, and doctor knows which there is', async rig => {
+  const runtime = await rig.imago(['runtime', 'lisp'])
+  assert.is(runtime.code, 2)
+  assert.match(runtime.stderr, '(swank:create-server :dont-close t)')
+  const doctor = await rig.imago(['doctor'])
+  assert.is(doctor.code, 0, doctor.stdout)
+  assert.match(doctor.stdout, /Common Lisp\n {2}ok {2}lisp +SBCL .* at \S+sbcl\n {2}ok {2}swank +\S+ from \//)
+})
