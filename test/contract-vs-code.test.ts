@@ -116,10 +116,10 @@ test('paths are confined to the project, for reading too', async () => {
         '/etc/hostname',
         '../../../../etc/hostname',
       ]) {
-        const base = all[name] ?? {}
-        const [edit] = (base[parameter] ?? []) as object[]
+        const fine = all[name] ?? {}
+        const [edit] = (fine[parameter] ?? []) as object[]
         const value = each === undefined ? path : [{ ...edit, [each]: path }]
-        const { code, details } = errorOf(await approved(name, { ...base, [parameter]: value }))
+        const { code, details } = errorOf(await approved(name, { ...fine, [parameter]: value }))
         assert.equal([code, details.reason], ['path_refused', 'outside_project'], `${name} of ${path}`)
       }
   assert.is(readFileSync(outside, 'utf8'), '(secret)\n')
