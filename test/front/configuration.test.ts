@@ -24,6 +24,8 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
   assert.equal(documented, defaults)
   assert.equal(kernels, {
     python: '/usr/bin/python3',
+    lisp: 'sbcl',
+    swank: join(homedir(), 'src/slime'),
     trusted: [join(homedir(), 'shop')],
     env: ['MY_SERVICE_TOKEN'],
   })

@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import type { Kernel, ScriptNews } from '../../wire/kernel.ts'
-import { findLisp } from '../../wire/kernels/lisp.ts'
+import { findLisp, swankFolders } from '../../wire/kernels/lisp.ts'
 import { StartNewsReader } from '../../wire/kernels/start-news.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate } from '../support/heard.ts'
@@ -248,20 +248,23 @@ test('one that takes too long says what it was doing', async () => {
   assert.match(fault.message, `It was loading ${ground.folder}/.sbclrc.`)
 })
 
-test('without a Swank it says where one was looked for, and how to get one', async () => {
-  ground.write(
-    '.sbclrc',
-    "(require :asdf)\n(asdf:initialize-source-registry '(:source-registry :ignore-inherited-configuration))\n",
-  )
-  const env = { CL_SOURCE_REGISTRY: '(:source-registry :ignore-inherited-configuration)' }
-  const others = (await import('../../wire/kernels/lisp.ts')).swankFolders(ground.folder)
-  const fault = await faultOf(ground.lisp({ env, swank: join(ground.folder, 'slime') }))
+test('a Swank that was named has to be one, and of those that a person has put somewhere the newest comes first', async () => {
+  const fault = await faultOf(ground.lisp({ swank: join(ground.folder, 'slime') }))
   assert.is(fault.code, 'KERNEL_START_FAILED')
   assert.match(fault.message, 'slime, which config.toml names as swank, is no folder')
-  assert.equal(others, ['/usr/share/common-lisp/source/slime'])
+  const folders = [
+    'quicklisp/dists/quicklisp/software/slime-v2.30',
+    'quicklisp/dists/quicklisp/software/slime-v2.9.1',
+    '.emacs.d/elpa/slime-20240101.1',
+  ].map(name => join(ground.folder, name))
+  for (const folder of [...folders, join(ground.folder, 'quicklisp/dists/quicklisp/software/slimer-1')]) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'swank-loader.lisp'), '')
+  }
+  assert.equal(swankFolders(ground.folder).slice(0, 3), folders)
 })
 
-test('Swank may be named, come with Quicklisp, or be loaded by the init file', async () => {
+test('Swank may be named, or be loaded by the init file', async () => {
   const named = await ground.lisp({ swank: '/usr/share/common-lisp/source/slime' })
   assert.is(await said(named.kernel, '(princ 1)'), '1')
   ground.write(
