@@ -55,7 +55,7 @@ export const A_NAME: Words = {
   ...AN_EXPRESSION,
   parameter: 'name',
   wanted: 'a name',
-  reread: 'Give a name such as `shop.Order.total`, or a handle.',
+  reread: 'Give a name such as `shop.Order.total`, in Lisp `shop:total`, or a handle.',
   narrow: 'Try again when the image has less to do.',
   search: 'Use apropos_search with a part of the name, or list_globals to see what is at the top level.',
 }

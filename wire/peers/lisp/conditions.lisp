@@ -62,10 +62,25 @@
   (object "name" (string-downcase (princ-to-string (restart-name restart)))
           "description" (one-line (reported restart ""))))
 
-(defun traceback-text (type message restarts frames omitted)
+(defun nearest-names (condition)
+  "Names like the one of which CONDITION says that nothing has it."
+  (ignore-errors
+   (typecase condition
+     ((or unbound-variable undefined-function)
+      (let ((symbol (cell-error-name condition)))
+        (and symbol
+             (symbolp symbol)
+             (symbol-package symbol)
+             (remove (symbol-text symbol) (nearest-symbols (symbol-text symbol) nil)
+                     :test #'string=))))
+     (package-error
+      (let ((name (package-error-package condition)))
+        (and (stringp name) (nearest name (all-package-names))))))))
+
+(defun traceback-text (type message restarts frames omitted &optional notes)
   "The whole report as SLIME's debugger shows it, innermost frame first. RESTARTS are trees."
   (with-output-to-string (stream)
-    (format stream "~A~%   [Condition of type ~A]~%" message type)
+    (format stream "~A~%   [Condition of type ~A]~%~{~A~%~}" message type notes)
     (when restarts
       (format stream "~%Restarts:~%")
       (loop for (nil nil name nil description) in restarts
@@ -89,12 +104,15 @@ told instead of the condition's own. CAUSE is the tree of what was raised before
            (message (or message (condition-message condition)))
            (restarts (loop for restart in restarts
                            repeat *most-restarts*
-                           collect (restart-tree restart))))
+                           collect (restart-tree restart)))
+           (nearest (nearest-names condition))
+           (notes (and nearest (list (format nil "Nearest: ~{~A~^, ~}." nearest)))))
       (object "type" (type-tree (class-of condition))
               "message" message
               "frames" (array-of (reverse (mapcar #'frame-tree told)))
               "frames_omitted" omitted
               "traceback" (traceback-text (condition-type-text condition)
-                                          message restarts told omitted)
+                                          message restarts told omitted notes)
+              "notes" (if notes (array-of notes) :absent)
               "restarts" (array-of restarts)
               "cause" (if cause (object "how" "context" "exception" cause) :absent)))))

@@ -170,7 +170,7 @@ before is written to."
 (defun package-asked-for (name)
   "The package of that NAME, for evaluating in it."
   (or (package-or-nil name)
-      (error "There is no package ~A~@[; there is ~{~A~^, ~}~]."
+      (error "There is no package ~A~@[; there is ~{~A~^, ~}~]. What defines it has to be loaded first."
              name (nearest name (all-package-names)))))
 
 (defun package-in-force ()

@@ -170,7 +170,7 @@ whether it is bound."
     (error "~A is no absolute path. Give the whole path of the file." file))
   (let ((path (native-pathname file)))
     (unless (probe-file path)
-      (error "There is no file ~A." file))
+      (error "There is no file ~A. Give the path of one that is there, as the image sees it." file))
     (unless (pathname-name (probe-file path))
       (error "~A is a folder. Give the path of a file." file))
     path))

@@ -154,7 +154,10 @@ by a string."
 SOURCE may know of the file."
   (let* ((text (coerce text 'simple-string))
          (plist (sb-introspect:definition-source-plist source))
-         (named (or (getf plist :emacs-filename) (sb-introspect:definition-source-pathname source)))
+         ;; Where Swank was told of no file, it compiled one that it made and took away again.
+         (named (if (get-properties plist '(:emacs-filename))
+                    (getf plist :emacs-filename)
+                    (sb-introspect:definition-source-pathname source)))
          (file (and named (native-name named)))
          (line (getf plist :line))
          (position (getf plist :emacs-position)))

@@ -43,8 +43,11 @@ name."
           ((function-of symbol))
           ((find-class symbol nil))
           (package package)
-          (t (not-found (format nil "a value, function, class or package of ~A" (cut text 80))
-                        (nearest-symbols text nil))))))
+          (t (not-found (format nil "~A, for the symbol is there, but it ~:[is unbound and names no ~
+                                     function or class~;names an operator, which is no value~]"
+                                (cut text 80) (special-operator-p symbol))
+                        (remove (symbol-text symbol) (nearest-symbols text nil)
+                                :test #'string=))))))
 
 (defun variable-value (symbol)
   "The value of SYMBOL where we evaluate, and whether it has one: that which all threads see, but of

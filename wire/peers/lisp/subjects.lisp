@@ -162,8 +162,14 @@ of its specializers."
 
 (defun bare-word (word)
   "WORD without its package."
-  (let ((colon (position #\: word :from-end t)))
-    (if colon (subseq word (1+ colon)) word)))
+  (let ((start 0) (index 0) (bars nil))
+    (loop while (< index (length word))
+          do (case (char word index)
+               (#\\ (incf index))
+               (#\| (setf bars (not bars)))
+               (#\: (unless bars (setf start (1+ index)))))
+             (incf index))
+    (if (zerop start) word (subseq word start))))
 
 (defun alike-p (one other)
   (if (and (stringp one) (stringp other))
