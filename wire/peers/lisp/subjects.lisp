@@ -90,7 +90,9 @@ names nothing, or is code."
   "What is named by a list, (SETF AREA), or by a list of what a method is for."
   (let* ((items (name-tree text)) (first (first items)))
     (flet ((is (word item) (and (stringp item) (string-equal word item))))
-      (cond ((and (null (rest items)) (consp first) (is "setf" (first first))
+      (cond ((and (stringp first) (char= (char first 0) #\#)) ; not read, so not a name: #.(...)
+             (needs-evaluation (format nil "~A is a form, and no name" (one-line text 80))))
+            ((and (null (rest items)) (consp first) (is "setf" (first first))
                   (= (length first) 2) (stringp (second first)))
              (setf-subject text (second first) home))
             ((and (null (rest items)) (consp first) (cddr first)
