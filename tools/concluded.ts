@@ -3,7 +3,7 @@ import type { OutputLog } from './define.ts'
 import { diagnosed } from './diagnostics.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed } from './output.ts'
-import { duration, exceptionLine, frameLine } from './wording.ts'
+import { duration, exceptionLine, frameLine, programFrame } from './wording.ts'
 
 /** The end of something that ran to its end. */
 export type Done = Extract<Evaluated, { type: 'done' }>
@@ -27,7 +27,7 @@ export function concluded<Result>(
       return ok(done(evaluated, text))
     case 'raised': {
       const { exception, elapsed_ms, diagnostics } = evaluated
-      const at = exception.frames.at(-1)
+      const at = programFrame(exception.frames)
       return failed('exception', {
         message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
         details: { exception, ...diagnosed(diagnostics), ...text, elapsed_ms },

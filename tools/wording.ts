@@ -27,6 +27,11 @@ export function frameLine({ function: name, file, line }: Frame): string {
   return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
 }
 
+/** The innermost frame that is the program's own; the innermost of all where none is. */
+export function programFrame(frames: readonly Frame[]): Frame | undefined {
+  return frames.findLast(frame => frame.implementation !== true) ?? frames.at(-1)
+}
+
 /** The ways to go on that stood where it was raised, innermost first; nothing where the report has them, or none were. */
 export function restartLines({ restarts = [], traceback }: Raised): string[] {
   if (restarts.every(({ name, description }) => traceback.includes(description || name))) return []

@@ -1,3 +1,4 @@
+import { programFrame } from '../../tools/wording.ts'
 import type { Raised } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener, until } from '../support/lisp-listener.ts'
@@ -155,6 +156,21 @@ test('methods, local functions and setf functions are named as Lisp names them',
     (defun (setf edge) (value thing) (list (area thing) value))
     (list (setf (edge 3) 4))`)
   assert.equal(functions(error).slice(-2), ['(setf edge)', '(method area (integer))'])
+})
+
+test('frames of the implementation are told apart from those of the program, with the file of its sources', async () => {
+  const error = await lisp.raised(`
+    (defgeneric price (thing))
+    (defmethod price ((thing cons)) (list (* (car thing) (cdr thing))))
+    (list (price (cons 2 nil)))`)
+  assert.match(error.frames.at(-1)?.function ?? '', /two-arg-\*/)
+  assert.is(error.frames.at(-1)?.implementation, true)
+  assert.is(programFrame(error.frames)?.function, '(method price (cons))')
+  const sources = await lisp.values(
+    '(not (null (probe-file (translate-logical-pathname "SYS:SRC;CODE;NUMBERS.LISP"))))',
+  )
+  const file = error.frames.at(-1)?.file ?? ''
+  assert.match(file, sources[0] === 't' ? /\/src\/code\/numbers\.lisp$/ : /^SYS:/)
 })
 
 test('an error while the form is compiled has the frames of the macro, and none of the compiler', async () => {

@@ -104,6 +104,18 @@ test('seed 2, case 10: an exception is a failure that keeps its output, frames a
   )
 })
 
+test('where the implementation has raised, the place and the locals are those of the program', async () => {
+  const own = RAISED.frames.at(-1)
+  if (own === undefined) throw new Error('there is none')
+  const inner = { ...own, function: 'two-arg-*', file: 'numbers.lisp', implementation: true } as const
+  const exception = { ...RAISED, frames: [own, inner] }
+  const error = errorOf(
+    await run(evalExpr, { expr: 'f' }, ending({ type: 'raised', exception, elapsed_ms: 1 })),
+  )
+  assert.match(error.message, /\(in ratio, app\.py:3\)$/)
+  assert.match(showError(error), '\nlocals of ratio, app.py:3:')
+})
+
 test('an interrupted evaluation keeps its output and where it was stopped', async () => {
   const { kernel } = ending({ type: 'interrupted', exception: RAISED, elapsed_ms: 61_500 }, HELLO)
   const error = errorOf(await run(evalExpr, { expr: 'train()' }, { kernel }))

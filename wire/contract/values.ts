@@ -57,6 +57,8 @@ export interface Frame {
   readonly locals_omitted: number
   /** In a stack, where several frames in a row stand at this line: how many. The locals are of the innermost. */
   readonly repeated?: number
+  /** It is code of the language's own implementation, which the program has called; left out: it is the program's. */
+  readonly implementation?: true
 }
 
 export interface Local {

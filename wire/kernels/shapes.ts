@@ -83,6 +83,7 @@ export const frame = z.object({
   locals: z.array(local),
   locals_omitted: count,
   repeated: count.exactOptional(),
+  implementation: z.literal(true).exactOptional(),
 }) satisfies z.ZodType<Frame>
 
 export const raised: z.ZodType<Raised> = z.object({

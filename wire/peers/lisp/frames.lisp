@@ -64,6 +64,19 @@
           (values file (line-of text position) (line-text text position)))
         (values file nil nil))))
 
+(defun system-file-text-p (file)
+  "Whether FILE, a namestring, is one of the implementation's own, as it names them."
+  (and (> (length file) 4) (string-equal "SYS:" file :end2 4)))
+
+(defun place-in-system-file (file form number)
+  "The same, of a part of one of the implementation's own files, where its sources are there. Their dates are those of
+the day when they were installed."
+  (let* ((there (native-name file))
+         (written (and there (ignore-errors (file-write-date there)))))
+    (if written
+        (place-in-source-file there written nil form number)
+        (values file nil nil))))
+
 (defun frame-place (frame)
   "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not known."
   (declare (ignorable frame))
@@ -84,8 +97,7 @@
          (number (ignore-errors (sb-di::code-location-form-number start))))
     (cond ((stringp (getf plist :emacs-string)) (place-in-buffer plist form number))
           ((null file) (values nil nil nil))
-          ;; The implementation's own: a person who has its sources knows where.
-          ((and (> (length file) 4) (string-equal "SYS:" file :end2 4)) (values file nil nil))
+          ((system-file-text-p file) (place-in-system-file file form number))
           (t (place-in-source-file file (sb-c::debug-source-created source)
                             (ignore-errors
                              (call-symbol "DEBUG-SOURCE-START-POSITIONS" "SB-C" source))
@@ -142,6 +154,25 @@
                         (swank/backend:print-frame frame stream)))))
            (one-line (or text "?"))))
 
+(defun generated-name-p (name)
+  "Whether NAME is that of a function that CLOS has made by itself while the program ran."
+  (let ((first (if (consp name) (first name) name)))
+    (and (symbolp first)
+         (eq (symbol-package first) (find-package "SB-PCL"))
+         (not (member (symbol-name first) '("FAST-METHOD" "SLOW-METHOD") :test #'string=)))))
+
+(defun implementation-frame-p (frame)
+  "Whether what FRAME runs is the implementation's own, and not the program's."
+  (or (foreign-frame-p (frame-name frame))
+      (generated-name-p (frame-name frame))
+      #+sbcl
+      (handler-case
+          (let* ((location (sb-di:frame-code-location frame))
+                 (source (sb-di:code-location-debug-source location))
+                 (file (sb-di:debug-source-namestring source)))
+            (and file (system-file-text-p file)))
+        (error () t))))
+
 (defun frame-tree (frame)
   "FRAME as `Frame' of wire/contract/values.ts."
   #+sbcl
@@ -149,7 +180,8 @@
     (multiple-value-bind (locals more) (frame-locals frame)
       (object "function" (function-text (frame-name frame))
               "file" file "line" line "source" source
-              "locals" (array-of locals) "locals_omitted" more)))
+              "locals" (array-of locals) "locals_omitted" more
+              "implementation" (if (implementation-frame-p frame) t :absent))))
   #-sbcl
   (object "function" (frame-name frame) "file" nil "line" nil "source" nil
           "locals" (array-of '()) "locals_omitted" 0))
