@@ -256,6 +256,7 @@ export class Traces {
 
   /** Remembers what is there by now, what it takes to look included. */
   async look(): Promise<void> {
+    await this.forget()
     await this.ran()
     await this.#symbols()
     this.#before = await this.#symbols()
