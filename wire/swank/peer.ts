@@ -16,6 +16,7 @@ export const FILES = [
   'names',
   'leaves',
   'print',
+  'comparing',
   'objects',
   'shown',
   'forms',

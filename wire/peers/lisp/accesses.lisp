@@ -41,11 +41,7 @@
 (define-place nth (index list) (element-at operator index list))
 (define-place nthcdr (index list) (tail-at operator index list))
 
-(define-place getf (list indicator)
-  (loop for tail = list then (cddr tail)
-        while (and (consp tail) (consp (cdr tail)))
-        do (check-deadline)
-           (when (eq (car tail) indicator) (return (cadr tail)))))
+(define-place getf (list indicator) (property list indicator))
 
 (define-place assoc (item list)
   (loop for tail = list then (cdr tail)
@@ -88,12 +84,21 @@
 (define-place gethash (key table)
   (unless (hash-table-p table) (no-place operator table "a hash table"))
   (let ((test (case (hash-table-test table)
-                (eq #'eq) (eql #'eql) (equal #'equal) (equalp #'equalp)
-                (t (needs-evaluation "The test of this hash table is the program's.")))))
+                (eq #'eq) (eql #'eql)
+                (equal (lambda (key other) (same-p key other)))
+                (equalp (lambda (key other) (same-p key other 'equalp)))
+                (t (needs-evaluation "The test of this hash table is the program's."))))
+        (unknown nil))
     (map-entries (lambda (other value)
-                   (when (funcall test key other)
-                     (return-from place value)))
+                   (case (funcall test key other)
+                     ((nil))
+                     (unknown (setf unknown t))
+                     (t (return-from place value)))
+                   nil)
                  table)
+    (when unknown
+      (needs-evaluation (format nil "A key of it is too large to be compared here, or holds a hash ~
+                                     table that only its own test can compare.")))
     (not-found (format nil "an entry of ~A under ~A" (item-text table 80) (item-text key 80))
                (nearest (item-text key 80) (keys-as-texts table)))))
 
@@ -167,7 +172,7 @@
 (define-place symbol-name (symbol) (symbol-name (a-symbol operator symbol)))
 
 (define-place get (symbol indicator)
-  (getf (symbol-plist (a-symbol operator symbol)) indicator))
+  (property (symbol-plist (a-symbol operator symbol)) indicator))
 
 (define-place find-class (name)
   (or (find-class (a-symbol operator name) nil)

@@ -91,9 +91,16 @@ is a tree for `write-json'."
               (let ((control (simple-condition-format-control condition)))
                 (and (stringp control) control)))))))
 
+(defun fault-tree (name condition)
+  "For a call NAME that CONDITION has ended, as a fault of ours."
+  (object "fault"
+          (if (typep condition 'storage-condition)
+              ;; There may be no room left for more than this.
+              (concatenate 'string name " failed. It has used up the stack or the memory.")
+              (format nil "~A failed. ~A" name (fault-text condition)))))
+
 (defun fault (name condition)
-  "Ends the call NAME as a fault of ours."
-  (answer (object "fault" (format nil "~A failed. ~A" name (fault-text condition)))))
+  (answer (fault-tree name condition)))
 
 (defun call-undisturbed (function)
   "Calls FUNCTION with nothing in force that the user has set for reading and printing, and no stream of his."
@@ -133,9 +140,14 @@ is a tree for `write-json'."
   (let* ((*deadline-ms* (argument "deadline_ms" arguments))
          (*deadline* (deadline-after *deadline-ms*)))
     (stay-behind)
-    (prog1 (json (answer-tree name arguments))
-      ;; Swank prints a thread's name to have it as a string, and the user may have a say in that.
-      (let ((*print-pretty* nil)) (leave-no-mailbox)))))
+    (unwind-protect
+         (let ((tree (answer-tree name arguments)))
+           (prog1 (handler-case (json tree)
+                    (serious-condition (condition) (json (fault-tree name condition))))
+             ;; Swank prints a thread's name to have it as a string, and the user may have a say in
+             ;; that.
+             (let ((*print-pretty* nil)) (leave-no-mailbox))))
+      (mend-stack))))
 
 (defun stay-behind ()
   "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock, another connection

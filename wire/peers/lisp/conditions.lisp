@@ -11,44 +11,76 @@
 (defparameter *most-restarts* 30
   "Restarts that are told.")
 
+(defvar *patience* '()
+  "For each that is waited for, innermost first: a list of whether it has taken too long.")
+
 (defun call-with-patience (seconds function otherwise)
   "The value of FUNCTION; that of OTHERWISE where it takes longer, where threads can tell."
-  (let ((done nil) (thread (swank/backend:current-thread)) (tag (list 'late)))
+  (let* ((done nil) (thread (swank/backend:current-thread)) (tag (list nil))
+         (*patience* (cons tag *patience*)))
     (declare (ignorable thread))
-    (catch tag
-      #+(or sb-thread ccl threads)
-      (swank/backend:spawn
-       (lambda ()
-         (loop repeat (* 50 seconds) until done do (sleep 0.02))
-         (unless done
-           (swank/backend:interrupt-thread
-            thread (lambda () (unless done (throw tag (funcall otherwise)))))))
-       :name "patience")
-      (unwind-protect (funcall function)
-        (setf done t)))))
+    (flet ((leave ()
+             (unless done
+               (setf (first tag) t)
+               (throw tag (funcall otherwise)))))
+      (declare (ignorable #'leave))
+      (catch tag
+        #+(or sb-thread ccl threads)
+        (swank/backend:spawn
+         (lambda ()
+           (loop repeat (* 50 seconds) until done do (sleep 0.02))
+           ;; Cleanup forms may never end, either.
+           (loop until (or done (not (swank/backend:thread-alive-p thread)))
+                 do (swank/backend:interrupt-thread thread #'leave)
+                    (loop repeat 25 until done do (sleep 0.02))))
+         :name "patience")
+        (unwind-protect (funcall function)
+          (setf done t))))))
+
+(defun call-contained (function otherwise)
+  "The values of FUNCTION, which calls code of the user's when nothing of the user's is evaluated any
+more: however that leaves, by an error, a restart, a throw, or the end of its stack or thread, it is
+only this that ends. Then the values of OTHERWISE, a function of the condition, if there was one. Only
+`call-with-patience' gets past it."
+  (let ((values '()) (done nil) (why nil))
+    (block nil
+      (flet ((give-up (&optional condition &rest more)
+               (declare (ignore more))
+               (setf why condition)
+               (return)))
+        (unwind-protect
+             (handler-bind ((serious-condition #'give-up))
+               (restart-bind ((abort #'give-up))
+                 (swank/backend:call-with-debugger-hook
+                  #'give-up
+                  (lambda ()
+                    (setf values (multiple-value-list (funcall function))
+                          done t)))))
+          (unless (or done (some #'first *patience*)) (return)))))
+    (mend-stack)
+    (if done (values-list values) (funcall otherwise why))))
 
 (defun reported (thing otherwise)
   "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or never ends."
-  (block nil
-    (flet ((give-up (&rest arguments)
-             (declare (ignore arguments))
-             (return otherwise)))
+  (if (stack-low-p)
+      otherwise
       (call-with-patience
        *report-patience*
        (lambda ()
-         (handler-bind ((serious-condition #'give-up))
-           (swank/backend:call-with-debugger-hook
-            #'give-up
-            (lambda ()
-              (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
-                    (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
-                    #+sbcl (sb-int:*print-condition-references* nil))
-                (string-trim '(#\Space #\Newline)
-                             (swank::call/truncated-output-to-string
-                              *message-limit*
-                              (lambda (stream) (princ thing stream))
-                              "…")))))))
-       (lambda () otherwise)))))
+         (call-contained
+          (lambda ()
+            (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
+                  (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
+                  #+sbcl (sb-int:*print-condition-references* nil))
+              (string-trim '(#\Space #\Newline)
+                           (swank::call/truncated-output-to-string
+                            *message-limit*
+                            (lambda (stream) (princ thing stream))
+                            "…"))))
+          (lambda (condition)
+            (declare (ignore condition))
+            otherwise)))
+       (lambda () otherwise))))
 
 (defun condition-message (condition)
   (reported condition

@@ -40,6 +40,6 @@
   (let ((form (the-form source)))
     (multiple-value-bind (once changed) (macroexpand-1 form)
       (let* ((expansion (if fully (swank/backend:macroexpand-all form) once))
-             (expanded (or changed (and fully (not (equal expansion form))))))
+             (expanded (or changed (and fully (not (eq (same-p expansion form) t))))))
         ;; The expansion is shown as it is printed here, in place of a value.
         (values '() (list "values" (array-of (list (expansion-tree expansion expanded)))))))))

@@ -153,12 +153,28 @@ given the same memory would end the whole image when it comes to that end: SBCL 
 before is written to."
   #+(and sbcl (or x86-64 arm64))
   (ignore-errors
-   (let* ((page (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long))
-          (start (symbol-value (internal "*CONTROL-STACK-START*" "SB-VM")))
-          (place (+ (sb-kernel:get-lisp-obj-address start) (floor (* 5 page) 2)))
-          (now (sb-sys:sap-int (call-symbol "CURRENT-SP" "SB-KERNEL"))))
-     (when (< place (- now page))
-       (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0)))))
+   (multiple-value-bind (end now page) (stack-bounds)
+     (let ((place (+ end (floor (* 5 page) 2))))
+       (when (< place (- now page))
+         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
+
+#+(and sbcl (or x86-64 arm64))
+(defun stack-bounds ()
+  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
+it is now; and how many bytes such a page has."
+  (values (sb-kernel:get-lisp-obj-address
+           (symbol-value (internal "*CONTROL-STACK-START*" "SB-VM")))
+          (sb-sys:sap-int (call-symbol "CURRENT-SP" "SB-KERNEL"))
+          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
+
+(defun stack-low-p ()
+  "Whether the end of the stack of this thread is so near that code which comes to it would end the
+image, for the page that guards it is open."
+  #+(and sbcl (or x86-64 arm64))
+  (ignore-errors
+   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
+  #-(and sbcl (or x86-64 arm64))
+  nil)
 
 ;;; What a listener keeps
 
@@ -234,7 +250,7 @@ and of the variables of a listener, is kept."
     (cond ((string= outcome "done")
            (destructuring-bind (&optional values more) result
              (append (object "type" outcome
-                             "values" (array-of (mapcar #'printed-shown-tree values))
+                             "values" (array-of (shown-values values))
                              "elapsed_ms" elapsed
                              "diagnostics" diagnostics
                              "package" (package-name *listener-package*)

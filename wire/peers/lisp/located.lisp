@@ -156,11 +156,11 @@ SOURCE may know of the file."
          (plist (sb-introspect:definition-source-plist source))
          ;; Where Swank was told of no file, it compiled one that it made and took away again.
          (named (if (get-properties plist '(:emacs-filename))
-                    (getf plist :emacs-filename)
+                    (property plist :emacs-filename)
                     (sb-introspect:definition-source-pathname source)))
          (file (and named (native-name named)))
-         (line (getf plist :line))
-         (position (getf plist :emacs-position)))
+         (line (property plist :line))
+         (position (property plist :emacs-position)))
     (multiple-value-bind (start end how) (form-of text source name kind)
       (let* ((start (or start 0))
              (end (or end (length text)))
@@ -278,7 +278,7 @@ NIL."
 FUNCTION may have kept the form that it was made of."
   #+sbcl
   (let* ((pathname (and source (sb-introspect:definition-source-pathname source)))
-         (typed (and source (getf (sb-introspect:definition-source-plist source) :emacs-string)))
+         (typed (and source (property (sb-introspect:definition-source-plist source) :emacs-string)))
          (file (and pathname (native-name pathname))))
     (cond ((stringp typed) (typed-definition source typed name kind))
           (file (filed-definition source file name kind))

@@ -5,7 +5,10 @@
 (in-package #:imago)
 
 (defparameter *printing-patience* 2
-  "Seconds that the printers of one value may take.")
+  "Seconds that the printers of all values of one evaluation may take.")
+
+(defparameter *most-values* 100
+  "Values that are shown one by one: an answer that is too long for Swank would end the connection.")
 
 (defun printed-classes ()
   "What `print-object' methods of the program are for: classes, and lists of one object."
@@ -60,22 +63,16 @@ prints elsewhere is for nobody."
 
 (defun own-text (value limit)
   "What the printer of VALUE says, LIMIT characters at most; or NIL and why it failed."
-  (let ((why "it entered the debugger"))
-    (block nil
-      (flet ((give-up (condition &rest more)
-               (declare (ignore more))
-               (setf why (static-text condition 300))
-               (return (values nil why))))
-        (handler-bind ((serious-condition #'give-up))
-          (swank/backend:call-with-debugger-hook
-           #'give-up
-           (lambda ()
-             (call-as-at-top-level
-              (lambda ()
-                (swank::call/truncated-output-to-string
-                 (max 1 limit)
-                 (lambda (stream) (prin1 value stream))
-                 "…"))))))))))
+  (call-contained
+   (lambda ()
+     (call-as-at-top-level
+      (lambda ()
+        (swank::call/truncated-output-to-string
+         (max 1 limit)
+         (lambda (stream) (prin1 value stream))
+         "…"))))
+   (lambda (condition)
+     (values nil (if condition (static-text condition 300) "it was left by a restart or a throw")))))
 
 (defun printed-text (value &optional (seconds *printing-patience*))
   "VALUE as its own printer has it: the text, whether something was left out, and why the printer
@@ -90,9 +87,9 @@ was not used, or NIL."
                        (lambda (part)
                          (setf found (or found (own-p part)))
                          nil))
-        (if found
-            (text-in-time value seconds #'own-p (list text elided))
-            (values text elided nil))))))
+        (cond ((not found) (values text elided nil))
+              ((plusp seconds) (text-in-time value seconds #'own-p (list text elided)))
+              (t (values text elided "Others' printers took all the time.")))))))
 
 (defun text-in-time (value seconds own-p static)
   "As `printed-text'; what OWN-P holds for is written by its own printer, in so many SECONDS at
@@ -125,9 +122,32 @@ most. STATIC is the text and whether it was left out, for when they are over."
     (append (text-tree text :total (if elided nil (length text)))
             (list "error" (or failed :absent)))))
 
-(defun printed-shown-tree (value)
+(defun printed-shown-tree (value &optional (seconds *printing-patience*) (preview (preview value)))
   "VALUE, which an evaluation came to, as `Shown' of wire/contract/values.ts: by its own printer."
-  (object "repr" (printed-tree value)
+  (object "repr" (call-contained (lambda () (printed-tree value seconds))
+                                 (lambda (condition) (unshown-tree value condition)))
           "type" (type-tree (class-of value))
           "handle" (if (worth-a-handle-p value) (handle-for value) :absent)
-          "preview" (preview value)))
+          "preview" preview))
+
+(defun unshown-tree (value condition)
+  "`Text' for VALUE, of which not even the static text could be had for CONDITION."
+  (append (text-tree (format nil "#<~A>" (type-label (class-of value))))
+          (list "error" (format nil "It could not be shown: ~A."
+                                (if condition (static-text condition 300) "that was left")))))
+
+(defun shown-values (values)
+  "The trees of VALUES, which an evaluation came to. Where they are too many, the last is for the list
+of all that are left."
+  (let ((end (+ (get-internal-real-time)
+                (* *printing-patience* internal-time-units-per-second)))
+        (left (nthcdr *most-values* values)))
+    (flet ((seconds ()
+             (max 0 (/ (- end (get-internal-real-time)) internal-time-units-per-second))))
+      (append (loop for value in (ldiff values left)
+                    collect (printed-shown-tree value (seconds)))
+              (and left
+                   (list (printed-shown-tree
+                          left (seconds)
+                          (format nil "a list of the ~D values that are left"
+                                  (length left)))))))))

@@ -43,7 +43,7 @@ not."
 told, as two values."
   (let* ((pathname (sb-introspect:definition-source-pathname source))
          (file (and pathname (native-name pathname)))
-         (typed (getf (sb-introspect:definition-source-plist source) :emacs-string))
+         (typed (property (sb-introspect:definition-source-plist source) :emacs-string))
          (number (form-number-of source))
          (text (and file number (not typed) (file-text file)))
          (start (and text (nth-form text number))))
@@ -97,7 +97,7 @@ refers to."
                            below (sb-kernel:code-header-words code)
                          for constant = (sb-kernel:code-header-ref code index)
                          when (and (sb-kernel:fdefn-p constant)
-                                   (equal (sb-kernel:fdefn-name constant) name))
+                                   (eq (same-p (sb-kernel:fdefn-name constant) name) t))
                            do (push (cons its-name (source-of-function function)) found)
                               (return))))))
     found))
