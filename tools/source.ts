@@ -33,7 +33,7 @@ export const IN_PACKAGE = z
   .optional()
   .describe(
     'The package the code is read and run in, such as `SHOP`, in a language that has packages to read in ' +
-      '(Lisp); left out: the one in force.',
+      '(Lisp); left out: the one in force, which `(in-package …)` changes for all clients.',
   )
 
 /** What the parameters of `PLACED` say, as `Work` has it; a line without a file is a failure. */
@@ -76,15 +76,22 @@ export const insideWord = (inside: string | undefined): string =>
 export interface InForce {
   readonly package?: string
   readonly readtable?: string
+  /** Which of them this call has changed. */
+  readonly changed?: readonly ('package' | 'readtable')[]
 }
 
-export function inForce({ package: inside, readtable }: Done): InForce {
-  return { ...(inside !== undefined && { package: inside }), ...(readtable !== undefined && { readtable }) }
+export function inForce({ package: inside, readtable, changed }: Done): InForce {
+  return {
+    ...(inside !== undefined && { package: inside }),
+    ...(readtable !== undefined && { readtable }),
+    ...(changed !== undefined && { changed }),
+  }
 }
 
-/** `package: SHOP`, and the read table where it is not the standard one. */
-export function showInForce({ package: inside, readtable = 'standard' }: InForce): string[] {
-  if (inside === undefined) return []
-  const other = readtable === 'standard' ? '' : ` · readtable: ${oneLine(readtable)}`
-  return [`package: ${oneLine(inside)}${other}`]
+/** `package in force now: SHOP`, and the read table: each only where the call has changed it. */
+export function showInForce(inForce: InForce): string[] {
+  return (inForce.changed ?? []).flatMap(what => {
+    const now = inForce[what]
+    return now === undefined ? [] : [`${what} in force now: ${oneLine(now)}`]
+  })
 }

@@ -205,6 +205,8 @@ export type Evaluated =
       /** What the next evaluation is read in, where the language has packages and read tables. */
       readonly package?: string
       readonly readtable?: string
+      /** Which of the two is not what it was when this began. */
+      readonly changed?: readonly ('package' | 'readtable')[]
     }
   | {
       readonly type: 'raised'

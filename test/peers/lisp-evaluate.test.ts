@@ -81,6 +81,20 @@ test('the variables of a listener are our own', async () => {
   assert.equal(await lisp.values("(mapcar #'sb-ext:symbol-global-value '(* / +))"), ['(nil nil nil)'])
 })
 
+test('what is in force is told, and which of it the call itself has changed', async () => {
+  const told = async (source: string, more = {}) => {
+    const ended = await lisp.run(source, more)
+    return ended.type === 'done' && [ended.package, ended.changed]
+  }
+  await lisp.run('(defpackage :moved-to (:use :cl)) (setf *readtable* (copy-readtable nil))')
+  assert.equal(await told('1', { package: 'moved-to' }), ['COMMON-LISP-USER', undefined])
+  assert.equal(await told('(in-package :moved-to)'), ['MOVED-TO', ['package']])
+  assert.equal(await told('1'), ['MOVED-TO', undefined])
+  assert.equal(await told('(in-package :cl-user)'), ['COMMON-LISP-USER', ['package']])
+  assert.equal(await told("(set-macro-character #\\! #'identity)"), ['COMMON-LISP-USER', ['readtable']])
+  assert.equal(await told('(setf *readtable* (copy-readtable nil))'), ['COMMON-LISP-USER', ['readtable']])
+})
+
 test('a readtable that a source takes up stays ours, and is told', async () => {
   const ended = await lisp.run(
     `(setf *readtable* (copy-readtable nil))

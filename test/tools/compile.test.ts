@@ -28,6 +28,7 @@ const done = (...diagnostics: readonly Diagnostic[]): Evaluated => ({
   diagnostics,
   package: 'SHOP',
   readtable: 'standard',
+  changed: ['package'],
 })
 
 test('a form is sent with its package, and with its place as an absolute path', async () => {
@@ -55,7 +56,7 @@ test('every note of the compiler is told with its severity, its place, and the f
       'warning: undefined variable: RR  /srv/shop.lisp:40',
       '  in: (DEFUN AREA (R) (* PI RR RR))',
       'defined: AREA',
-      'package: SHOP',
+      'package in force now: SHOP',
     ].join('\n'),
   )
 })

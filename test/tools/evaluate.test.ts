@@ -184,11 +184,12 @@ test('a package goes to an image that reads in packages, and another refuses it 
     elapsed_ms: 1,
     package: 'SHOP',
     readtable: 'rt',
+    changed: ['readtable'],
   })
   const result = resultOf(await run(evalExpr, { expr: '(f)', package: 'SHOP' }, { kernel }))
   assert.equal(seen.evaluation?.work, { type: 'source', source: '(f)', package: 'SHOP' })
   assert.is(result.package, 'SHOP')
-  assert.is(evalExpr.show(result), 'no value, 1 ms\npackage: SHOP · readtable: rt')
+  assert.is(evalExpr.show(result), 'no value, 1 ms\nreadtable in force now: rt')
   assert.is(evalExpr.preview({ expr: 'f', package: 'SHOP' }).title, 'Run this code in the package SHOP')
   const { identity } = kernelOf()
   const python = { identity: { ...identity, abilities: new Set(['evaluate'] as const) } }

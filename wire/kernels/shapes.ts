@@ -152,6 +152,7 @@ export const evaluated = z.discriminatedUnion('type', [
     tests: tests.exactOptional(),
     package: text.exactOptional(),
     readtable: text.exactOptional(),
+    changed: z.array(z.enum(['package', 'readtable'])).exactOptional(),
   }),
   z.object({
     type: z.literal('raised'),

@@ -231,6 +231,18 @@ and of the variables of a listener, is kept."
 
 ;;; The call
 
+(defun in-force ()
+  "What the next evaluation is read in, as keys and values."
+  (list "package" (package-name (package-in-force))
+        "readtable" (readtable-text *listener-readtable*)))
+
+(defun in-force-since (before)
+  "The same, and which of it is not as it was BEFORE."
+  (let* ((now (in-force))
+         (changed (loop for (key value) on now by #'cddr
+                        unless (equal value (argument key before)) collect key)))
+    (append now (list "changed" (if changed (array-of changed) :absent)))))
+
 (define-fields record
   number who call source place outcome result at elapsed)
 
@@ -244,17 +256,16 @@ and of the variables of a listener, is kept."
   "From START, as a float."
   (/ (float (- (microseconds) start) 1d0) 1000))
 
-(defun evaluated-tree (outcome result elapsed)
-  "`Evaluated' of wire/kernel.ts."
+(defun evaluated-tree (outcome result elapsed before)
+  "`Evaluated' of wire/kernel.ts. BEFORE is what `in-force' was when it began."
   (let ((diagnostics (if *diagnostics* (array-of (reverse *diagnostics*)) :absent)))
     (cond ((string= outcome "done")
            (destructuring-bind (&optional values more) result
              (append (object "type" outcome
                              "values" (array-of (shown-values values))
                              "elapsed_ms" elapsed
-                             "diagnostics" diagnostics
-                             "package" (package-name *listener-package*)
-                             "readtable" (readtable-text *listener-readtable*))
+                             "diagnostics" diagnostics)
+                     (in-force-since before)
                      more)))
           ((string= outcome "raised")
            (object "type" outcome "exception" result "elapsed_ms" elapsed
@@ -281,6 +292,7 @@ and of the variables of a listener, is kept."
          (record (begin-record arguments))
          (*diagnostics* '())
          (*interrupted* nil)
+         (before (in-force))
          (start (microseconds)))
     ;; From here on what is asked of this thread goes through `take-interrupts'.
     (setf swank::*slime-interrupts-enabled* nil)
@@ -297,7 +309,7 @@ and of the variables of a listener, is kept."
                                        (lambda () (funcall work arguments))))))
              (mend-stack)
              (close-sink sink))))
-      (let ((tree (evaluated-tree outcome result (milliseconds-since start))))
+      (let ((tree (evaluated-tree outcome result (milliseconds-since start) before)))
         (end-record record outcome tree)
         tree))))
 
