@@ -22,12 +22,12 @@ export async function openSwankImage(forms: readonly string[] = []): Promise<Swa
   ]
   const options = ['--noinform', '--no-sysinit', '--no-userinit', '--disable-debugger']
   const child = spawn('sbcl', [...options, ...evals.flatMap(form => ['--eval', form])], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: child.stderr })) {
     const port = /Swank started at port: (\d+)/.exec(line)?.[1]
     if (port === undefined) continue
-    child.stdout.resume()
+    child.stderr.resume()
     return { port: Number(port), close: () => void child.kill('SIGKILL') }
   }
   throw new Error('SBCL ended before it listened; is the package cl-swank there?')
