@@ -221,15 +221,16 @@ the day when they were installed."
                        "CALL-WITH-COMPILATION-HOOKS")
                      :test #'string=)))))
 
-(defun function-symbol (name)
+(defun function-symbol (name &optional (depth 20))
   "The symbol by which a function of NAME is known: of (flet a :in b), b."
   (cond ((symbolp name) name)
-        ((and (consp name) (ignore-errors (list-length name)))
+        ((and (consp name) (plusp depth) (ignore-errors (list-length name)))
          (let ((within (second (member :in name))))
            ;; Within a form that has no name, it is a file.
            (function-symbol (if (or (null within) (stringp within))
                                 (find-if #'symbolp (rest name))
-                                within))))))
+                                within)
+                            (1- depth))))))
 
 (defun debugger-frame-p (name)
   "Whether a frame of that NAME belongs to the way from a signal into the debugger."

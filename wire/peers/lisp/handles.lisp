@@ -10,44 +10,103 @@
 (defparameter *most-handles* 512
   "Values and texts that are kept.")
 
-(defvar *handles* (make-hash-table)
-  "By number, a list (VALUE KIND TICK). KIND is VALUE for a value itself, ITEMS for what it
-holds, to be read on by position, REPR for its static text, and TEXT for a string that is one.")
+(defparameter *most-kept* #+sbcl (floor (sb-ext:dynamic-space-size) 16) #-sbcl (* 64 1024 1024)
+  "Bytes of values and texts that are kept from being collected, more or less.")
 
-(defvar *handle-numbers* (make-hash-table :test 'eq)
+(defvar *handles* (make-hash-table)
+  "By number, a list (VALUE KIND TICK BYTES). KIND is VALUE for a value itself, ITEMS for what it
+holds, to be read on by position, REPR for its static text, and TEXT for a string that is one. Where
+BYTES is NIL, VALUE is a weak pointer: what the program itself keeps is still led to.")
+
+(defvar *handle-numbers* (make-hash-table :test 'eq #+sbcl :weakness #+sbcl :key)
   "By value, a property list of kinds and numbers, so that one thing keeps one handle.")
 
 (defvar *handles-lock* (swank/backend:make-lock :name "handles"))
 (defvar *last-handle* 0)
 (defvar *handle-tick* 0)
+(defvar *kept-bytes* 0)
 
-(defun drop-oldest-handle ()
+(defun oldest-handle (&optional kept)
+  "The number and entry of the one that was not used for longest, of all or of those that are KEPT."
   (let (number oldest)
     (maphash (lambda (key entry)
-               (when (or (null oldest) (< (third entry) (third oldest)))
+               (when (and (or (null oldest) (< (third entry) (third oldest)))
+                          (or (not kept) (plusp (or (fourth entry) 0))))
                  (setf number key oldest entry)))
              *handles*)
-    (destructuring-bind (value kind tick) oldest
-      (declare (ignore tick))
+    (values number oldest)))
+
+(defun handled-value (entry)
+  "What ENTRY is for, and whether it is there still."
+  (if (fourth entry)
+      (values (first entry) t)
+      #+sbcl (sb-ext:weak-pointer-value (first entry))
+      #-sbcl (values nil nil)))
+
+(defun drop-oldest-handle ()
+  (multiple-value-bind (number entry) (oldest-handle)
+    (destructuring-bind (value kind tick bytes) entry
+      (declare (ignore value tick))
       (remhash number *handles*)
-      (unless (remf (gethash value *handle-numbers*) kind)
-        (setf (gethash value *handle-numbers*) '()))
-      (unless (gethash value *handle-numbers*)
-        (remhash value *handle-numbers*)))))
+      (decf *kept-bytes* (or bytes 0))
+      (multiple-value-bind (value there) (handled-value entry)
+        (when there
+          (unless (remf (gethash value *handle-numbers*) kind)
+            (setf (gethash value *handle-numbers*) '()))
+          (unless (gethash value *handle-numbers*)
+            (remhash value *handle-numbers*)))))))
+
+(defun make-room ()
+  "Keeps the oldest values from being collected no more, until there is room for what is kept; but
+the newest two."
+  (loop while (> *kept-bytes* *most-kept*)
+        do (let ((entry (nth-value 1 (oldest-handle t))))
+             (when (or (null entry) (> (third entry) (- *handle-tick* 2))) (return))
+             #+sbcl (progn (decf *kept-bytes* (fourth entry))
+                           (setf (first entry) (sb-ext:make-weak-pointer (first entry))
+                                 (fourth entry) nil))
+             #-sbcl (drop-oldest-handle))))
 
 (defun new-handle (value kind)
-  (swank/backend:call-with-lock-held
-   *handles-lock*
-   (lambda ()
-     (let ((number (getf (gethash value *handle-numbers*) kind)))
-       (unless number
-         (when (>= (hash-table-count *handles*) *most-handles*)
-           (drop-oldest-handle))
-         (setf number (incf *last-handle*)
-               (getf (gethash value *handle-numbers*) kind) number
-               (gethash number *handles*) (list value kind 0)))
-       (setf (third (gethash number *handles*)) (incf *handle-tick*))
-       (format nil "@~A.~D" *handle-prefix* number)))))
+  (let ((bytes (weight value)))
+    (swank/backend:call-with-lock-held
+     *handles-lock*
+     (lambda ()
+       (let* ((number (getf (gethash value *handle-numbers*) kind))
+              (entry (and number (gethash number *handles*))))
+         (unless entry
+           (when (>= (hash-table-count *handles*) *most-handles*)
+             (drop-oldest-handle))
+           (setf number (incf *last-handle*)
+                 entry (list nil kind 0 nil)
+                 (getf (gethash value *handle-numbers*) kind) number
+                 (gethash number *handles*) entry))
+         (incf *kept-bytes* (- bytes (or (fourth entry) 0)))
+         (setf (first entry) value
+               (third entry) (incf *handle-tick*)
+               (fourth entry) bytes)
+         (make-room)
+         (format nil "@~A.~D" *handle-prefix* number))))))
+
+(defun weight (value)
+  "How many bytes VALUE takes, roughly: of conses and arrays, and what they hold; a few steps far."
+  (let ((bytes 0) (left (list value)) (steps 0))
+    (loop while left
+          do (when (> (incf steps) 200000)
+               ;; It goes on; nobody knows how far.
+               (return (max bytes (floor *most-kept* 4))))
+             (let ((part (pop left)))
+               (typecase part
+                 (cons (incf bytes 16)
+                  (when (typep (cdr part) '(or cons array)) (push (cdr part) left))
+                  (when (typep (car part) '(or cons array)) (push (car part) left)))
+                 (string (incf bytes (* 4 (array-total-size part))))
+                 (array (incf bytes (* 8 (array-total-size part)))
+                  (when (and (simple-vector-p part) (< (length part) 1000))
+                    (loop for element across part
+                          do (when (typep element '(or cons array)) (push element left)))))
+                 (hash-table (incf bytes (* 40 (hash-table-count part))))))
+          finally (return bytes))))
 
 (defun handle-for (value)
   "A handle for VALUE, the same one as long as it is kept."
@@ -90,7 +149,11 @@ any more."
                     (let ((entry (gethash number *handles*)))
                       (when entry (setf (third entry) (incf *handle-tick*)))
                       entry)))))
-      (cond (entry (values (first entry) (second entry)))
+      (cond (entry
+             (multiple-value-bind (value there) (handled-value entry)
+               (unless there
+                 (stale-handle handle "It has made room: it was large, and only the handle kept it."))
+               (values value (second entry))))
             ((<= 1 number *last-handle*)
              (stale-handle handle (format nil "It has made room; the last ~D are kept."
                                           *most-handles*)))

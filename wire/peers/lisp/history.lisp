@@ -30,6 +30,9 @@
               (loop for key in '("file" "module" "system" "target")
                     thereis (argument key arguments)))))
 
+(defun cut-source (source limit)
+  (if (> (length source) limit) (subseq source 0 limit) source))
+
 (defun begin-record (arguments)
   "Has it remembered that ARGUMENTS were asked for."
   (let* ((source (work-text arguments))
@@ -37,7 +40,8 @@
          (record (make-record (incf *record-count*)
                             (or (argument "who" arguments) "")
                             (argument "call" arguments)
-                            source
+                            ;; One character more, which tells that there was more.
+                            (cut-source source (1+ *record-limit*))
                             (and file (list file (argument "line" arguments)))
                             "running" nil (now) nil)))
     (push record *records*)
@@ -50,8 +54,18 @@
   (dolist (key keys tree)
     (setf tree (and (consp tree) (argument key (rest tree))))))
 
+(defun drop-record (record)
+  "Has nothing remembered of RECORD, which came to nothing that was evaluated."
+  (setf *records* (remove record *records*))
+  (when (= (record-number record) *record-count*) (decf *record-count*)))
+
 (defun end-record (record outcome tree)
   "Has it remembered what RECORD came to: TREE, an `Evaluated'."
+  (if (string= outcome "refused")
+      (drop-record record)
+      (keep-outcome record outcome tree)))
+
+(defun keep-outcome (record outcome tree)
   (setf (record-outcome record) outcome
         (record-elapsed record) (part tree "elapsed_ms")
         (record-result record)
@@ -69,7 +83,7 @@
     (object "number" (record-number record)
             "who" (record-who record)
             "call" (record-call record)
-            "source" (subseq source 0 (min *record-limit* (length source)))
+            "source" (cut-source source *record-limit*)
             "truncated" (truth (> (length source) *record-limit*))
             "place" (and place (object "file" (first place) "line" (second place)))
             "outcome" (record-outcome record)
@@ -94,6 +108,7 @@
                    "call" call
                    "at" at
                    "seen" (array-of
-                           (list "Errors of what was evaluated through Imago, over this connection, \
-with their frames as they stood. Errors of other threads, and of a person's own listener, go to their debugger and \
-are not seen."))))))
+                           (list (format nil "Errors of what was evaluated through Imago, over this ~
+                                              connection, with their frames as they stood. Errors of ~
+                                              other threads, and of a person's own listener, go to ~
+                                              their debugger and are not seen.")))))))

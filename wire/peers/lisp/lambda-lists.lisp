@@ -76,9 +76,29 @@ no plain data as `static-text' has them."
   #-sbcl
   (swank-mop:generic-function-lambda-list function))
 
+(defun bounded-form (form)
+  "FORM, with an ellipsis where it is deeper or longer than anybody writes, or goes round in circles."
+  (let ((left 2000))
+    (labels ((walk (form depth)
+               (cond ((atom form) form)
+                     ((or (minusp (decf left)) (zerop depth)) (list (make-symbol "…")))
+                     (t (let* ((copy (list (walk (car form) (1- depth)))) (last copy))
+                          (loop for rest = (cdr form) then (cdr rest)
+                                while (and (consp rest) (plusp left))
+                                do (decf left)
+                                   (setf (cdr last) (list (walk (car rest) (1- depth)))
+                                         last (cdr last))
+                                finally (setf (cdr last) (if (consp rest) '() rest)))
+                          copy)))))
+      (walk form 20))))
+
 (defun lambda-list-of (name)
   "The lambda list of NAME, a symbol, a list such as (SETF AREA) or a function; and T, or NIL
 where it is not known."
+  (multiple-value-bind (list known) (stored-lambda-list name)
+    (values (bounded-form list) known)))
+
+(defun stored-lambda-list (name)
   (let ((function (if (functionp name) name (function-of name))))
     (cond ((generic-p function) (values (merged-lambda-list function) t))
           #+sbcl

@@ -12,13 +12,17 @@
 (defvar *origin* nil
   "That of the form which is evaluated now.")
 
-(defun text-of-file (file &optional (limit 10000000))
-  "What FILE holds, up to LIMIT characters, or NIL where it cannot be read."
-  (ignore-errors
-   (with-open-file (stream file :external-format #+sbcl '(:utf-8 :replacement #\?) #-sbcl :default)
-     (let* ((text (make-string (min limit (file-length stream))))
-            (end (read-sequence text stream)))
-       (subseq text 0 end)))))
+(defun text-of-file (file)
+  "What FILE holds, a plain file that is not too long; or NIL where it cannot be read."
+  #+sbcl (or (values (read-file-text file))
+             ;; It may be written as Lisp writes the name of a file.
+             (let ((native (ignore-errors (native-name (pathname file)))))
+               (and native (string/= native file) (values (read-file-text native)))))
+  #-sbcl (ignore-errors
+          (with-open-file (stream file)
+            (let* ((text (make-string (min 10000000 (file-length stream))))
+                   (end (read-sequence text stream)))
+              (subseq text 0 end)))))
 
 (defun line-position (text line)
   "Where LINE begins in TEXT, or NIL where there is no such line."

@@ -163,11 +163,17 @@ that."
 
 ;;; Numbers
 
+(defparameter *longest-number* 5000
+  "Digits of a number that is read: the time for that grows with the square of its length.")
+
 (defun integer-of (token radix)
   (let ((start (if (and (plusp (length token)) (find (char token 0) "+-")) 1 0)))
     (and (< start (length token))
          (every (lambda (char) (digit-char-p char radix)) (subseq token start))
-         (parse-integer token :radix radix))))
+         (if (> (length token) *longest-number*)
+             (needs-evaluation (format nil "A number of ~D digits is made by evaluating it."
+                                       (- (length token) start)))
+             (parse-integer token :radix radix)))))
 
 (defun ratio-of (token radix)
   "The integer or ratio that TOKEN is in RADIX, or NIL."

@@ -118,7 +118,7 @@ of; a string or NIL."
 
 (defun home-of-function (function)
   "The package of the name of FUNCTION, or NIL."
-  (let* ((name (function-name function))
+  (let* ((name (bounded-form (function-name function)))
          (symbol (loop while (consp name)
                        ;; (lambda (x) :in area), (setf area), (flet step :in area)
                        do (setf name (if (member :in name)
