@@ -163,12 +163,15 @@ test('a lambda list that was not kept is said to be unknown', async () => {
   assert.match(because ?? '', 'without keeping its lambda list')
 })
 
+/** Without the package that all of these are in. */
+const bare = (name: string) => name.replace(/^cl-user::/, '')
+
 test('a slot tells where it comes from, with type and default; a structure and a condition have them, too', async () => {
   const slots = async (name: string) =>
     (await image.found('slots', { name })).slots.map(one => [
-      one.name,
+      bare(one.name),
       one.kind,
-      one.from,
+      bare(one.from),
       one.annotation,
       one.default,
     ])
@@ -234,4 +237,36 @@ test('no look at a name runs what the program has put in its way (threat 25)', a
   await image.look('symbols', { module: 'cl-user', internal: true })
   await image.look('complete', { text: '(d-loud ', cursor: 8 })
   assert.is(await image.run('*ran*'), 'NIL')
+})
+
+test('names come with their package, whatever package is in force; printed values do not', async () => {
+  await image.run(
+    '(defpackage :d-shop (:use :cl) (:export #:order))' +
+      '(defclass d-shop:order () ((d-shop::lines :initform nil)))' +
+      "(defgeneric d-shop::price (order)) (defmethod d-shop::price ((order d-shop:order)) 'd-shop::free)" +
+      "(defvar *d-held* 'd-shop::free)",
+  )
+  const all = async () => {
+    const described = await image.found('describe', { name: 'd-shop:order' })
+    const { class: of, slots } = await image.found('slots', { name: 'd-shop:order' })
+    const user = await image.found('describe', { name: 'cl-user::*d-held*' })
+    const { parts } = await image.found('definition', { name: 'd-shop::price' })
+    const { matches } = await image.found('apropos', { pattern: 'order', module: 'd-shop' })
+    return [
+      ...[described.qualified, of.qualified, user.qualified],
+      ...[...slots, ...(parts ?? []), ...matches].map(one => one.name),
+      ...missing(await image.look('describe', { name: 'd-shop:ordre' })).nearest,
+    ]
+  }
+  const expected = [
+    ...['d-shop:order', 'd-shop:order', 'cl-user::*d-held*'],
+    ...['d-shop::lines', 'd-shop::price ((order d-shop:order))', 'd-shop:order', 'd-shop:order'],
+  ]
+  assert.equal(await all(), expected)
+  const held = async () => (await image.found('describe', { name: 'cl-user::*d-held*' })).value?.text
+  assert.is(await held(), 'd-shop::free')
+  await image.evaluate('(in-package :d-shop)')
+  assert.equal(await all(), expected)
+  assert.is(await held(), 'free')
+  await image.evaluate('(in-package :cl-user)')
 })

@@ -96,7 +96,7 @@ test('a report that fails, and one that never ends, are told as far as they go',
   for (const name of ['fails', 'hangs', 'breaks']) {
     const error = await lisp.raised(`(error '${name})`)
     assert.is(error.type.name, name)
-    assert.is(error.message, `${name}, whose report could not be had`)
+    assert.is(error.message, `cl-user::${name}, whose report could not be had`)
   }
   const restart = await lisp.raised(
     '(restart-case (error "x") (odd () :report (lambda (s) s (error "in the restart")) 1))',

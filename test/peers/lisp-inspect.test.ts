@@ -125,8 +125,8 @@ test('what is stored is reached in the words of Lisp, without running anything',
 
 test('what is missing is named, with what is nearest', async () => {
   const misses: Record<string, [what: RegExp, nearest: string]> = {
-    '*nummers*': [/^\*nummers\*$/, '*numbers*'],
-    '(car *nummers*)': [/^\*nummers\*$/, '*numbers*'],
+    '*nummers*': [/^\*nummers\*$/, 'cl-user::*numbers*'],
+    '(car *nummers*)': [/^\*nummers\*$/, 'cl-user::*numbers*'],
     '(gethash "key 333" *table*)': [/an entry of .* under "key 333"/, '"key 3"'],
     "(slot-value *order* 'customers)": [/a slot customers of #<order/, 'customer'],
     "(slot-value *order* 'area)": [/a slot area of #<order/, ''],
@@ -265,7 +265,7 @@ test('a container tells its size and its first items, and where the rest is', as
 
 test('an instance tells its slots, a class its slots and documentation', async () => {
   const order = await at.inspect('*order*')
-  assert.equal(order.type, { name: 'order', module: 'COMMON-LISP-USER', qualified: 'order' })
+  assert.equal(order.type, { name: 'order', module: 'COMMON-LISP-USER', qualified: 'cl-user::order' })
   assert.equal(contents(order.sample).items, [
     'customer = "Ada"',
     'lines = (:tea :milk)',

@@ -112,7 +112,7 @@ test('no name that is asked for is interned, and nothing of it runs (threat 25)'
 test('a name that is not there comes with what is like it', async () => {
   const { what, nearest } = missing(await image.look('describe', { name: 'names-chekcout' }))
   assert.is(what, 'names-chekcout')
-  assert.ok(nearest.includes('names-checkout'), nearest.join())
+  assert.ok(nearest.includes('cl-user::names-checkout'), nearest.join())
 })
 
 test('a name of another package is found by its namesake there', async () => {
@@ -156,14 +156,15 @@ test('a name can be read in a package that the caller names', async () => {
 test('setf functions and methods have names, too', async () => {
   const setf = await image.found('describe', { name: '(setf names-shop:total)' })
   assert.equal([setf.kind, setf.signature], ['function', '(new x)'])
+  const qualified = 'cl-user::names-area :around ((shape cl-user::names-shape))'
   for (const name of [
     '(method names-area :around (names-shape))',
     'names-area :around ((shape names-shape))',
     '(defmethod names-area :around ((it cl-user::names-shape)))',
   ])
-    assert.is((await image.found('describe', { name })).qualified, 'names-area :around ((shape names-shape))')
+    assert.is((await image.found('describe', { name })).qualified, qualified)
   const { nearest } = missing(await image.look('describe', { name: '(method names-area (string))' }))
-  assert.ok(nearest.includes('names-area ((shape (eql 3)))'), nearest.join())
+  assert.ok(nearest.includes('cl-user::names-area ((shape (eql 3)))'), nearest.join())
   assert.is((await image.look('describe', { name: '(setf names-checkout)' })).type, 'not_found')
 })
 

@@ -20,6 +20,8 @@ export interface LispLooks {
   found<Name extends LookName>(name: Name, query: Query<Name>): Promise<Looks[Name]['found']>
   /** Reads and runs code form by form, as `load` does, and gives how the last value prints. */
   run(code: string): Promise<string>
+  /** Evaluates code as a tool does it, in the package in force there. */
+  evaluate(code: string): Promise<void>
   /** Writes a file into the folder. */
   write(name: string, text: string): string
   /** Compiles a text as SLIME does it with a piece of a buffer. */
@@ -75,6 +77,10 @@ export function lispLooks(test: Suite, code = ''): LispLooks {
       const printed = textOf(value as never)
       if (printed.startsWith('"failed: ')) throw new Error(printed)
       return printed
+    },
+    async evaluate(source) {
+      const ended = await opened.peer.call('evaluate', { call: source, who: 'test', work: 'source', source })
+      assert.is((ended as { type: string }).type, 'done')
     },
     write(name, text) {
       const file = join(folder, name)

@@ -8,6 +8,7 @@ const SHOP =
 
 export const LISP: Snippets = {
   language: 'lisp',
+  qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
   cannot: ['reload'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
@@ -69,7 +70,7 @@ export const LISP: Snippets = {
     holder: '*suite-handlers*',
     class: {
       name: 'suite-order',
-      slot: 'lines',
+      slot: 'cl-user::lines',
       method: 'suite-price',
       methodKind: 'generic_function',
       below: 'suite-gift',

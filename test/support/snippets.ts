@@ -3,6 +3,8 @@ import type { Ability, NameKind } from '../../wire/kernel.ts'
 /** A language, as `test/wire/kernel-suite.ts` needs it: the same few programs in each. */
 export interface Snippets {
   readonly language: string
+  /** A name of the top level as answers write it, whatever is in force: in Lisp with its package. */
+  qualified(name: string): string
   /** What a kernel of this language cannot do, and says so by not declaring it. */
   readonly cannot: readonly Ability[]
   /** An expression, how its value is written, and the name of its type. */
@@ -102,6 +104,7 @@ export interface LoadedModule {
 
 export const PYTHON: Snippets = {
   language: 'python',
+  qualified: name => name,
   cannot: ['compile', 'expand', 'system', 'tests', 'packages', 'callers'],
   expression: { source: '1 + 2', repr: '3', type: 'int' },
   assign: (name, expression) => `${name} = ${expression}`,

@@ -115,7 +115,7 @@ export function lookFacts(
         const near = name === 'slots' || name === 'hierarchy' ? world.class.name : world.function.name
         const missing = await look(name, query(`${near.slice(0, -2)}${near.at(-1)}${near.at(-2)}`))
         if (missing.type !== 'not_found') throw new Error(JSON.stringify(missing))
-        assert.ok(missing.nearest.includes(near), missing.nearest.join())
+        assert.ok(missing.nearest.includes(snippets.qualified(near)), missing.nearest.join())
         assert.is.not((await look(name, query(snippets.call.source))).type, 'found')
         assert.is.not((await look(name, query(snippets.malformed))).type, 'found')
       },

@@ -207,7 +207,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
 
     const missing = await inspect('seen_valeu')
     if (missing.type !== 'not_found') throw new Error(missing.type)
-    assert.ok(missing.nearest.includes('seen_value'))
+    assert.ok(missing.nearest.includes(snippets.qualified('seen_value')))
     assert.is((await inspect(snippets.malformed)).type, 'malformed')
     assert.is((await inspect(snippets.malformed, true)).type, 'malformed')
   })

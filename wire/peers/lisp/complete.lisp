@@ -104,7 +104,7 @@ its package as it was written."
            (let ((prefix (plain-case text)))
              (append (loop for symbol in (symbols-beginning prefix (reading-package)
                                                      '(:external :internal :inherited))
-                           collect (cons (symbol-text symbol) symbol))
+                           collect (cons (symbol-text symbol (reading-package)) symbol))
                      (package-completions prefix))))
           ((zerop colon)
            (completions-in "" (find-package "KEYWORD") '(:external)

@@ -69,13 +69,9 @@
   (and (> (length file) 4) (string-equal "SYS:" file :end2 4)))
 
 (defun place-in-system-file (file form number)
-  "The same, of a part of one of the implementation's own files, where its sources are there. Their dates are those of
-the day when they were installed."
-  (let* ((there (native-name file))
-         (written (and there (ignore-errors (file-write-date there)))))
-    (if written
-        (place-in-source-file there written nil form number)
-        (values file nil nil))))
+  "The same, of a part of one of the implementation's own files, whose dates are of the day they were installed."
+  (let* ((there (native-name file)) (written (and there (ignore-errors (file-write-date there)))))
+    (if written (place-in-source-file there written nil form number) (values file nil nil))))
 
 (defun frame-place (frame)
   "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not known."
@@ -108,7 +104,7 @@ the day when they were installed."
 (defun function-text (name)
   "NAME, a symbol, a list such as (setf area), or a text, as it is written in the package in force."
   (cond ((stringp name) name)
-        ((symbolp name) (symbol-text name))
+        ((symbolp name) (symbol-text name (reading-package)))
         ((and (consp name)
               (member (first name) (list :method
                                          (internal "FAST-METHOD" "SB-PCL")

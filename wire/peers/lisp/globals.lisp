@@ -46,7 +46,7 @@ names."
     (flet ((written (symbol)
              (if (get symbol 'package)
                  (format nil "~A:" (bare-text symbol))
-                 (symbol-text symbol))))
+                 (symbol-text symbol (if module nil package)))))
       (multiple-value-bind (page more) (page symbols (symbol-after after package) limit)
         (found (object "globals" (array-of
                                   (loop for symbol in page

@@ -11,8 +11,8 @@
       (subseq (symbol-text symbol) (length "#:"))))
 
 (defun form-line (form &optional (limit 400) (package (reading-package)))
-  "FORM as it is written in PACKAGE, in about LIMIT characters at most; constants in it that are
-no plain data as `static-text' has them."
+  "FORM as it is written in PACKAGE, or with NIL with the package of each name, in about LIMIT
+characters at most; constants in it that are no plain data as `static-text' has them."
   (let ((pieces '()) (left limit))
     (labels ((out (text)
                (push text pieces)

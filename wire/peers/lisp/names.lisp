@@ -162,10 +162,27 @@ and NIL where there is none. Never interns."
 
 ;;; Writing
 
-(defun symbol-text (symbol &optional (package (reading-package)))
-  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it. Lisp's own printer would let the
-user have a say in that."
-  (symbol-label symbol package))
+(defun package-word (package)
+  "How PACKAGE is written before a colon; the usual one by the nickname that everybody knows it by."
+  (if (and (string= (package-name package) "COMMON-LISP-USER")
+           (eq (find-package "CL-USER") package))
+      "cl-user"
+      (token-text (package-name package))))
+
+(defun symbol-text (symbol &optional package)
+  "SYMBOL as it is written in PACKAGE, so that `find-named' finds it; left out: with its package, so
+that it is found whatever package is in force, for any client can change that. Lisp's own printer would
+let the user have a say in it."
+  (let ((home (symbol-package symbol)) (name (symbol-name symbol)))
+    (cond (package (symbol-label symbol package))
+          ((or (null home)
+               (eq home (find-package "KEYWORD"))
+               (and (eq home (find-package "COMMON-LISP"))
+                    (eq (find-symbol name (reading-package)) symbol)))
+           (symbol-label symbol home))
+          (t (concatenate 'string (package-word home)
+                          (if (eq (nth-value 1 (find-symbol name home)) :external) ":" "::")
+                          (token-text name))))))
 
 ;;; What is like a name that is not there.
 
@@ -198,8 +215,8 @@ ONE."
 
 (defun nearest (name candidates &optional (count 5))
   "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too
-far away. Ends early where there are too many."
-  (let ((limit (max 2 (floor (length name) 3))) (found '()) (end (deadline-after *nearest-ms*)))
+far away: of four letters one may differ. Ends early where there are too many."
+  (let ((limit (max 1 (floor (length name) 4))) (found '()) (end (deadline-after *nearest-ms*)))
     (loop for candidate in (and (<= (length name) 100) candidates)
           until (> (get-internal-real-time) end)
           do (when (<= (abs (- (length candidate) (length name))) limit)
@@ -217,29 +234,32 @@ ones first."
         (when (and status
                    (not (eq package besides))
                    (eq (symbol-package symbol) package)
+                   (not (keywordp symbol))
                    (meaningful-p symbol))
           (if (eq status :external) (push symbol external) (push symbol internal)))))
     (append (nreverse external) (nreverse internal))))
 
+(defun like-named (name package own)
+  "The symbols that can be named in PACKAGE, or with OWN those that are at home there, that stand for
+something and are most like NAME."
+  (let ((symbols (make-hash-table :test 'equal)))
+    (do-symbols (symbol package)
+      (when (and (or (not own) (eq (symbol-package symbol) package)) (meaningful-p symbol))
+        (setf (gethash (symbol-name symbol) symbols) symbol)))
+    (loop for near in (nearest name (loop for key being the hash-keys of symbols collect key))
+          collect (gethash near symbols))))
+
 (defun nearest-symbols (text package)
-  "Names like TEXT of symbols that stand for something, as they are written in the package in
-force."
+  "Names like TEXT of symbols that stand for something, each with its package. Those of the package
+that TEXT names come first; where it names none, those of that very name in others."
   (destructuring-bind (name package-name internal) (split-name text)
     (declare (ignore internal))
-    (let* ((home (cond ((null package-name) (or package (reading-package)))
-                       ((string= package-name "") (reading-package))
-                       (t (package-or-nil package-name))))
+    (let* ((named (and package-name (string/= package-name "")))
+           (home (if named (package-or-nil package-name) (or package (reading-package))))
+           (like (and name home (like-named name home named)))
            (same (and name (namesakes name home)))
-           (symbols (make-hash-table :test 'equal)))
-      (when (and name home)
-        (do-symbols (symbol home)
-          (when (meaningful-p symbol)
-            (setf (gethash (symbol-name symbol) symbols) symbol))))
-      (append (mapcar #'symbol-text (subseq same 0 (min 3 (length same))))
-              (and name
-                   (loop for near in (nearest name (loop for key being the hash-keys of symbols
-                                                         collect key))
-                         collect (symbol-text (gethash near symbols))))))))
+           (same (subseq same 0 (min 3 (length same)))))
+      (mapcar #'symbol-text (if named (append like same) (append same like))))))
 
 (defun meaningful-p (symbol)
   "Whether SYMBOL stands for a variable, function, class or type."

@@ -30,10 +30,10 @@ not."
     (cons (cond ((and (symbolp (first name))
                       (member (symbol-name (first name)) '("FAST-METHOD" "SLOW-METHOD" "METHOD")
                               :test #'string=))
-                 (form-line (cons 'method (rest name)) 200))
+                 (form-line (cons 'method (rest name)) 200 nil))
                 ((and (symbolp (first name)) (string= (symbol-name (first name)) "MACRO-FUNCTION"))
-                 (format nil "~A (a macro)" (form-line (second name) 200)))
-                (t (form-line name 200))))
+                 (format nil "~A (a macro)" (form-line (second name) 200 nil)))
+                (t (form-line name 200 nil))))
     ;; A transformation of the compiler's own.
     (t nil)))
 

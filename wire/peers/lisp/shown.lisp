@@ -23,7 +23,7 @@ number, that of the standard one which is nearest."
          (package (and name (symbol-package name))))
     (object "name" (if name (token-text (symbol-name name)) "unnamed")
             "module" (and package (package-name package))
-            "qualified" (type-label class))))
+            "qualified" (if name (symbol-text name) "unnamed"))))
 
 (defun static-tree (value)
   "The static text of VALUE as `Text' of wire/contract/values.ts; the handle leads on where the text

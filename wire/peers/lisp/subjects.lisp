@@ -133,13 +133,11 @@ else VALUE. It stays as it is, which `typep' would not warrant."
   (if (is-a-p specializer 'class)
       (symbol-text (class-label specializer))
       (format nil "(eql ~A)"
-              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)))))
+              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object) 400 nil))))
 
 (defun function-name-text (name)
-  "A symbol, or a list such as (SETF AREA), as it is written in the package in force."
-  (if (and (consp name) (eq (first name) 'setf) (consp (rest name)) (symbolp (second name)))
-      (format nil "(setf ~A)" (symbol-text (second name)))
-      (form-line name)))
+  "A symbol, or a list such as (SETF AREA), with its package."
+  (form-line name 400 nil))
 
 (defun method-text (method)
   "METHOD as its definition begins: area :around ((shape circle) factor)."
