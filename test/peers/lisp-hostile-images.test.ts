@@ -77,3 +77,26 @@ test('what is kept of large results and sources is bounded by its size, not only
   assert.is((await at.looked(first)).type, 'stale_handle')
   assert.is((await at.looked(kept)).type, 'found')
 })
+
+test('a package of very many symbols is listed, completed and searched without sorting all of them (threat 25)', async () => {
+  await at.define(`(progn
+    (make-package "BIG" :use '())
+    (dotimes (number 200000)
+      (let ((symbol (intern (format nil "SYM-~6,'0D" number) "BIG")))
+        (setf (symbol-value symbol) number)
+        (export symbol "BIG"))))`)
+  const ask = async (name: string, query: object) => {
+    const answer = await at.lisp.peer.call(name, { limit: 3, deadline_ms: 40_000, ...query })
+    return JSON.stringify(answer)
+  }
+  const globals = await ask('globals', { module: 'BIG', after: 'big:sym-000009', modules: false })
+  assert.match(globals, /sym-000010.*sym-000011.*sym-000012.*"total":200000/)
+  const symbols = await ask('symbols', { module: 'BIG', internal: true })
+  assert.match(symbols, /sym-000000.*sym-000001.*sym-000002.*"total":200000/)
+  const completed = await ask('complete', { text: 'big:sym-1', cursor: 9 })
+  assert.match(completed, /big:sym-100000.*big:sym-100001.*big:sym-100002.*"total":100000/)
+  const missing = await ask('describe', { name: 'big:sym-01234' })
+  assert.match(missing, /not_found.*sym-0/)
+  const members = (await at.inspect('(find-package "BIG")')).members
+  assert.match(JSON.stringify(members), /sym-000000.*sym-000001.*"truncated":true/)
+})

@@ -71,23 +71,25 @@ its case."
 
 (defun symbols-beginning (prefix package statuses)
   "The symbols of PACKAGE that begin with PREFIX and are there as one of STATUSES."
-  (let ((found '()))
+  (let ((found '()) (count 0))
     (flet ((take (symbol status)
+             (when (zerop (mod (incf count) 1000)) (check-deadline))
              (when (and (begins-p prefix (symbol-name symbol))
+                        (member status statuses)
                         (or (eq status :external) (known-p symbol)))
-               (pushnew symbol found))))
+               (push symbol found))))
       (if (equal statuses '(:external))
           (do-external-symbols (symbol package) (take symbol :external))
           (do-symbols (symbol package)
-            (let ((status (nth-value 1 (find-symbol (symbol-name symbol) package))))
-              (when (member status statuses) (take symbol status))))))
-    (check-deadline)
-    found))
+            (take symbol (nth-value 1 (find-symbol (symbol-name symbol) package))))))
+    (remove-duplicates-of found)))
 
 (defun completions-in (written package statuses prefix)
   "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN,
 its package as it was written."
   (loop for symbol in (symbols-beginning prefix package statuses)
+        for count from 1
+        when (zerop (mod count 1000)) do (check-deadline)
         collect (cons (concatenate 'string written (bare-text symbol)) symbol)))
 
 (defun package-completions (prefix)
@@ -193,18 +195,17 @@ is not known."
       (let* ((start (prefix-start before))
              (all (if (or quoted (= start (length before)))
                       '()
-                      (remove-duplicates (completions-of (subseq before start))
-                                         :key #'car :test #'string=)))
-             (sorted (sort all #'string< :key #'car)))
+                      (completions-of (subseq before start))))
+             (first (first-in-order all limit
+                                    (lambda (one other) (string< (car one) (car other))))))
         (found (object "from" (if quoted (length before) start)
                        "to" (length before)
                        "completions" (array-of
-                                      (loop for (text . thing) in sorted
-                                            repeat limit
+                                      (loop for (text . thing) in first
                                             collect (if (packagep thing)
                                                         (object "text" text "kind" "module"
                                                                 "type_name" "package")
                                                         (completion-tree text thing))))
-                       "total" (length sorted)
+                       "total" (length all)
                        "call" (if quoted nil (call-tree before open))
                        "because" nil))))))

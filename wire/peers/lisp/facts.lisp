@@ -190,15 +190,34 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
   (let ((package (symbol-package symbol)))
     (if package (package-name package) "")))
 
+(defun first-in-order (items count less)
+  "The COUNT first of ITEMS, a list, in the order of LESS. Those that come later are not sorted: there
+may be a million of them."
+  (let* ((room (max 100 (* 2 count)))
+         (kept (make-array room :fill-pointer 0))
+         (last nil)
+         (steps 0))
+    (flet ((shrink ()
+             (setf kept (sort kept less)
+                   (fill-pointer kept) (min count (length kept)))
+             (when (= (length kept) count) (setf last (list (aref kept (1- count)))))))
+      (unless (zerop count)
+        (dolist (item items)
+          (when (zerop (mod (incf steps) 1000)) (check-deadline))
+          (when (or (null last) (funcall less item (first last)))
+            (vector-push item kept)
+            (when (= (length kept) room) (shrink))))
+        (shrink))
+      (coerce kept 'list))))
+
 (defun page (symbols after limit)
   "Those of SYMBOLS, a list in any order, that come after the symbol AFTER or NIL: LIMIT at most,
 and whether there are more."
-  (let* ((left (if after
-                   (remove-if-not (lambda (symbol) (symbol< after symbol)) symbols)
-                   symbols))
-         (sorted (sort (coerce left 'vector) #'symbol<))
-         (count (min limit (length sorted))))
-    (values (coerce (subseq sorted 0 count) 'list) (< count (length sorted)))))
+  (let ((left (if after
+                  (remove-if-not (lambda (symbol) (symbol< after symbol)) symbols)
+                  symbols)))
+    (check-deadline)
+    (values (first-in-order left limit #'symbol<) (< limit (length left)))))
 
 (defun symbol-after (after &optional package)
   "The symbol that the page before ended with, from AFTER, a text or NIL; one that has been

@@ -213,13 +213,22 @@ ONE."
 (defparameter *nearest-ms* 300
   "How long names that are like another are looked for, in milliseconds.")
 
+(defun most-different (name)
+  "How many letters of what is near to NAME may differ."
+  (max 1 (floor (length name) 4)))
+
+(defun like-in-length-p (name candidate)
+  "Whether CANDIDATE may be near to NAME, by their lengths."
+  (and (<= (length name) 100)
+       (<= (abs (- (length candidate) (length name))) (most-different name))))
+
 (defun nearest (name candidates &optional (count 5))
   "The COUNT strings of CANDIDATES that are most like NAME, the most alike first; none that is too
 far away: of four letters one may differ. Ends early where there are too many."
-  (let ((limit (max 1 (floor (length name) 4))) (found '()) (end (deadline-after *nearest-ms*)))
-    (loop for candidate in (and (<= (length name) 100) candidates)
+  (let ((limit (most-different name)) (found '()) (end (deadline-after *nearest-ms*)))
+    (loop for candidate in candidates
           until (> (get-internal-real-time) end)
-          do (when (<= (abs (- (length candidate) (length name))) limit)
+          do (when (like-in-length-p name candidate)
                (let ((distance (distance name candidate)))
                  (when (<= distance limit) (push (cons distance candidate) found)))))
     (let ((sorted (stable-sort (nreverse found) #'< :key #'car)))
@@ -244,7 +253,9 @@ ones first."
 something and are most like NAME."
   (let ((symbols (make-hash-table :test 'equal)))
     (do-symbols (symbol package)
-      (when (and (or (not own) (eq (symbol-package symbol) package)) (meaningful-p symbol))
+      (when (and (like-in-length-p name (symbol-name symbol))
+                 (or (not own) (eq (symbol-package symbol) package))
+                 (meaningful-p symbol))
         (setf (gethash (symbol-name symbol) symbols) symbol)))
     (loop for near in (nearest name (loop for key being the hash-keys of symbols collect key))
           collect (gethash near symbols))))

@@ -52,18 +52,19 @@
 (defun present-symbols (package internal filter)
   "The external symbols of PACKAGE, or with INTERNAL all that are present in it and stand for
 something, that have FILTER in their names."
-  (let ((filter (coerce filter 'simple-string)) (found '()))
+  (let ((filter (coerce filter 'simple-string)) (found '()) (count 0))
     (if internal
         (with-package-iterator (next package :internal :external)
           (loop
             (multiple-value-bind (more symbol status) (next)
               (unless more (return))
+              (when (zerop (mod (incf count) 1000)) (check-deadline))
               (when (and (contains-p filter (symbol-name symbol))
                          (or (eq status :external) (known-p symbol)))
                 (push symbol found)))))
         (do-external-symbols (symbol package)
+          (when (zerop (mod (incf count) 1000)) (check-deadline))
           (when (contains-p filter (symbol-name symbol)) (push symbol found))))
-    (check-deadline)
     (remove-duplicates-of found)))
 
 (defun external-p (symbol package)
@@ -72,6 +73,8 @@ something, that have FILTER in their names."
 (defun remove-duplicates-of (symbols)
   (let ((seen (make-hash-table :test 'eq)))
     (loop for symbol in symbols
+          for count from 1
+          when (zerop (mod count 1000)) do (check-deadline)
           unless (gethash symbol seen)
             do (setf (gethash symbol seen) t)
             and collect symbol)))

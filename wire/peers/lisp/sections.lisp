@@ -61,9 +61,8 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
   "DATA and CALLABLES, lists of strings, as `Members' of wire/contract/inspection.ts."
   (let ((most (limit "member_max_per_group")))
     (flet ((group (names)
-             (let ((sorted (sort (copy-list names) #'string<)))
-               (array-of (mapcar (lambda (name) (cut name *item-limit*))
-                                 (subseq sorted 0 (min most (length sorted))))))))
+             (array-of (mapcar (lambda (name) (cut name *item-limit*))
+                               (first-in-order names most #'string<)))))
       (object "data" (group data)
               "callables" (group callables)
               "dunder_count" 0
@@ -82,9 +81,13 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
   (let ((data '()) (callables '()))
     (do-external-symbols (symbol package)
       (check-deadline)
-      (let ((name (token-text (symbol-name symbol))))
+      (let ((name (symbol-name symbol)))
         (if (fboundp symbol) (push name callables) (push name data))))
-    (members-tree data callables)))
+    (flet ((tokens (names)
+             ;; One more than is shown tells that there are more.
+             (mapcar #'token-text
+                     (first-in-order names (1+ (limit "member_max_per_group")) #'string<))))
+      (members-tree (tokens data) (tokens callables)))))
 
 (defun members-section (value)
   (flet ((names (symbols)
