@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Raised } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -86,6 +87,21 @@ test('a text that begins in the middle of its line is found there', async () => 
   assert.match(await found('in-the-middle'), ` ${other} 17 0`)
 })
 
+test('what is no file, or a very large one, is not read for a place', async () => {
+  const pipe = join(folder, 'pipe.lisp')
+  // Nobody writes to it: whoever opens it to read waits.
+  execFileSync('mkfifo', [pipe])
+  assert.equal(await lisp.values('(+ 1 2)', { file: pipe, line: 1 }), ['3'])
+  assert.equal(await lisp.values('(+ 1 2)', { file: '/dev/zero', line: 1 }), ['3'])
+  const compiled = await lisp.run('(defun of-a-pipe () 1)', { work: 'compile', file: pipe, line: 3 })
+  assert.is(compiled.type, 'done')
+  const large = join(folder, 'large.lisp')
+  writeFileSync(large, '    (defun of-a-large-file () 1)\n')
+  truncateSync(large, 9 * 1024 * 1024)
+  await lisp.run('(defun of-a-large-file () 1)', { file: large, line: 1 })
+  assert.match(await found('of-a-large-file'), ` ${large} 1 0`)
+})
+
 test('frames of code with a place stand in its file, at the line of the very form', async () => {
   const error = await lisp.raised("(list (price (make-instance 'order :lines '(-1 -2))))")
   assert.equal(places(error), [
@@ -95,6 +111,23 @@ test('frames of code with a place stand in its file, at the line of the very for
   assert.ok(error.frames.every(frame => frame.file === file))
   assert.match(error.traceback, `1: ((method price (order))`)
   assert.match(error.traceback, ` at ${file}:26`)
+})
+
+test('what the features of the image leave out is not counted, however they are combined', async () => {
+  for (const [features, holds] of [
+    ['(and sbcl (not nope))', true],
+    ['(or nope (and sbcl (or nope common-lisp)))', true],
+    ['(not (or nope (not sbcl)))', true],
+    ['(not (and sbcl (not nope)))', false],
+    ['(or)', false],
+  ] as const) {
+    const { frames } = await lisp.raised(
+      `(defun chosen (x)\n  #${holds ? '+' : '-'}${features} (list (list 1) (list 2))\n` +
+        `  #${holds ? '-' : '+'}${features} #+nope (list) (list (list 1) (list 2))\n` +
+        '  (list 1 (car x)))\n(list (chosen 1))',
+    )
+    assert.is(frames[0]?.line, 4, features)
+  }
 })
 
 test('what a macro expands to stands where the macro is called', async () => {

@@ -9,8 +9,10 @@ import { type Form, symbol } from './sexp.ts'
 /** The files of `wire/peers/lisp`, in the order in which each can use what those before it define. */
 export const FILES = [
   'json',
+  'implementation',
   'calls',
   'texts',
+  'files',
   'handles',
   'storage',
   'names',
@@ -32,7 +34,7 @@ export const FILES = [
   'facts',
   'subjects',
   'lambda-lists',
-  'scanning',
+  'defining',
   'located',
   'globals',
   'describe',

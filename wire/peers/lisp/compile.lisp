@@ -40,9 +40,7 @@
 
 (defun form-text (text position)
   "What stands in TEXT from POSITION to the end of the form that begins there, in a line."
-  (let ((*text* text) (*at* position) (*starts* nil))
-    (walk-form nil)
-    (one-line (subseq text (min position (length text)) (min *at* (length text))))))
+  (one-line (subseq text position (form-end text (or (form-start text position) position)))))
 
 (defun text-column (text position)
   (let ((newline (position #\Newline text :end position :from-end t)))
@@ -83,14 +81,6 @@ severity, a message, a file and a position there; see `file-placer'."
         (values (or placed (diagnostic-nowhere severity message nil (noted-form note)))
                 (and placed t))))))
 
-(defun source-file-text (file)
-  "What FILE, a namestring or pathname, holds; NIL where it cannot be read."
-  (ignore-errors
-   (with-open-file (stream file :external-format #+sbcl '(:utf-8 :replacement #\?) #-sbcl :default)
-     (let* ((text (make-string (file-length stream)))
-            (end (read-sequence text stream)))
-       (subseq text 0 end)))))
-
 (defun file-placer ()
   "Makes diagnostics about places in source files; each file is read once."
   (let ((texts '()))
@@ -103,7 +93,7 @@ severity, a message, a file and a position there; see `file-placer'."
 
 (defun real-condition (condition)
   "What the compiler has wrapped CONDITION around, or CONDITION."
-  #+sbcl (funcall (internal "REAL-CONDITION" "SWANK/SBCL") condition)
+  #+sbcl (native ("SWANK/SBCL" "REAL-CONDITION") condition)
   #-sbcl condition)
 
 (defun call-with-notes (take function)
@@ -140,7 +130,7 @@ print is not printed."
 (defun call-loading-quietly (function)
   "The values of FUNCTION, which loads what was compiled just before: that its macros were made by
 then is no news."
-  (let ((redefinition (internal "REDEFINITION-WITH-DEFMACRO" "SB-KERNEL")))
+  (let ((redefinition (native-symbol "SB-KERNEL" "REDEFINITION-WITH-DEFMACRO")))
     (handler-bind ((warning (lambda (warning)
                               (when (and redefinition (typep warning redefinition))
                                 (muffle-warning warning)))))
@@ -150,7 +140,7 @@ then is no news."
 (defun call-noting-compilation (function &optional (place (file-placer)))
   "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed
 where its place is known."
-  (let ((previous (internal "*PREVIOUS-COMPILER-CONDITION*" "SWANK/SBCL"))
+  (let ((previous (native-symbol "SWANK/SBCL" "*PREVIOUS-COMPILER-CONDITION*"))
         (*note-warnings* nil))
     (progv (and previous (list previous)) '(nil)
       (call-with-notes
@@ -178,11 +168,9 @@ where all can be, as far as can be told without interning or running anything."
 
 (defun temporary-source (source)
   "Writes SOURCE to a file of its own, and returns its namestring."
-  (let* ((named (internal "TEMP-FILE-NAME" "SWANK/SBCL"))
-         (name (if named
-                   (funcall named)
-                   (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
-                           (get-internal-real-time)))))
+  (let ((name (or (native ("SWANK/SBCL" "TEMP-FILE-NAME"))
+                  (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
+                          (get-internal-real-time)))))
     (with-open-file (stream name :direction :output :if-exists :error
                                  :external-format #+sbcl :utf-8 #-sbcl :default)
       (write-string source stream))

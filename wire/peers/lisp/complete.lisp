@@ -18,7 +18,7 @@ the end stands in a string or a comment."
                   (when (= end (length text)) (return-from open-forms (values open t))))
                  (#\# (cond ((>= (1+ index) (length text)))
                             ((char= (char text (1+ index)) #\|)
-                             (setf end (comment-end text index))
+                             (setf end (or (comment-end text index) (length text)))
                              (when (unclosed-comment-p text index end)
                                (return-from open-forms (values open t))))
                             ((char= (char text (1+ index)) #\\)

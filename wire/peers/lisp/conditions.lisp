@@ -132,7 +132,7 @@ only this that ends. Then the values of OTHERWISE, a function of the condition, 
   "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it. MESSAGE, if any, is
 told instead of the condition's own. CAUSE is the tree of what was raised before, where this came of leaving it."
   (multiple-value-bind (told omitted) (told-frames frames)
-    (let* ((*source-texts* '())
+    (let* ((*file-texts* (list '()))
            (message (or message (condition-message condition)))
            (restarts (loop for restart in restarts
                            repeat *most-restarts*

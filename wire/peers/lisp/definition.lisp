@@ -21,7 +21,7 @@
   (entry (method-text method) "method" method
          #+sbcl (or (source-at (stored method "SOURCE" (constantly nil)))
                     (source-of-function
-                     (call-internal "SB-PCL" "SAFE-METHOD-FAST-FUNCTION" method)))
+                     (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method))))
          #-sbcl nil))
 
 (defun generic-entries (name function)

@@ -84,8 +84,9 @@
               (:unknown (list "not declared special")))
             (unless (or (eq kind :macro) (nth-value 1 (value-of symbol))) (list "unbound"))
             #+sbcl (when (eq (info-of :variable :where-from symbol) :declared)
-                     (let ((type (call-internal "SB-KERNEL" "TYPE-SPECIFIER"
-                                                (info-of :variable :type symbol))))
+                     (let ((type (ignore-errors
+                                (native ("SB-KERNEL" "TYPE-SPECIFIER")
+                                        (info-of :variable :type symbol)))))
                        (unless (member type '(nil t))
                          (list (format nil "declared type ~A" (form-line type 200)))))))))
 

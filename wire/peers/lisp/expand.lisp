@@ -21,7 +21,7 @@
 
 (defun expansion-text (form)
   "FORM as SLIME prints an expansion, under the settings that a person has made there."
-  (let ((settings (internal "*MACROEXPAND-PRINTER-BINDINGS*" "SWANK")))
+  (let ((settings (native-symbol "SWANK" "*MACROEXPAND-PRINTER-BINDINGS*")))
     (flet ((text ()
              (let ((*print-readably* nil) (*print-right-margin* (or *print-right-margin* 100)))
                (with-output-to-string (stream) (write form :stream stream :pretty t)))))

@@ -82,26 +82,17 @@ through."
 
 ;;; Documentation, as it is stored
 
-(defun call-internal (package name &rest arguments)
-  "What the function NAME of PACKAGE, both strings, says; NIL where this version of the
-implementation has none."
-  (let ((function (find-symbol name package)))
-    (and function
-         (fboundp function)
-         (handler-case (apply function arguments)
-           (error () nil)))))
-
 (defun function-doc (function)
   (cond ((null function) nil)
         ((generic-p function) (stored function "%DOCUMENTATION" (constantly nil)))
-        #+sbcl (t (call-internal "SB-PCL" "FUN-DOC" function))))
+        #+sbcl (t (ignore-errors (native ("SB-PCL" "FUN-DOC") function)))))
 
 (defun class-doc (class)
   (or (stored class "%DOCUMENTATION" (constantly nil))
       (info-of :type :documentation (class-label class))))
 
 (defun package-doc (package)
-  #+sbcl (call-internal "SB-KERNEL" "PACKAGE-DOC-STRING" package)
+  #+sbcl (native ("SB-KERNEL" "PACKAGE-DOC-STRING") package)
   #-sbcl (progn package nil))
 
 (defun doc-of (name kind)

@@ -16,51 +16,32 @@
 
 ;;; Places
 
-(defvar *source-texts* '()
-  "What was read of source files while one stack is taken down.")
-
-(defun cached-file-text (file)
-  (let ((known (assoc file *source-texts* :test #'equal)))
-    (if known
-        (cdr known)
-        (let ((text (text-of-file file)))
-          (push (cons file text) *source-texts*)
-          text))))
-
-(defun nth-form-start (text number)
-  "Where the top-level form of that NUMBER begins in TEXT."
-  (let ((*text* text) (*at* 0) (*starts* nil))
-    (loop repeat number
-          do (skip-blanks)
-             (walk-form nil))
-    (next-form-start text *at*)))
-
 (defun place-in-text (text start number)
   "The position in TEXT of the part of that NUMBER of the form at START."
-  (if number (subform-start text start number) (next-form-start text start)))
+  (subform-start text start (or number 0)))
 
 (defun place-in-buffer (plist form number)
   "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we have given it."
-  (let* ((text (getf plist :emacs-string))
-         (position (place-in-text text (nth-form-start text (or form 0)) number))
-         (file (getf plist :emacs-filename))
-         (line (getf plist :line))
-         (whole (and file (not line) (cached-file-text file))))
+  (let* ((text (property plist :emacs-string))
+         (position (place-in-text text (or (nth-form text (or form 0)) 0) number))
+         (file (property plist :emacs-filename))
+         (line (property plist :line))
+         (whole (and file (not line) (file-text file))))
     (values file
             (cond (line (+ line (count #\Newline text :end (min position (length text)))))
-                  (whole (line-of whole (+ (or (getf plist :emacs-position) 1) position -1))))
+                  (whole (line-of whole (+ (or (property plist :emacs-position) 1) position -1))))
             (line-text text position))))
 
 (defun place-in-source-file (file written starts form number)
   "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is not its date."
   (let ((text (and form
                    (eql written (ignore-errors (file-write-date file)))
-                   (cached-file-text file))))
+                   (file-text file))))
     (if text
         (let* ((start (if (and starts (< form (length starts)))
                           (aref starts form)
-                          (nth-form-start text form)))
-               (position (place-in-text text (next-form-start text start) number)))
+                          (or (nth-form text form) 0)))
+               (position (place-in-text text start number)))
           (values file (line-of text position) (line-text text position)))
         (values file nil nil))))
 
@@ -91,12 +72,12 @@
          (start (or (ignore-errors (sb-debug::maybe-block-start-location location)) location))
          (form (ignore-errors (sb-di::code-location-toplevel-form-offset start)))
          (number (ignore-errors (sb-di::code-location-form-number start))))
-    (cond ((stringp (getf plist :emacs-string)) (place-in-buffer plist form number))
+    (cond ((stringp (property plist :emacs-string)) (place-in-buffer plist form number))
           ((null file) (values nil nil nil))
           ((system-file-text-p file) (place-in-system-file file form number))
           (t (place-in-source-file file (sb-c::debug-source-created source)
                             (ignore-errors
-                             (call-symbol "DEBUG-SOURCE-START-POSITIONS" "SB-C" source))
+                             (native ("SB-C" "DEBUG-SOURCE-START-POSITIONS") source))
                             form number)))))
 
 ;;; Functions and their locals
@@ -107,8 +88,8 @@
         ((symbolp name) (symbol-text name (reading-package)))
         ((and (consp name)
               (member (first name) (list :method
-                                         (internal "FAST-METHOD" "SB-PCL")
-                                         (internal "SLOW-METHOD" "SB-PCL"))))
+                                         (native-symbol "SB-PCL" "FAST-METHOD")
+                                         (native-symbol "SB-PCL" "SLOW-METHOD"))))
          (static-text (cons 'method (rest name)) 200))
         (t (static-text name 200))))
 
@@ -199,7 +180,7 @@
 
 (defun unprintable-p (value)
   "Whether VALUE stands for an argument that the machine no longer has."
-  (let ((type (internal "UNPRINTABLE-OBJECT" "SB-DEBUG")))
+  (let ((type (native-symbol "SB-DEBUG" "UNPRINTABLE-OBJECT")))
     (and type (ignore-errors (typep value type)))))
 
 ;;; The stack
@@ -249,7 +230,7 @@
 (defun interruption-frame-p (name)
   "Whether a frame of that NAME is where a thread was stopped, to run what another has asked it to."
   (let ((symbol (function-symbol name)))
-    (and symbol (eq symbol (internal "INVOKE-INTERRUPTION" "SB-SYS")))))
+    (and symbol (eq symbol (native-symbol "SB-SYS" "INVOKE-INTERRUPTION")))))
 
 (defun foreign-frame-p (name)
   (and (stringp name)

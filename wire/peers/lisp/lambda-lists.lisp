@@ -58,7 +58,7 @@ characters at most; constants in it that are no plain data as `static-text' has 
   "The lambda list of a generic function, with the keywords of its methods."
   #+sbcl
   (let* ((info (stored function "ARG-INFO" (constantly nil)))
-         (own (and info (call-internal "SB-PCL" "ARG-INFO-LAMBDA-LIST" info)))
+         (own (and info (ignore-errors (native ("SB-PCL" "ARG-INFO-LAMBDA-LIST") info))))
          (own (if (listp own) own '()))
          (keys (position '&key own))
          (more (and keys
@@ -222,8 +222,8 @@ not give is left out."
                      ((or (symbolp form) (numberp form) (characterp form) (stringp form)) form)
                      #+sbcl
                      ((sb-int:comma-p form)
-                      (or (call-internal "SB-INT" "UNQUOTE" (walk (sb-int:comma-expr form))
-                                         (sb-int:comma-kind form))
+                      (or (native ("SB-INT" "UNQUOTE") (walk (sb-int:comma-expr form))
+                                                       (sb-int:comma-kind form))
                           (stand-in form)))
                      (t (stand-in form)))))
       (walk form))))

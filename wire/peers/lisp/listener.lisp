@@ -36,7 +36,7 @@ ends it. Its values are a list of the values to be shown, and a list of more key
   (push tree *diagnostics*))
 
 (defun severity (warning)
-  (let ((redefinition (internal "REDEFINITION-WARNING" "SB-KERNEL")))
+  (let ((redefinition (native-symbol "SB-KERNEL" "REDEFINITION-WARNING")))
     (cond ((and redefinition (typep warning redefinition)) "redefinition")
           ((typep warning 'style-warning) "style_warning")
           (t "warning"))))
@@ -163,8 +163,8 @@ before is written to."
   "The addresses where the stack of this thread ends, with three pages that guard its end, and where
 it is now; and how many bytes such a page has."
   (values (sb-kernel:get-lisp-obj-address
-           (symbol-value (internal "*CONTROL-STACK-START*" "SB-VM")))
-          (sb-sys:sap-int (call-symbol "CURRENT-SP" "SB-KERNEL"))
+           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
+          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
           (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
 
 (defun stack-low-p ()

@@ -156,7 +156,7 @@ whether it is bound."
   "Whether FILE holds source text, and not compiled code."
   #+sbcl (ignore-errors
           (with-open-file (stream file :element-type '(unsigned-byte 8))
-            (not (call-symbol "FASL-HEADER-P" "SB-FASL" stream))))
+            (not (native ("SB-FASL" "FASL-HEADER-P") stream))))
   #-sbcl (not (equalp (pathname-type file) (pathname-type (compile-file-pathname file)))))
 
 (defun native-pathname (file)

@@ -3,82 +3,14 @@
 
 (in-package #:imago)
 
-;;; Files
-
-(defparameter *longest-file* (* 8 1024 1024)
-  "Bytes of a source file that is read.")
-
-(defvar *file-texts* nil
-  "What was read in this look: a list of lists (FILE TEXT WHY-NOT).")
-
-(defmacro with-file-texts (&body body)
-  "Reads each file once in BODY."
-  `(let ((*file-texts* (list '()))) ,@body))
-
-(defun octets-text (octets)
-  "OCTETS as UTF-8, or as Latin-1 where they are not."
-  #+sbcl (handler-case (sb-ext:octets-to-string octets :external-format :utf-8)
-           (error () (sb-ext:octets-to-string octets :external-format :latin-1)))
-  #-sbcl (map 'string #'code-char octets))
-
-(defun read-file-text (file)
-  "The text of FILE, a native name; or NIL and why there is none. Nothing but a plain file is
-read, and no longer one than `*longest-file*'."
-  #+sbcl
-  (let ((number nil))
-    (unwind-protect
-         (handler-case
-             (let* ((flags (logior sb-posix:o-rdonly sb-posix:o-nonblock)))
-               (setf number (sb-posix:open file flags))
-               (let* ((facts (sb-posix:fstat number)) (size (sb-posix:stat-size facts)))
-                 (cond ((not (sb-posix:s-isreg (sb-posix:stat-mode facts)))
-                        (values nil (format nil "~A is no plain file" file)))
-                       ((> size *longest-file*)
-                        (values nil (format nil "~A is too long to be read: ~D bytes" file size)))
-                       (t (let ((octets (make-array size :element-type '(unsigned-byte 8)))
-                                (stream (sb-sys:make-fd-stream
-                                         number :element-type '(unsigned-byte 8) :buffering :full)))
-                            (values (octets-text (subseq octets 0 (read-sequence octets stream)))
-                                    nil))))))
-           (sb-posix:syscall-error (condition)
-             (values nil (if (= (sb-posix:syscall-errno condition) sb-posix:enoent)
-                             (format nil "there is no file ~A" file)
-                             (format nil "~A cannot be read: error ~D" file
-                                     (sb-posix:syscall-errno condition)))))
-           (error ()
-             (values nil (format nil "~A cannot be read" file))))
-      (when number (ignore-errors (sb-posix:close number)))))
-  #-sbcl
-  (values nil (format nil "~A is not read in this Lisp" file)))
-
-(defun file-text (file)
-  "The same, as a simple string, once for each look."
-  (let ((known (assoc file (rest *file-texts*) :test #'equal)))
-    (unless known
-      (multiple-value-bind (text why-not) (read-file-text file)
-        (setf known (list file (and text (coerce text 'simple-string)) why-not))
-        (when *file-texts* (push known (rest *file-texts*)))))
-    (values (second known) (third known))))
-
-(defun file-date (file)
-  (ignore-errors (file-write-date #+sbcl (sb-ext:parse-native-namestring file) #-sbcl file)))
-
-(defun native-name (pathname)
-  "PATHNAME as the system names it; NIL where it is logical and stands for no file."
-  (handler-case
-      (let ((physical (merge-pathnames (translate-logical-pathname pathname))))
-        #+sbcl (sb-ext:native-namestring physical)
-        #-sbcl (namestring physical))
-    (error () nil)))
-
 ;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT,
 ;;; BECAUSE, ORIGIN, CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.
 
 (defun located-text (text start end &rest more)
   "What stands in TEXT from START to END, with its lines."
   (list* 'text (subseq text start end)
-         'line (line-at text start)
-         'end-line (line-at text (max start (1- end)))
+         'line (line-of text start)
+         'end-line (line-of text (max start (1- end)))
          more))
 
 (defun unlocated (origin because &rest more)
@@ -231,7 +163,7 @@ package that came of the same file."
 
 #+sbcl
 (defun source-at (location)
-  (and location (call-internal "SB-INTROSPECT" "TRANSLATE-SOURCE-LOCATION" location)))
+  (and location (ignore-errors (native ("SB-INTROSPECT" "TRANSLATE-SOURCE-LOCATION") location))))
 
 (defparameter *gone-text*
   "the file has changed since it was loaded, and does not define it any more")

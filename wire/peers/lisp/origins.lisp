@@ -12,18 +12,6 @@
 (defvar *origin* nil
   "That of the form which is evaluated now.")
 
-(defun text-of-file (file)
-  "What FILE holds, a plain file that is not too long; or NIL where it cannot be read."
-  #+sbcl (or (values (read-file-text file))
-             ;; It may be written as Lisp writes the name of a file.
-             (let ((native (ignore-errors (native-name (pathname file)))))
-               (and native (string/= native file) (values (read-file-text native)))))
-  #-sbcl (ignore-errors
-          (with-open-file (stream file)
-            (let* ((text (make-string (min 10000000 (file-length stream))))
-                   (end (read-sequence text stream)))
-              (subseq text 0 end)))))
-
 (defun line-position (text line)
   "Where LINE begins in TEXT, or NIL where there is no such line."
   (loop with position = 0
@@ -34,7 +22,7 @@
 
 (defun origin-in-file (file line source)
   "The origin of SOURCE, which stands in FILE at LINE."
-  (let* ((text (text-of-file file))
+  (let* ((text (source-file-text file))
          (start (and text (line-position text line)))
          (end (and start (or (position #\Newline text :start start) (length text))))
          ;; The text may begin in the middle of its line.
@@ -66,9 +54,8 @@
 #+sbcl
 (defun source-info (form)
   "What SBCL's compiler has to know to number the parts of FORM as those of a file."
-  (call-symbol
-   "MAKE-SOURCE-INFO" "SB-C"
-   :file-info (call-symbol "MAKE-FILE-INFO" "SB-C"
+  (native ("SB-C" "MAKE-SOURCE-INFO")
+          :file-info (native ("SB-C" "MAKE-FILE-INFO")
                              :truename :lisp
                              :pathname nil
                              :forms (make-array 1 :fill-pointer 1 :adjustable t
@@ -81,8 +68,9 @@
   (declare (ignorable form text origin))
   #-sbcl (funcall function)
   #+sbcl
-  (let ((variables (list (internal "*SOURCE-INFO*" "SB-C") (internal "*SOURCE-PATHS*" "SB-C")))
-        (numbered (internal "FIND-SOURCE-PATHS" "SB-C")))
+  (let ((variables (list (native-symbol "SB-C" "*SOURCE-INFO*")
+                         (native-symbol "SB-C" "*SOURCE-PATHS*")))
+        (numbered (native-symbol "SB-C" "FIND-SOURCE-PATHS")))
     (with-compilation-unit (:source-plist (origin-plist origin text)
                             :source-namestring (origin-file origin))
       (if (and numbered (every #'identity variables))
@@ -102,7 +90,7 @@
                 (not (macro-function (first form)))
                 (not (special-operator-p (first form)))
                 ;; Only the compiler knows what this gives.
-                (not (eq (first form) (internal "SOURCE-LOCATION" "SB-C")))
+                (not (eq (first form) (native-symbol "SB-C" "SOURCE-LOCATION")))
                 (ignore-errors (list-length form))
                 (every #'calls-only-p (rest form))))))
 
@@ -136,5 +124,5 @@ is to be evaluated as it is."
      (lambda (expression function)
        (call-with-origin
         (lambda ()
-          (call-symbol "EVAL-TLF" "SB-IMPL" (if function `(function ,expression) expression) 0))
+          (native ("SB-IMPL" "EVAL-TLF") (if function `(function ,expression) expression) 0))
         :form form :text text :origin origin)))))

@@ -52,7 +52,7 @@ told, as two values."
              (values (getf located 'file) (getf located 'line))))
           ((null (and file (or text (not (system-file-p source)))))
            (values nil nil))
-          (t (values file (and start (line-at text start)))))))
+          (t (values file (and start (line-of text start)))))))
 
 (defun finder-for (relation)
   #+sbcl (cdr (assoc relation '(("calls" . sb-introspect:who-calls)

@@ -6,13 +6,11 @@
 ;;; or code for the reader in what is not asked for, is nobody's business.
 
 (defun form-head (text start)
-  "The first token of the list at START of TEXT, in upper case and without a package; NIL where
-there is no list."
+  "The first token of the list at START of TEXT, in upper case and without a package, and where it
+ends; NIL where there is no list."
   (when (and (< start (length text)) (char= (char text start) #\())
-    (let* ((*text* text) (*at* (1+ start)) (*starts* nil))
-      (skip-blanks)
-      (let ((token (string-upcase (skip-token))))
-        (values (without-package token) *at*)))))
+    (let* ((from (or (form-start text (1+ start)) (length text))) (end (token-end text from)))
+      (values (without-package (string-upcase (subseq text from end))) end))))
 
 (defun without-package (token)
   "TOKEN, a symbol as it is written, from behind its last colon on."
@@ -22,16 +20,13 @@ there is no list."
   "The second element of the list at START of TEXT as its parts of a name: a list of tokens,
 (\"setf\" \"area\") or (\"area\")."
   (multiple-value-bind (head at) (form-head text start)
-    (when head
-      (let* ((*text* text) (*at* at) (*starts* nil))
-        (skip-blanks)
-        (if (eql (text-char) #\()
-            (let ((inner (form-head text *at*)))
-              (if (string= inner "SETF")
-                  (list "SETF" (plain-token (progn (incf *at*) (skip-blanks) (skip-token)
-                                                   (skip-blanks) (skip-token))))
-                  (list inner)))
-            (list (plain-token (skip-token))))))))
+    (let* ((from (and head (form-start text at)))
+           (tree (and from (first (words-of (subseq text from (form-end text from))))))
+           (first (if (consp tree) (first tree) tree)))
+      (when (stringp first)
+        (if (and (consp tree) (string-equal (without-package first) "SETF"))
+            (list "SETF" (plain-token (if (stringp (second tree)) (second tree) "")))
+            (list (plain-token first)))))))
 
 (defun plain-token (token)
   "TOKEN, a symbol as it is written, without package, bars and sharp sign, in upper case."
@@ -47,38 +42,20 @@ there is no list."
       (named-text (concatenate 'string "(def " name ")") 0)
       (list (plain-token name))))
 
-(defun past-condition (text start)
-  "Where the form begins that stands behind #+feature or #-feature at START of TEXT; NIL where
-that leaves it out; START where no such thing stands there. And where all of it ends."
-  (let* ((*text* text) (*at* start) (*starts* nil))
-    (if (and (eql (text-char) #\#) (find (or (text-char 1) #\Space) "+-"))
-        (let ((wanted (eql (text-char 1) #\+)))
-          (incf *at* 2)
-          (skip-blanks)
-          (let ((from *at*))
-            (walk-form nil)
-            (let ((holds (featurep (subseq text from *at*))))
-              (skip-blanks)
-              (let ((form *at*))
-                (walk-form nil)
-                (values (and (if wanted holds (not holds)) form) *at*)))))
-        (progn (walk-form nil) (values start (max (1+ start) *at*))))))
-
 (defun file-definitions (text)
   "What TEXT defines at its top level: lists of name, start, end, and where the package was set
 last, a position or NIL."
-  (let ((at 0) (setting '()) (found '()))
-    (loop
-      (let ((start (next-form-start text at)))
-        (when (>= start (length text)) (return (nreverse found)))
-        (multiple-value-bind (form end) (past-condition text start)
-          (setf at end)
-          (let ((head (and form (form-head text form))))
-            (cond ((null head))
-                  ((member head '("IN-PACKAGE" "IN-READTABLE") :test #'string=)
-                   (push form setting))
-                  ((eql 0 (search "DEF" head))
-                   (push (list (named-text text form) form end setting) found)))))))))
+  (let ((setting '()) (found '()) (end 0))
+    (loop for start = (form-start text end)
+          while start
+          do (setf end (form-end text start))
+             (let ((head (form-head text start)))
+               (cond ((null head))
+                     ((member head '("IN-PACKAGE" "IN-READTABLE") :test #'string=)
+                      (push start setting))
+                     ((eql 0 (search "DEF" head))
+                      (push (list (named-text text start) start end setting) found)))))
+    (nreverse found)))
 
 (defun definitions-asked-for (file text names)
   "Those of TEXT that NAMES name, in the order of the text. Signals an error where one of NAMES is

@@ -3,26 +3,6 @@
 
 (in-package #:imago)
 
-(defmacro native ((package &rest names) &rest arguments)
-  "Calls the first of NAMES that PACKAGE has as a function or macro; NIL where it has none."
-  (let ((symbol (and (find-package package)
-                     (loop for name in names
-                           for symbol = (find-symbol name package)
-                           when (and symbol (fboundp symbol)) return symbol))))
-    (if symbol
-        `(,symbol ,@arguments)
-        `(progn ,@arguments nil))))
-
-(defmacro native-symbol (package name)
-  "The symbol NAME of PACKAGE; NIL where this implementation has none."
-  (let ((symbol (and (find-package package) (find-symbol name package))))
-    (and symbol (list 'quote symbol))))
-
-(defmacro native-constant (package name)
-  "The value of the constant NAME of PACKAGE; NIL where this implementation has none."
-  (let ((symbol (and (find-package package) (find-symbol name package))))
-    (and symbol (constantp symbol) (list 'quote (symbol-value symbol)))))
-
 (defvar *unbound* (list "unbound")
   "Stands for the value of a slot that has none.")
 

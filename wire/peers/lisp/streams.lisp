@@ -2,24 +2,6 @@
 
 (in-package #:imago)
 
-(defmacro define-fields (name &rest fields)
-  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes their first values."
-  `(progn
-     (defun ,(intern (format nil "MAKE-~A" name)) ,fields
-       (vector ,@fields))
-     ,@(loop for field in fields
-             for index from 0
-             collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
-                        (list 'svref object ,index)))))
-
-(defun internal (name package)
-  "The symbol of that NAME, which an implementation may have or not; NIL where it has not."
-  (let ((package (find-package package)))
-    (and package (values (find-symbol name package)))))
-
-(defun call-symbol (name package &rest arguments)
-  (apply (internal name package) arguments))
-
 ;;; A sink takes what is written to both output streams of one evaluation, in the order in which it comes.
 
 (define-fields sink

@@ -36,11 +36,8 @@
   "What THREAD waits for, where that can be told without stopping it."
   (declare (ignorable thread))
   #+sbcl
-  (let ((reader (internal "THREAD-WAITING-FOR" "SB-THREAD")))
-    (and reader
-         (fboundp reader)
-         (let ((thing (ignore-errors (funcall reader thread))))
-           (and thing (static-text (if (consp thing) (rest thing) thing) 100))))))
+  (let ((thing (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
+    (and thing (static-text (if (consp thing) (rest thing) thing) 100))))
 
 (define-call "threads" (filter limit)
   (let* ((trees (loop for thread in (swank/backend:all-threads)

@@ -1,0 +1,45 @@
+;;;; What every other file builds on: records of ours, and what an implementation has within it.
+
+(in-package #:imago)
+
+;;; Records are simple vectors, and not of DEFSTRUCT: a structure would register a type and its
+;;; accessors in the image for good, and this peer leaves nothing behind.
+
+(defmacro define-fields (name &rest fields)
+  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes their first values."
+  `(progn
+     (defun ,(intern (format nil "MAKE-~A" name)) ,fields
+       (vector ,@fields))
+     ,@(loop for field in fields
+             for index from 0
+             collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
+                        (list 'svref object ,index)))))
+
+;;; What is not Lisp's may be missing, or have another name in another version. Of the implementation
+;;; it is known as these files are read: `native' and its kin cost nothing later. What somebody may
+;;; load or define later is looked up each time, by `internal'.
+
+(defmacro native ((package &rest names) &rest arguments)
+  "Calls the first of NAMES that PACKAGE has as a function or macro; NIL where it has none."
+  (let ((symbol (and (find-package package)
+                     (loop for name in names
+                           for symbol = (find-symbol name package)
+                           when (and symbol (fboundp symbol)) return symbol))))
+    (if symbol
+        `(,symbol ,@arguments)
+        `(progn ,@arguments nil))))
+
+(defmacro native-symbol (package name)
+  "The symbol NAME of PACKAGE; NIL where this implementation has none."
+  (let ((symbol (and (find-package package) (find-symbol name package))))
+    (and symbol (list 'quote symbol))))
+
+(defmacro native-constant (package name)
+  "The value of the constant NAME of PACKAGE; NIL where this implementation has none."
+  (let ((symbol (and (find-package package) (find-symbol name package))))
+    (and symbol (constantp symbol) (list 'quote (symbol-value symbol)))))
+
+(defun internal (name package)
+  "The symbol of that NAME in PACKAGE, both strings, as things are now; NIL where there is none."
+  (let ((package (find-package package)))
+    (and package (values (find-symbol name package)))))
