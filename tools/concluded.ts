@@ -1,9 +1,9 @@
-import type { Evaluated } from '../wire/kernel.ts'
+import type { Evaluated, Refused } from '../wire/kernel.ts'
 import type { OutputLog } from './define.ts'
 import { diagnosed } from './diagnostics.ts'
-import { failed, type Outcome, ok } from './outcome.ts'
+import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed } from './output.ts'
-import { duration, exceptionLine, frameLine, programFrame } from './wording.ts'
+import { duration, exceptionLine, frameLine, oneLine, programFrame } from './wording.ts'
 
 /** The end of something that ran to its end. */
 export type Done = Extract<Evaluated, { type: 'done' }>
@@ -43,7 +43,19 @@ export function concluded<Result>(
     }
     case 'withdrawn':
       return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
+    case 'refused':
+      return refused(evaluated)
     default:
       return evaluated satisfies never
   }
+}
+
+/** What an image would not begin, as a failure of the call; what is like the thing that is missing is in `details`. */
+function refused({ reason, message, what, nearest = [], next }: Refused): Failed {
+  const like = nearest.length === 0 ? '' : ` Nearest: ${nearest.map(oneLine).join(', ')}.`
+  return failed(reason === 'not_found' ? 'not_found' : 'invalid_args', {
+    message: `${message}${like} Nothing was run.`,
+    details: { ...(what !== undefined && { what }), ...(reason === 'not_found' && { nearest }) },
+    ...(next !== undefined && { next }),
+  })
 }

@@ -218,6 +218,23 @@ export type Evaluated =
   | { readonly type: 'interrupted'; readonly exception?: Raised; readonly elapsed_ms: number }
   /** It was withdrawn while it still waited its turn, and never ran. */
   | { readonly type: 'withdrawn' }
+  | Refused
+
+/**
+ * Work that an image would not begin: what was asked for is not there (`not_found`), or is no such thing, or two
+ * things (`malformed`). Nothing of it ran, and it is neither remembered as an evaluation nor as an error.
+ */
+export interface Refused {
+  readonly type: 'refused'
+  readonly reason: 'not_found' | 'malformed'
+  /** For people, a sentence or two. */
+  readonly message: string
+  /** What is missing or at fault, as the caller named it, and what has a name like it, by likeness. */
+  readonly what?: string
+  readonly nearest?: readonly string[]
+  /** What can be done now. */
+  readonly next?: string
+}
 
 /** What loading a file or a module has changed, and what of the old still lives on. */
 export interface Loaded {

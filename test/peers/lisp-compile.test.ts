@@ -145,8 +145,8 @@ test('the package is the one that was named, and an in-package of the text holds
   const { package: after } = await compile('(in-package :shop)\n(defun second-one () 1)')
   assert.is(after, 'COMMON-LISP-USER')
   assert.equal(await lisp.values("(and (fboundp 'shop::second-one) t)"), ['t'])
-  const missing = await lisp.raised('(f)', { work: 'compile', package: 'shpo' })
-  assert.match(missing.message, /no package shpo.*shop/i)
+  const missing = await lisp.refused('(f)', { work: 'compile', package: 'shpo' })
+  assert.equal([missing.reason, missing.what, missing.nearest?.[0]], ['not_found', 'shpo', 'SHOP'])
 })
 
 test('what macros print while they expand is output, and the compiler’s own chatter is not', async () => {
@@ -206,8 +206,8 @@ test('what the expansion would do is not done', async () => {
 })
 
 test('the form is one: none, two and half a form are refused, and say where', async () => {
-  assert.match((await lisp.raised(' ; nothing', { work: 'expand', fully: false })).message, /holds none/)
-  const two = await lisp.raised('(when a b)\n(f)', { work: 'expand', fully: false })
+  assert.match((await lisp.refused(' ; nothing', { work: 'expand', fully: false })).message, /holds none/)
+  const two = await lisp.refused('(when #.(setf cl-user::*hit* t) b)\n(f)', { work: 'expand', fully: false })
   assert.match(two.message, /second begins at line 2, column 1/)
   const half = await lisp.raised('(when #.(setf cl-user::*hit* t) b', { work: 'expand', fully: false })
   assert.match(half.message, /begins at line 1, column 1/)

@@ -58,7 +58,7 @@ async function load(path: string, more: Arguments = {}) {
 }
 
 const refused = async (path: string, more: Arguments = {}) =>
-  (await lisp.raised('', { work: 'load', file: path, ...more })).message
+  await lisp.refused('', { work: 'load', file: path, ...more })
 
 test('what a file defines is told by name: what is new, and what takes the place of another', async () => {
   const path = file('shop.lisp', SHOP)
@@ -116,8 +116,9 @@ test('only the definitions that are named are loaded, in their package, and each
 
 test('of names that the file does not define nothing is loaded, and the answer says what is like them', async () => {
   const path = file('two.lisp', '(defun one-1 () :new)\n(defun two-2 () :new)')
-  const message = await refused(path, { names: ['one-1', 'tow-2'] })
-  assert.match(message, /does not define tow-2.*Nothing was loaded.*It defines two-2/)
+  const { reason, message, nearest } = await refused(path, { names: ['one-1', 'tow-2'] })
+  assert.match(message, /does not define tow-2 at its top level/)
+  assert.equal([reason, nearest?.[0]], ['not_found', 'two-2'])
   assert.equal(await lisp.values("(fboundp 'one-1)"), ['nil'])
 })
 
@@ -143,8 +144,9 @@ test('what the compiler says of a file comes with its place there', async () => 
 })
 
 test('a file that breaks off, or raises, says where; what ran before stays done', async () => {
-  const broken = await refused(file('broken.lisp', '(defun fine-4 () 4)\n\n(defun broken ('))
-  assert.match(broken, /end of file.*line: 3/is)
+  const cut = file('broken.lisp', '(defun fine-4 () 4)\n\n(defun broken (')
+  const broken = await lisp.raised('', { work: 'load', file: cut })
+  assert.match(broken.message, /end of file.*line: 3/is)
   assert.equal(await lisp.values('(fine-4)'), ['4'])
   const path = file('deep.lisp', '(defun shallow () 1)\n\n(defun deep (x)\n  (car x))\n(deep 7)\n')
   const begun = lisp.begin('', { work: 'load', file: path })
@@ -156,12 +158,16 @@ test('a file that breaks off, or raises, says where; what ran before stays done'
 })
 
 test('a relative path, a missing file and a folder are refused in plain words', async () => {
-  assert.match(await refused('shop.lisp'), /no absolute path/)
-  assert.match(await refused(join(folder, 'none.lisp')), /There is no file .*none\.lisp/)
+  const told = async (path: string) => {
+    const { reason, message } = await refused(path)
+    return `${reason}: ${message}`
+  }
+  assert.match(await told('shop.lisp'), /malformed: .*no absolute path/)
+  assert.match(await told(join(folder, 'none.lisp')), /not_found: There is no file .*none\.lisp/)
   mkdirSync(join(folder, 'a folder'))
-  assert.match(await refused(join(folder, 'a folder')), /a folder|no file/)
+  assert.match(await told(join(folder, 'a folder')), /malformed: .*is a folder/)
   for (const hostile of ['', '#.(setf cl-user::*hit* t)', '/tmp/*.lisp', '/tmp/[', '/"'])
-    assert.match(await refused(hostile), /absolute|no file/, hostile)
+    assert.match(await told(hostile), /absolute|no file/, hostile)
 })
 
 test('a name that Lisp would take for a pattern is the name of a file', async () => {
@@ -181,7 +187,7 @@ test('compiled code is loaded, and what it defines cannot be told, which is said
   assert.equal(loaded.added, [])
   assert.match(loaded.diagnostics[0]?.message ?? '', /what it defines cannot be told/)
   assert.equal(await lisp.values('(from-fasl)'), [':compiled'])
-  assert.match(await refused(path, { names: ['from-fasl'] }), /Give its source/)
+  assert.match((await refused(path, { names: ['from-fasl'] })).next ?? '', /Give its source/)
 })
 
 test('a macro of the user’s that defines something is seen through', async () => {

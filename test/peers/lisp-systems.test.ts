@@ -78,8 +78,9 @@ test('what is loaded and unchanged is let be, unless that is forced', async () =
 })
 
 test('a system that ASDF cannot find is refused with the nearest names', async () => {
-  const { message } = await lisp.raised('', { work: 'system', system: 'shpo-e', force: false })
-  assert.match(message, /no system shpo-e.*Nearest: shop-e\b/)
+  const refused = await lisp.refused('', { work: 'system', system: 'shpo-e', force: false })
+  assert.match(refused.message, /no system shpo-e that ASDF can find/)
+  assert.equal([refused.reason, refused.what, refused.nearest?.[0]], ['not_found', 'shpo-e', 'shop-e'])
 })
 
 test('a component that cannot be compiled fails, and says where and why', async () => {
@@ -108,8 +109,9 @@ test('hostile names of systems are names', async () => {
 
 test('an image without ASDF says so, and what to do', async () => {
   await lisp.run('(rename-package "ASDF" "HIDDEN-ASDF")')
-  const { message } = await lisp.raised('', { work: 'system', system: 'shop-e', force: false })
+  const { message, next } = await lisp.refused('', { work: 'system', system: 'shop-e', force: false })
   await lisp.run('(rename-package "HIDDEN-ASDF" "ASDF" \'("ASDF/INTERFACE"))')
-  assert.match(message, /ASDF is not loaded.*\(require "asdf"\)/)
+  assert.match(message, /ASDF is not loaded/)
+  assert.match(next ?? '', /\(require "asdf"\)/)
   assert.equal((await load('shop-e')).added, [])
 })

@@ -18,6 +18,24 @@ const FILES: Readonly<Record<string, string>> = {
     :perform (test-op (o c) (uiop:symbol-call :shop-tests :run-them)))`,
   'untested-t.asd': '(defsystem "untested-t" :components ((:file "orders")))',
   'passing-t.asd': `(defsystem "passing-t" :perform (test-op (o c) (format t "all is well~%")))`,
+  'silent-t.asd': `(defsystem "silent-t")
+    (defmethod perform ((o test-op) (c (eql (find-system "silent-t")))) nil)`,
+  'pointing-t.asd': '(defsystem "pointing-t" :in-order-to ((test-op (test-op "untested-t"))))',
+  // As most systems are tested: what fails is only printed.
+  'printing-t.asd': `(defsystem "printing-t" :in-order-to ((test-op (test-op "printing-t/tests"))))
+  (defsystem "printing-t/tests" :depends-on ("fiveam") :components ((:file "printing"))
+    :perform (test-op (o c) (uiop:symbol-call :fiveam '#:run! (uiop:find-symbol* '#:checks :printing-tests))))`,
+  'printing.lisp': `(defpackage :printing-tests (:use :cl :fiveam))
+(in-package :printing-tests)
+(def-suite checks)
+(in-suite checks)
+(test x (is (= 1 1)))
+(test nothing)
+(test both (is (= 2 3)) (skip "not today") (is (= 2 2)) (is (= 2 4)))
+(test erring (is (= 1 1)) (error "unexpected"))
+(test drawn (for-all ((n (gen-integer :min 1 :max 2))) (is (plusp n))))`,
+  'para-t.asd': `(defsystem "para-t"
+    :perform (test-op (o c) (uiop:symbol-call :parachute '#:test (find-package "P-TESTS") :report (uiop:find-symbol* '#:plain :parachute) :output *standard-output*)))`,
   'orders.lisp':
     '(defpackage :shop (:use :cl) (:export #:total))\n(in-package :shop)\n(defun total (l) (reduce (function +) l))',
   'tests.lisp': `(defpackage :shop-tests (:use :cl :fiveam) (:export #:totals #:run-them))
@@ -43,9 +61,13 @@ const STAND_IN = `
   (checks :initarg :checks :reader checks)))
 (defclass result () ((status :initarg :status :reader status) (expression :initarg :expression :reader expression)
   (description :initarg :description :initform nil :reader description)))
-(defclass parent-result (result) ((results :initarg :results :reader results)))
+(defclass parent-result (result) ((results :initarg :results :initform () :accessor results)))
 (defclass test-result (parent-result) ())
-(defclass plain (parent-result) ())
+(defclass report (parent-result) ())
+(defclass plain (report) ())
+(defvar *parent* nil)
+(defmethod initialize-instance :after ((result result) &key)
+  (when *parent* (setf (results *parent*) (concatenate 'vector (results *parent*) (list result)))))
 (defvar *tests* ())
 (defun find-test (name &optional package)
   (find-if (lambda (test) (and (string= (name test) (string name)) (or (null package) (eq (home test) (find-package package))))) *tests*))
@@ -90,31 +112,66 @@ async function report(target: string, more: Arguments = {}) {
   return { ...ended.tests, printed: begun.text() }
 }
 
-const refused = async (target: string, more: Arguments = {}) =>
-  (await lisp.raised('', { work: 'tests', target, ...more })).message
+const refused = async (target: string, more: Arguments = {}) => {
+  const { message, nearest = [], next = '' } = await lisp.refused('', { work: 'tests', target, ...more })
+  return `${message} Nearest: ${nearest.join(', ')}. ${next}`
+}
 
 test('before anything is loaded, no suite is known, and a framework that is missing is named', async () => {
   assert.match(await refused('shop-tests:totals'), /No test, suite.*load_system first/)
   assert.match(await refused('totals', { framework: 'fiveam' }), /fiveam is not loaded.*load_system/)
 })
 
-test('the test operation of a system tells what it printed and that it failed, and counts nothing', async () => {
-  const { framework, ok, passed, failed, failures, printed } = await report('shop-t')
+test('a test operation that nobody counts checks in has not passed: it ran, and what it printed is told', async () => {
+  const { framework, ok, passed, failed, failures, printed } = await report('passing-t')
   assert.equal(
-    { framework, ok, passed, failed },
-    { framework: 'asdf', ok: false, passed: null, failed: null },
+    { framework, ok, passed, failed, failures, printed },
+    { framework: 'asdf', ok: null, passed: null, failed: null, failures: [], printed: 'all is well\n' },
   )
-  assert.equal(
-    failures.map(({ test, reason }) => [test, reason]),
-    [['shop-t', 'Tests failed.']],
-  )
-  assert.match(printed, /Did 5 checks/)
-  const passing = await report('passing-t')
-  assert.equal([passing.ok, passing.failures, passing.printed], [true, [], 'all is well\n'])
+  const silent = await report('silent-t')
+  assert.equal([silent.ok, silent.passed, silent.printed], [null, null, ''])
 })
 
-test('a system without a test operation is no system whose tests pass', async () => {
-  assert.match(await refused('untested-t'), /no test operation; nothing was tested/)
+test('the test operation of a system tells what FiveAM counted in it, what it printed, and that it failed', async () => {
+  const { framework, ok, passed, failed, skipped, failures, printed } = await report('shop-t')
+  assert.equal(
+    { framework, ok, passed, failed, skipped },
+    { framework: 'asdf', ok: false, passed: 2, failed: 2, skipped: 1 },
+  )
+  assert.equal(
+    failures.map(({ test }) => test),
+    ['shop-tests::adds-up', 'shop-tests::errs', 'shop-t'],
+  )
+  assert.is(failures[2]?.reason, 'Tests failed.')
+  assert.match(printed, /Did 5 checks/)
+})
+
+test('tests that fail in a test operation that only prints have failed, each by its name', async () => {
+  const { framework, ok, passed, failed, skipped, failures, printed } = await report('printing-t')
+  assert.equal(
+    { framework, ok, passed, failed, skipped },
+    { framework: 'asdf', ok: false, passed: 4, failed: 3, skipped: 1 },
+  )
+  assert.equal(
+    failures.map(({ test, expression }) => [test, expression]),
+    [
+      ['printing-tests::both', '(= 2 3)'],
+      ['printing-tests::both', null],
+      ['printing-tests::erring', null],
+    ],
+  )
+  assert.match(failures[0]?.reason ?? '', /evaluated to\s+3/)
+  assert.match(failures[1]?.reason ?? '', /A check failed/)
+  assert.match(failures[2]?.reason ?? '', /signalled an error/)
+  // What FiveAM prints is there as ever.
+  assert.match(printed, /Running test (\S*)X \./)
+  assert.match(printed, /Did 8 checks[\s\S]*Fail: 3/)
+  assert.equal(await lisp.values('(eq fiveam:*test-dribble* t)'), ['t'])
+})
+
+test('a system without a test operation, or that points to such a one, is no system whose tests pass', async () => {
+  for (const target of ['untested-t', 'pointing-t'])
+    assert.match(await refused(target), /no test operation: there is nothing to test it by/)
 })
 
 test('a suite of FiveAM is read into failures: the test, the reason and the check', async () => {
@@ -140,7 +197,7 @@ test('one test, a package, and a name in another case are targets too', async ()
   const whole = await report('shop-tests')
   assert.equal([whole.framework, whole.passed, whole.failed], ['fiveam', 2, 2])
   const empty = await report('shop-tests::empty-suite')
-  assert.equal([empty.ok, empty.passed, empty.failed], [true, 0, 0])
+  assert.equal([empty.ok, empty.passed, empty.failed], [null, 0, 0])
 })
 
 test('how a person wants to debug their tests does not hold up ours, and stays as it was', async () => {
@@ -173,6 +230,12 @@ test('a stand-in for Parachute, with the API that it documents: its report is re
   const one = await report('p-tests::fine')
   assert.equal([one.ok, one.passed, one.failed], [true, 1, 0])
   assert.match(await refused('p-tests::smus'), /Nearest: p-tests::sums/)
+  const within = await report('para-t')
+  assert.equal(
+    [within.framework, within.ok, within.passed, within.failed, within.skipped],
+    ['asdf', false, 2, 1, 1],
+  )
+  assert.equal(within.failures, failures)
 })
 
 test('a target that two frameworks know is refused until one is named', async () => {

@@ -1,4 +1,4 @@
-import type { EvalEvent, Evaluated, LookName, Looks, Raised } from '../../wire/kernel.ts'
+import type { EvalEvent, Evaluated, LookName, Looks, Raised, Refused } from '../../wire/kernel.ts'
 import { LOOKED } from '../../wire/kernels/look-shapes.ts'
 import { evalEvent, evaluated, parseAnswer } from '../../wire/kernels/shapes.ts'
 import { textOf } from '../../wire/swank/connection.ts'
@@ -32,6 +32,7 @@ export interface LispListener {
   /** What the values are written as, or how it ended otherwise. */
   values(source: string, more?: Arguments): Promise<readonly string[]>
   raised(source: string, more?: Arguments): Promise<Raised>
+  refused(source: string, more?: Arguments): Promise<Refused>
   look<Name extends LookName>(name: Name, query: Arguments): Promise<Looks[Name]['found']>
   /** Asks to stop it as Emacs does, by the number of its thread. */
   interrupt(run: Run): void
@@ -108,6 +109,11 @@ export async function openListener(swank: RealSwank): Promise<LispListener> {
       const ended = await run(source, more)
       if (ended.type !== 'raised') throw new Error(`${source} has ended as ${ended.type}`)
       return ended.exception
+    },
+    async refused(source, more) {
+      const ended = await run(source, more)
+      if (ended.type !== 'refused') throw new Error(`${source} has ended as ${ended.type}`)
+      return ended
     },
     async look(name, query) {
       const found = parseAnswer(LOOKED[name], await peer.call(name, query), name)

@@ -17,12 +17,16 @@ export interface Diagnostic extends Place {
 export const TEST_FRAMEWORKS = ['fiveam', 'parachute', 'asdf'] as const
 export type TestFramework = (typeof TEST_FRAMEWORKS)[number]
 
-/** `asdf` alone does not count tests: then there is only what the operation printed, and whether it failed. */
+/**
+ * What a run of tests came to. `asdf` runs a system's own operation: its checks are known as far as a framework that
+ * we know ran them in it; otherwise there is only what it printed, and whether it raised.
+ */
 export interface TestReport {
   readonly framework: TestFramework
   readonly target: string
-  readonly ok: boolean
-  /** Checks; null where the framework does not count them. */
+  /** Null where that cannot be told: nobody counted checks, or there was none that passed or failed. */
+  readonly ok: boolean | null
+  /** Checks; null where nobody counted them. */
   readonly passed: number | null
   readonly failed: number | null
   readonly skipped: number | null

@@ -134,7 +134,7 @@ const diagnostics = z.array(
 const tests = z.object({
   framework: z.enum(TEST_FRAMEWORKS),
   target: text,
-  ok: z.boolean(),
+  ok: orNull(z.boolean()),
   passed: orNull(count),
   failed: orNull(count),
   skipped: orNull(count),
@@ -162,6 +162,14 @@ export const evaluated = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
   z.object({ type: z.literal('withdrawn') }),
+  z.object({
+    type: z.literal('refused'),
+    reason: z.enum(['not_found', 'malformed']),
+    message: text,
+    what: text.exactOptional(),
+    nearest: z.array(text).exactOptional(),
+    next: text.exactOptional(),
+  }),
 ]) satisfies z.ZodType<Evaluated>
 
 export const evalEvent = z.discriminatedUnion('type', [

@@ -5,19 +5,29 @@
 (defparameter *expansion-limit* 20000
   "Characters of an expansion that are told at once.")
 
+(defun second-form-start (source start)
+  "Where in SOURCE a second form begins behind that at START, or NIL. Nothing is interned or run for
+it; what that cannot tell is NIL."
+  (ignore-errors
+   (with-input-from-string (stream source :start start)
+     (let ((*read-suppress* t)) (read stream))
+     (let ((rest (next-form-start source (file-position stream))))
+       (and (< rest (length source)) rest)))))
+
 (defun the-form (source)
-  "The one form that SOURCE holds."
+  "The one form that SOURCE holds; the work is refused where that is none or several."
   (check-syntax source)
-  (with-input-from-string (stream source)
-    (let ((start (next-form-start source 0)))
-      (when (>= start (length source))
-        (error "There is no form to expand: the text holds none."))
-      (let* ((form (read-next stream source start))
-             (rest (next-form-start source (file-position stream))))
-        (when (< rest (length source))
-          (error "The text holds more than one form: the second begins at ~A. Expand one at a time."
-                 (form-place source rest)))
-        form))))
+  (let* ((start (next-form-start source 0))
+         (second (and (< start (length source)) (second-form-start source start))))
+    (cond ((>= start (length source))
+           (refuse "malformed" "There is no form to expand: the text holds none."
+                   :next "Give one form, such as (when a b)."))
+          (second
+           (refuse "malformed" (format nil "The text holds more than one form: the second begins at ~A."
+                                       (form-place source second))
+                   :next "Expand one form at a time.")))
+    (with-input-from-string (stream source)
+      (read-next stream source start))))
 
 (defun expansion-text (form)
   "FORM as SLIME prints an expansion, under the settings that a person has made there."

@@ -165,14 +165,17 @@ whether it is bound."
   #-sbcl (pathname file))
 
 (defun existing-file (file)
-  "The pathname of FILE, or an error that says what is wrong with it."
+  "The pathname of FILE; the work is refused where there is none."
   (unless (and (plusp (length file)) (char= (char file 0) #\/))
-    (error "~A is no absolute path. Give the whole path of the file." file))
-  (let ((path (native-pathname file)))
-    (unless (probe-file path)
-      (error "There is no file ~A. Give the path of one that is there, as the image sees it." file))
-    (unless (pathname-name (probe-file path))
-      (error "~A is a folder. Give the path of a file." file))
+    (refuse "malformed" (format nil "~A is no absolute path." file)
+            :what file :next "Give the whole path of the file."))
+  (let* ((path (native-pathname file)) (found (probe-file path)))
+    (cond ((null found)
+           (refuse "not_found" (format nil "There is no file ~A." file)
+                   :what file :next "Give the path of one that is there, as the image sees it."))
+          ((null (pathname-name found))
+           (refuse "malformed" (format nil "~A is a folder." file)
+                   :what file :next "Give the path of a file.")))
     path))
 
 (defun load-whole (path)
@@ -182,19 +185,23 @@ whether it is bound."
      (lambda ()
        (call-noting-compilation (lambda () (load path)))))))
 
+(defun load-some (file path names)
+  "Loads what FILE defines under NAMES, and returns what that defined."
+  (unless (source-file-p path)
+    (refuse "malformed" (format nil "~A is compiled: its definitions have no text." file)
+            :what file
+            :next "Give its source to load only some of its definitions, or leave names out."))
+  (let ((text (or (source-file-text path)
+                  (refuse "malformed" (format nil "~A cannot be read." file) :what file))))
+    (call-seeing-definitions (lambda () (load-definitions file text names)))))
+
 (define-work "load" (file names)
   (let ((path (existing-file file)))
-    (cond ((null names)
-           (unless (source-file-p path)
-             (note-diagnostic
-              (diagnostic-nowhere "note" "It is compiled: what it defines cannot be told." file)))
-           (let ((seen (load-whole path)))
-             (values '() (list "loaded" (loaded-tree file seen)))))
-          ((source-file-p path)
-           (let ((text (or (source-file-text path) (error "~A cannot be read." file))))
-             (values '()
-                     (list "loaded"
-                           (loaded-tree file (call-seeing-definitions
-                                              (lambda () (load-definitions file text names))))))))
-          (t (error "~A is compiled. Give its source to load only some of its definitions."
-                    file)))))
+    (unless (or names (source-file-p path))
+      (note-diagnostic
+       (diagnostic-nowhere "note" "It is compiled: what it defines cannot be told." file)))
+    (values '()
+            (list "loaded"
+                  (loaded-tree file (if names
+                                        (load-some file path names)
+                                        (load-whole path)))))))

@@ -58,21 +58,23 @@ last, a position or NIL."
     (nreverse found)))
 
 (defun definitions-asked-for (file text names)
-  "Those of TEXT that NAMES name, in the order of the text. Signals an error where one of NAMES is
-not defined there."
+  "Those of TEXT that NAMES name, in the order of the text. The work is refused where one of NAMES
+is not defined there."
   (let* ((all (file-definitions text))
          (asked (mapcar #'asked-name names))
          (missing (loop for name in names
                         for wanted in asked
                         unless (assoc wanted all :test #'equal) collect name)))
     (when missing
-      (error "~A does not define ~{~A~^, ~} at its top level. Nothing was loaded.~
-              ~@[ It defines ~{~A~^, ~}.~]"
-             file missing
-             (let ((known (remove-duplicates (mapcar (lambda (one) (shown-name (first one))) all)
-                                             :test #'string=)))
-               (or (nearest (first missing) known)
-                   (subseq known 0 (min 10 (length known)))))))
+      (refuse "not_found"
+              (format nil "~A does not define ~{~A~^, ~} at its top level." file missing)
+              :what (format nil "~{~A~^, ~}" missing)
+              :nearest (let ((known (remove-duplicates
+                                     (mapcar (lambda (one) (shown-name (first one))) all)
+                                     :test #'string=)))
+                         (or (nearest (first missing) known)
+                             (subseq known 0 (min 10 (length known)))))
+              :next "Give names as the file defines them, or leave names out to load all of it."))
     (remove-if-not (lambda (one) (member (first one) asked :test #'equal)) all)))
 
 (defun load-definitions (file text names)

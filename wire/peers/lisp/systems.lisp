@@ -17,8 +17,8 @@ later."
 
 (defun call-asdf (name &rest arguments)
   (unless (find-package "ASDF")
-    (error "ASDF is not loaded in this image. It comes with most implementations: ~
-            (require \"asdf\") loads it."))
+    (refuse "not_found" "ASDF is not loaded in this image." :what "ASDF"
+            :next "It comes with most implementations: eval_expr (require \"asdf\") loads it."))
   (apply #'call-named name "ASDF" arguments))
 
 (defun known-systems ()
@@ -44,11 +44,13 @@ later."
            (call-asdf "FIND-SYSTEM" (string-downcase name) nil))))
 
 (defun system-named (name)
-  "The same, or an error with the nearest names."
+  "The same; the work is refused where there is none."
   (or (system-or-nil name)
-      (error "There is no system ~A that ASDF can find.~@[ Nearest: ~{~A~^, ~}.~] ASDF looks in ~
-              the folders of its source registry, and in those of asdf:*central-registry*."
-             name (nearest name (known-systems)))))
+      (refuse "not_found" (format nil "There is no system ~A that ASDF can find." name)
+              :what name
+              :nearest (nearest name (known-systems))
+              :next (format nil "ASDF looks in the folders of its source registry, and in those of ~
+                                 asdf:*central-registry*: add the folder of the system there."))))
 
 (defun system-file (system)
   "The namestring of the file that defines SYSTEM, or NIL."
