@@ -176,6 +176,15 @@ image, for the page that guards it is open."
   #-(and sbcl (or x86-64 arm64))
   nil)
 
+(defun refuse (reason message &key what (nearest '()) next)
+  "Ends the work before any of it has begun, for what was asked for is \"not_found\" or \"malformed\": `Refused' of
+wire/kernel.ts."
+  (funcall *leave* "refused"
+           (object "reason" reason "message" message
+                   "what" (or what :absent)
+                   "nearest" (array-of nearest)
+                   "next" (or next :absent))))
+
 ;;; What a listener keeps
 
 (defparameter *listener-variables* '(* ** *** + ++ +++ / // /// -))
@@ -186,8 +195,10 @@ image, for the page that guards it is open."
 (defun package-asked-for (name)
   "The package of that NAME, for evaluating in it."
   (or (package-or-nil name)
-      (error "There is no package ~A~@[; there is ~{~A~^, ~}~]. What defines it has to be loaded first."
-             name (nearest name (all-package-names)))))
+      (refuse "not_found" (format nil "There is no package ~A." name)
+              :what name
+              :nearest (nearest name (all-package-names))
+              :next "What defines it has to be loaded first: load_file or load_system.")))
 
 (defun package-in-force ()
   "Ours, unless somebody has deleted it."
@@ -270,6 +281,7 @@ and of the variables of a listener, is kept."
           ((string= outcome "raised")
            (object "type" outcome "exception" result "elapsed_ms" elapsed
                    "diagnostics" diagnostics))
+          ((string= outcome "refused") (append (object "type" outcome) (rest result)))
           (t (object "type" outcome "exception" result "elapsed_ms" elapsed)))))
 
 (defvar *evaluating-threads* '())
