@@ -24,6 +24,29 @@
           #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
                                           list (remove sequence list))
           #-sbcl (setf swank::*connections* (remove sequence list))))
+    ;; Swank closes a connection that breaks off on the thread that keeps all of them, and SBCL first sends what is
+    ;; left there. To a client that has died this is an error, at which an image without a debugger would end. Each
+    ;; message has left when it is written, so closing this stream, and no other, sends nothing more.
+    #+sbcl
+    (let ((stream (swank::connection.socket-io sequence))
+          (symbol (find-symbol "ANSI-STREAM-MISC" "SB-IMPL"))
+          (number nil))
+      (when (and symbol
+                 (fboundp symbol)
+                 (fboundp (list 'setf symbol))
+                 (typep stream 'sb-sys:fd-stream))
+        (let ((function (funcall symbol stream)) (setf (fdefinition (list 'setf symbol))))
+          ;; By which number a stream is told to close, this SBCL knows.
+          (let ((stream (make-string-input-stream "")))
+            (funcall setf (lambda (&rest rest) (setf number (second rest))) stream)
+            (close stream))
+          (when number
+            (funcall setf
+                     (lambda (&rest rest)
+                       (if (eql (second rest) number)
+                           (funcall function (first rest) number t)
+                           (apply function rest)))
+                     stream)))))
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has been, they are
     ;; what they were before as far as that can be known. Whoever connects later has them set again.
     ;; An image that was told not to give its errors to Swank has hooks of its own, which stay.

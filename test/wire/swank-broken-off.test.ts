@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { swankKernel } from '../../wire/kernels/swank.ts'
+import { SwankConnection } from '../../wire/swank/connection.ts'
+import { stepBehind } from '../../wire/swank/peer.ts'
+import { type Form, quote, symbol } from '../../wire/swank/sexp.ts'
+import { assert, suite } from '../support/harness.ts'
+import { codeOf, evaluate } from '../support/heard.ts'
+import { until } from '../support/rig.ts'
+import { openSlime, type Slime } from '../support/slime.ts'
+import { type RealSwank, startSwank } from '../support/swank.ts'
+
+/** Connections of ours that break off while the image has much to say. It ends at any error that nobody handles. */
+const test = suite('a Lisp image whose connection to us breaks off', { limitMs: 50_000 })
+
+/** Passes on bytes between a client and the image, until it is killed. */
+const RELAY = `
+const { connect, createServer } = require('node:net')
+createServer(client => {
+  const image = connect({ port: Number(process.argv[1]), host: '127.0.0.1', noDelay: true })
+  client.pipe(image).pipe(client)
+}).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+
+let image: RealSwank
+let person: Slime
+
+test.before(async () => {
+  image = await startSwank()
+  person = await openSlime(image)
+})
+
+test.after(() => image.kill())
+
+/** Many messages, without waiting for the client to have them. */
+const FLOOD: Form = [
+  symbol('cl:let'),
+  [[symbol('swank::*send-counter*'), -1_000_000]],
+  [
+    symbol('cl:dotimes'),
+    [symbol('cl:count'), 2_000],
+    [symbol('swank::send-to-emacs'), quote([symbol(':channel-send'), 0, 'x'.repeat(4_000)])],
+  ],
+]
+
+/** Connects as we do to the image at that port, and returns the socket in the middle of a flood. */
+async function flooded(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  let messages = 0
+  const connection = new SwankConnection({ socket, heard: () => messages++ })
+  await stepBehind(connection)
+  connection.rex(FLOOD).catch(() => {})
+  await until(() => messages > 100, 'a flood of messages')
+  return socket
+}
+
+/** The person's own connection goes on, and another one can be made. */
+async function goesOn(): Promise<void> {
+  const sentinel = '(sb-thread:thread-alive-p (swank/backend:find-registered (quote swank::sentinel)))'
+  assert.is(await person.ask(sentinel), 'T')
+  const other = await openSlime(image)
+  assert.is(await other.ask('(+ 1 2)'), '3')
+  await other.close()
+}
+
+/** No thread of ours waits in a debugger, or for a client that will never answer. */
+const hasOnly = (threads: string) =>
+  until(
+    async () =>
+      (await person.ask(
+        `(remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal)) (mapcar 'sb-thread:thread-name (remove sb-thread:*current-thread* (sb-thread:list-all-threads))))`,
+      )) === threads,
+    'our threads to end',
+  )
+
+test('lives on when ours is reset in the middle of an evaluation that prints (fault 2)', async () => {
+  const socket = connect({ port: image.port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  const connection = new SwankConnection({ socket, heard: () => {} })
+  const options = { name: 'lisp', connection, info: { style: 'spawn' }, attached: true } as const
+  const kernel = await swankKernel(options)
+  const heard = evaluate(kernel, '(dotimes (i 4000) (write-line (make-string 4000 :initial-element #\\x)))')
+  await until(() => heard.events.length > 60, 'a flood of output')
+  socket.resetAndDestroy()
+  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
+  await goesOn()
+})
+
+test('lives on, and serves its person, when ours is reset in a flood of output (fault 2)', async () => {
+  for (let time = 0; time < 10; time++) {
+    const socket = await flooded(image.port)
+    socket.resetAndDestroy()
+    await once(socket, 'close')
+  }
+  await goesOn()
+  await hasOnly('("reader-thread")')
+})
+
+test('lives on, and serves its person, when the process at the other end is killed (fault 2)', async () => {
+  for (let time = 0; time < 10; time++) {
+    const relay: ChildProcess = spawn(process.execPath, ['-e', RELAY, String(image.port)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = once(relay, 'exit')
+    try {
+      const [port] = await once(relay.stdout ?? relay, 'data')
+      await flooded(Number(String(port)))
+    } finally {
+      relay.kill('SIGKILL')
+      await exited
+    }
+  }
+  await goesOn()
+  await hasOnly('("reader-thread")')
+})
