@@ -29,6 +29,7 @@ test('a number of a million digits is not read by a look (threat 25)', async () 
     assert.match(looked.type === 'needs_evaluation' ? looked.because : '', 'digits')
   }
   assert.is((await text('9'.repeat(1000))).length, 1000)
+  assert.is((await at.looked(`#\\${'x'.repeat(1_000_000)}`)).type, 'malformed')
 })
 
 test('where a source file has become a pipe, an error in its code is told all the same (threat 26)', async () => {

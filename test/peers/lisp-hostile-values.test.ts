@@ -141,6 +141,15 @@ test('the report of an error that leaves by a restart or ends its thread loses n
   }
 })
 
+test('an error is told although what tests its restarts fails or never ends (threat 26)', async () => {
+  for (const body of ['(error "No restart.")', '(loop)']) {
+    const ended = await at.lisp.run(
+      `(restart-bind ((odd #'identity :test-function (lambda (condition) condition ${body}))) (error "The first."))`,
+    )
+    assert.is(ended.type === 'raised' && ended.exception.message, 'The first.', body)
+  }
+})
+
 test('thousands of long values are told in an answer that the connection can carry (threat 26)', async () => {
   const ended = await at.lisp.run(
     '(values-list (make-list 5000 :initial-element (make-string 5000 :initial-element #\\")))',

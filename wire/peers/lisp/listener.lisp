@@ -67,7 +67,21 @@ ends it. Its values are a list of the values to be shown, and a list of more key
 
 (defun user-restarts (condition)
   "The restarts that stand there for CONDITION, innermost first, without those of the evaluation itself."
-  (remove-if (lambda (restart) (member restart *outer-restarts*)) (compute-restarts condition)))
+  (block nil
+    (flet ((give-up (&rest arguments)
+             (declare (ignore arguments))
+             (return '())))
+      ;; Whether a restart is there for a condition, code of the user's tells.
+      (call-with-patience
+       *report-patience*
+       (lambda ()
+         (handler-bind ((serious-condition #'give-up))
+           (swank/backend:call-with-debugger-hook
+            #'give-up
+            (lambda ()
+              (remove-if (lambda (restart) (member restart *outer-restarts*))
+                         (compute-restarts condition))))))
+       #'give-up))))
 
 (defun leave-evaluation (outcome condition restarts &rest more)
   "Takes down how things stand, and ends the evaluation; MORE is for `raised-tree'. What goes wrong in the cleanup forms

@@ -143,7 +143,7 @@ that."
     (let* ((rest (if (terminating-p (next-char cursor)) "" (token-text-at cursor)))
            (name (concatenate 'string (string first) rest)))
       (cond ((string= rest "") first)
-            ((name-char name))
+            ((and (< (length name) 200) (name-char name)))
             (t (malformed-at cursor start "There is no character named ~A." (cut name 40)))))))
 
 (defun radix-at (cursor start radix)
