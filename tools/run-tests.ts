@@ -9,7 +9,10 @@ import { type Printed, showPrinted } from './output.ts'
 import { duration, indent, oneLine } from './wording.ts'
 import { carriedOut } from './working.ts'
 
-/** What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none. */
+/**
+ * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
+ * their `ok` where nobody knows whether they passed.
+ */
 interface TestRun extends Printed, Diagnosed {
   readonly tests: TestReport | null
   readonly elapsed_ms: number
@@ -20,8 +23,9 @@ export const runTests = defineTool({
   description:
     'Run tests in the live image, and get every failure as data: the test, what was expected, and the check. In ' +
     'Lisp: suites and tests of FiveAM or Parachute that are loaded, or the `test-op` of an ASDF system, which is ' +
-    'loaded first. Failing tests are a result, not an error. Load what you changed before: the tests run what the ' +
-    'image has, not what the files say.',
+    'loaded first: what FiveAM and Parachute check in it is counted, and without that only its output tells ' +
+    'whether the tests passed. Failing tests are a result, not an error. Load what you changed before: the tests ' +
+    'run what the image has, not what the files say.',
   parameters: {
     target: z
       .string()
@@ -76,20 +80,30 @@ function fitted(report: TestReport): TestReport {
 function showTestRun(result: TestRun): string {
   const { tests, elapsed_ms } = result
   const told =
-    tests === null ? [`done, ${duration(elapsed_ms)}; the image tells no results`] : report(tests, elapsed_ms)
+    tests === null
+      ? [`done, ${duration(elapsed_ms)}; the image tells no results`]
+      : [
+          `${verdict(tests)}, ${duration(elapsed_ms)}: ${came(tests, result)}`,
+          ...tests.failures.flatMap(failureLines),
+          ...(tests.omitted > 0 ? [`and ${counted(tests.omitted, 'more failure')}, not shown`] : []),
+        ]
   return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
 }
 
-/** The verdict first, for whoever reads one line; then each failure as a test runner prints it. */
-function report({ framework, target, ok, failures, omitted, ...counts }: TestReport, ms: number): string[] {
-  const words = [`${counts.passed} passed`, `${counts.failed} failed`, `${counts.skipped} skipped`]
-  const known = [counts.passed, counts.failed, counts.skipped]
-  const told = words.filter((_, index) => known[index] !== null && (index < 2 || known[index] !== 0))
-  const count = told.length === 0 ? `${framework} does not count checks` : told.join(', ')
-  const lines = [`${ok ? 'PASS' : 'FAIL'} ${oneLine(target)} (${framework}), ${duration(ms)}: ${count}`]
-  lines.push(...failures.flatMap(failureLines))
-  if (omitted > 0) lines.push(`and ${counted(omitted, 'more failure')}, not shown`)
-  return lines
+/** The first words, for whoever reads one line: `PASS shop-tests::totals (fiveam)`. */
+function verdict({ ok, target, framework }: TestReport): string {
+  const word = ok === null ? 'ran' : ok ? 'PASS' : 'FAIL'
+  return `${word} ${oneLine(target)} (${framework})`
+}
+
+/** What the checks came to, or what can be said where nobody counted any. */
+function came({ ok, framework, passed, failed, skipped }: TestReport, { output }: Printed): string {
+  const skips = skipped === null || skipped === 0 ? [] : [`${skipped} skipped`]
+  const told = passed === null ? [] : [`${passed} passed`, `${failed} failed`, ...skips]
+  if (ok !== null) return told.length === 0 ? `${framework} does not count checks` : told.join(', ')
+  if (passed !== null) return `${told.join(', ')}: no check came to anything, so nothing was tested`
+  if (output !== '') return 'without an error; whether the tests passed is in the output'
+  return 'without an error, and printed nothing: as far as can be told, nothing was tested'
 }
 
 /** `✗ shop-tests::totals-add-up  /srv/shop/tests.lisp:12`, below it why, and the check. */

@@ -96,6 +96,21 @@ test('the last error stays with its frames, whatever is evaluated after it', asy
   assert.match(seen.join(' '), 'through Imago')
 })
 
+test('what was refused before it ran is neither the last error nor remembered', async () => {
+  await lisp.run('(error "mine")')
+  const before = await lisp.look('history', { limit: 1 })
+  await lisp.refused('1', { package: 'no-such-package' })
+  await lisp.refused('', { work: 'load', file: '/no/such/file.lisp' })
+  assert.is((await lisp.look('last_error', {})).error?.message, 'mine')
+  assert.equal(await lisp.look('history', { limit: 1 }), before)
+  await lisp.run('1')
+  assert.is((await lisp.look('history', { limit: 1 })).entries[0]?.number, before.total + 1)
+})
+
+test('what the last error cannot tell is told in whole sentences', async () => {
+  for (const sentence of (await lisp.look('last_error', {})).seen) assert.not.match(sentence, /\n| {2}/)
+})
+
 test('threads are told by name and role, and none is stopped to be looked at', async () => {
   await lisp.run('(sb-thread:make-thread (lambda () (sleep 1000)) :name "waits for ever")')
   const run = lisp.begin('(loop (sleep 0.01))')
