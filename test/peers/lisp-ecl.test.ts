@@ -41,6 +41,8 @@ else {
     assert.match(kernel.identity.implementation, /^ECL \d+\.\d+/)
     assert.ok(kernel.identity.abilities.has('evaluate'))
     assert.not.ok(kernel.identity.abilities.has('callers'))
+    // What it is asked for elsewhere is in kernels-ecl.test.ts of the wire.
+    assert.not.ok(kernel.identity.abilities.has('definition'))
   })
 
   test('evaluates: values, output in order, and what was raised', async () => {
@@ -80,6 +82,59 @@ else {
     )
     const found = await look('apropos', { pattern: 'fee', module: 'SHOP', limit: 10 })
     assert.is(found.matches.length, 1)
+  })
+
+  test('documentation is told as it was kept, of whatever has some', async () => {
+    await evaluate(`
+(defclass shop::order () () (:documentation "What one wants."))
+(defstruct shop::parcel "A box." size)
+(defvar shop::*rate* 19 "Per cent.")
+(defgeneric shop::price (order) (:documentation "What it costs."))
+(defmacro shop::with-order (order) "Once." order)
+(defmethod documentation ((symbol (eql 'shop::order)) (kind t)) (error "I was asked."))`)
+    for (const [name, doc] of [
+      ['order', 'What one wants.'],
+      ['parcel', 'A box.'],
+      ['*rate*', 'Per cent.'],
+      ['price', 'What it costs.'],
+      ['with-order', 'Once.'],
+    ] as const)
+      assert.match((await look('describe', { name: `shop::${name}` })).doc?.text ?? '', doc)
+  })
+
+  test('its threads are listed, those whose names are symbols among them', async () => {
+    const { threads } = await look('threads', { limit: 50, frames: 5, locals: false })
+    const names = threads.flatMap(thread => thread.names)
+    assert.ok(
+      names.some(name => /top-level/i.test(name)),
+      names.join(),
+    )
+    const some = await look('threads', { limit: 50, frames: 5, locals: false, filter: 'TOP-level' })
+    assert.is(some.threads.length, 1)
+  })
+
+  test('its readtable is told as changed when it is', async () => {
+    const told = async (source: string) => {
+      const done = await evaluate(source)
+      return done.type === 'done' ? done.readtable : done.type
+    }
+    assert.is(await told('(+ 1 2)'), 'standard')
+    assert.is(
+      await told("(progn (setf *readtable* (copy-readtable)) (set-macro-character #\\$ 'shop::dollar) 1)"),
+      'with $',
+    )
+    assert.is(await told('(progn (setf *readtable* (copy-readtable nil)) 1)'), 'with #!')
+  })
+
+  test('a stack is told by the names of what runs', async () => {
+    const raised = await evaluate(
+      '(defun shop::fails () (list (error "no")))\n(defun shop::asks () (list (shop::fails)))\n(list (shop::asks))',
+    )
+    if (raised.type !== 'raised') throw new Error(raised.type)
+    assert.equal(
+      raised.exception.frames.map(frame => frame.function),
+      ['shop::asks', 'shop::fails'],
+    )
   })
 
   test('can be left, and joined again', async () => {

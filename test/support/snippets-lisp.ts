@@ -125,3 +125,22 @@ export const LISP: Snippets = {
     seen: false,
   },
 }
+
+/** The same in ECL, which keeps neither the texts of what it runs nor who calls whom. */
+export const ECL: Snippets = {
+  ...LISP,
+  cannot: ['reload', 'callers', 'definition', 'references'],
+  printBelow: text => `(ext:system ${literal(`echo ${text}`)})`,
+  raises: { ...LISP.raises, unplaced: true },
+  waiter: {
+    ...LISP.waiter,
+    source: `
+(defun suite-waits (gate)
+  (list (mp:wait-on-semaphore gate)))
+
+(mp:process-run-function 'suite-waiter #'suite-waits (mp:make-semaphore))
+`,
+    // A symbol names it.
+    thread: 'SUITE-WAITER',
+  },
+}

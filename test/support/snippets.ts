@@ -24,6 +24,8 @@ export interface Snippets {
     source(message: string): string
     readonly type: string
     readonly functions: readonly string[]
+    /** Frames are told by their names alone: what runs keeps no places. */
+    readonly unplaced?: true
   }
   /** Ends before it is code, so that nothing before it may have run either. */
   readonly malformed: string

@@ -82,29 +82,47 @@ through."
 
 ;;; Documentation, as it is stored
 
+(defun noted-doc (name &rest kinds)
+  "What ECL has noted of NAME as the first of KINDS that it has something for, such as FUNCTION."
+  #+ecl (loop for kind in kinds
+              thereis (ignore-errors (native ("EXT" "GET-ANNOTATION") name 'documentation kind)))
+  #-ecl (progn name kinds nil))
+
+(defun stored-doc (metaobject)
+  "What a class or generic function was documented with."
+  #-ecl (stored metaobject "%DOCUMENTATION" (constantly nil))
+  #+ecl (and (plain-class-p (class-of metaobject))
+             (let ((slot (find "DOCSTRING" (clos:class-slots (class-of metaobject))
+                               :key (lambda (slot) (symbol-name (slot-label slot)))
+                               :test #'string=)))
+               (and slot (at-location metaobject (slot-location slot))))))
+
 (defun function-doc (function)
   (cond ((null function) nil)
-        ((generic-p function) (stored function "%DOCUMENTATION" (constantly nil)))
+        ((generic-p function) (stored-doc function))
         #+sbcl (t (ignore-errors (native ("SB-PCL" "FUN-DOC") function)))))
 
 (defun class-doc (class)
-  (or (stored class "%DOCUMENTATION" (constantly nil))
-      (info-of :type :documentation (class-label class))))
+  (or (stored-doc class)
+      (info-of :type :documentation (class-label class))
+      (noted-doc (class-label class) 'structure 'type)))
 
 (defun package-doc (package)
   #+sbcl (native ("SB-KERNEL" "PACKAGE-DOC-STRING") package)
-  #-sbcl (progn package nil))
+  #-sbcl (noted-doc package 'package))
 
 (defun doc-of (name kind)
   "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL.
 KIND is a string."
   (let ((doc (cond ((string= kind "function")
-                    (if (and (symbolp name) (special-operator-p name))
-                        (function-doc (info-of :function :ir1-convert name))
-                        (function-doc (function-of name))))
-                   ((string= kind "variable") (info-of :variable :documentation name))
+                    (or (if (and (symbolp name) (special-operator-p name))
+                            (function-doc (info-of :function :ir1-convert name))
+                            (function-doc (function-of name)))
+                        (noted-doc name 'function)))
+                   ((string= kind "variable")
+                    (or (info-of :variable :documentation name) (noted-doc name 'variable)))
                    ((find-class name nil) (class-doc (find-class name)))
-                   (t (info-of :type :documentation name)))))
+                   (t (or (info-of :type :documentation name) (noted-doc name 'type))))))
     (and (stringp doc) doc)))
 
 (defun first-line (text)

@@ -126,10 +126,11 @@
 (defun frame-name (frame)
   "What FRAME runs: a symbol, list or text."
   #+sbcl (sb-di:debug-fun-name (sb-di:frame-debug-fun frame))
-  #-sbcl (let ((text (ignore-errors
-                      (with-output-to-string (stream)
-                        (swank/backend:print-frame frame stream)))))
-           (one-line (or text "?"))))
+  #+ecl (native ("SWANK/ECL" "FRAME-NAME") frame)
+  #-(or sbcl ecl) (let ((text (ignore-errors
+                               (with-output-to-string (stream)
+                                 (swank/backend:print-frame frame stream)))))
+                    (one-line (or text "?"))))
 
 (defun generated-name-p (name)
   "Whether NAME is that of a function that CLOS has made by itself while the program ran."
@@ -160,12 +161,12 @@
               "locals" (array-of locals) "locals_omitted" more
               "implementation" (if (implementation-frame-p frame) t :absent))))
   #-sbcl
-  (object "function" (frame-name frame) "file" nil "line" nil "source" nil
+  (object "function" (function-text (frame-name frame)) "file" nil "line" nil "source" nil
           "locals" (array-of '()) "locals_omitted" 0))
 
 (defun call-text (frame)
   "The call in FRAME with its arguments, as a backtrace shows it."
-  #-sbcl (frame-name frame)
+  #-sbcl (format nil "(~A)" (function-text (frame-name frame)))
   #+sbcl
   (multiple-value-bind (name arguments)
       (handler-case (sb-debug::frame-call frame)
@@ -188,10 +189,13 @@
 (defun evaluator-frame-p (name)
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the form."
   (let ((symbol (function-symbol name)))
+    ;; In ECL, a top-level form is a function without a name.
+    #+ecl (unless symbol (return-from evaluator-frame-p t))
     (and symbol
          (or (eq (symbol-package symbol) (find-package "SB-C"))
              (member (symbol-name symbol)
-                     '("SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
+                     '(#+ecl "BYTECODES" #+ecl "EVAL-WITH-ENV"
+                       "SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
                        "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
                        "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"
                        "CALL-WITH-LOAD-BINDINGS" "CALL-WITH-LOADER-PACKAGE-NAMES"

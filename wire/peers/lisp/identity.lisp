@@ -55,6 +55,8 @@
           ((is "tests") (testable-p))
           ((is "references" "callers") (implemented-p 'swank/backend:who-calls))
           ((is "threads") (threads-p))
+          ;; ECL keeps places of what it has compiled from files alone, and no text at all.
+          ((is "definition") #+ecl nil #-ecl t)
           ;; On the one thread of another style, nothing reads the request while something runs.
           ((is "interrupt") (equal (style-text) "spawn"))
           (t t))))

@@ -232,27 +232,33 @@ and of the variables of a listener, is kept."
         (unless package (setf *listener-package* *package*))
         (package-in-force)))))
 
+(defun standard-readtable ()
+  "As the image has it when it starts: ECL reads scripts, whose first line begins with #!."
+  (let ((readtable (copy-readtable nil)))
+    #+ecl (set-dispatch-macro-character #\# #\! 'si::sharp-!-reader readtable)
+    readtable))
+
 (defun readtable-text (readtable)
   "`standard', or in what READTABLE differs from that."
-  (let* ((standard (load-time-value (copy-readtable nil)))
+  (let* ((standard (load-time-value (standard-readtable)))
          (changed (loop for code from 33 below 127
                         for char = (code-char code)
                         ;; That of # is another function in each readtable.
                         unless (or (char= char #\#)
                                    (eq (get-macro-character char readtable)
                                        (get-macro-character char standard)))
-                          collect char))
+                          collect (string char)))
          (sharp (ignore-errors
                  (loop for code from 33 below 127
                        for char = (code-char code)
                        unless (or (digit-char-p char)
                                   (eq (get-dispatch-macro-character #\# char readtable)
                                       (get-dispatch-macro-character #\# char standard)))
-                         collect char))))
-    (if (or changed sharp (not (eq (readtable-case readtable) :upcase)))
-        (format nil "with ~{~C~^ ~}~@[ ~{#~C~^ ~}~]~:[, case ~(~A~)~;~]" changed sharp
-                (eq (readtable-case readtable) :upcase) (readtable-case readtable))
-        "standard")))
+                         collect (format nil "#~C" char))))
+         (case (readtable-case readtable))
+         (all (append changed sharp
+                      (unless (eq case :upcase) (list (format nil "case ~(~A~)" case))))))
+    (if all (format nil "with ~{~A~^ ~}" all) "standard")))
 
 ;;; The call
 

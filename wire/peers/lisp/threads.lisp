@@ -21,10 +21,15 @@
   (and (swank::multithreaded-connection-p connection)
        (append (own-threads connection) (swank::mconn.active-threads connection))))
 
+(defun thread-text (thread)
+  "The name of THREAD, which some implementations keep as a symbol."
+  (let ((name (swank/backend:thread-name thread)))
+    (if (typep name '(or string symbol)) (string name) (static-text name 100))))
+
 (defun stack-tree (thread)
   "THREAD as `Stack' of wire/contract/activity.ts."
   (let ((alive (swank/backend:thread-alive-p thread)))
-    (object "names" (array-of (list (one-line (swank/backend:thread-name thread))))
+    (object "names" (array-of (list (one-line (thread-text thread))))
             "count" 1
             "state" (if alive "running" "finished")
             "waits_for" (and alive (awaited thread))
@@ -42,8 +47,7 @@
 (define-call "threads" (filter limit)
   (let* ((trees (loop for thread in (swank/backend:all-threads)
                       when (or (null filter)
-                               (search filter (swank/backend:thread-name thread)
-                                       :test #'char-equal))
+                               (search filter (thread-text thread) :test #'char-equal))
                         collect (stack-tree thread)))
          (told (subseq trees 0 (min (or limit (length trees)) (length trees)))))
     (found (object "threads" (array-of told)
