@@ -59,6 +59,14 @@ test('names and lambda lists that go round in a circle are told as far as they a
   assert.match(await text('*odd-default*'), '#<function')
 })
 
+test('of a name of twenty million characters only the beginning is written (threat 25)', async () => {
+  await at.define(`(progn
+    (defparameter *long* (make-symbol (make-string 20000000 :initial-element #\\X)))
+    (defparameter *many* (make-list 50 :initial-element *long*)))`)
+  assert.match(await text('*long*'), /^#:x{4000,}…$/)
+  assert.match(await text('*many*'), /^\(#:x{4000,}…$/)
+})
+
 /** Bytes that the image uses after everything that nobody keeps was collected. */
 const used = async () => {
   const [bytes = ''] = await at.lisp.values('(progn (sb-ext:gc :full t) (sb-kernel:dynamic-usage))')

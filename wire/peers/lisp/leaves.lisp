@@ -61,8 +61,16 @@ escaped. UPPER and LOWER are whether it has letters of that case."
          (not (and digit (like-a-number-p name)))
          (written-case name upper lower))))
 
+(defparameter *longest-name* 10000
+  "Characters of a name that are written.")
+
 (defun token-text (name)
   "NAME, a string, as part of a symbol: in bars where it has to be."
+  (if (> (length name) *longest-name*)
+      (concatenate 'string (whole-token (subseq name 0 *longest-name*)) "…")
+      (whole-token name)))
+
+(defun whole-token (name)
   (or (unescaped-token name)
       (with-output-to-string (text)
         (write-char #\| text)
