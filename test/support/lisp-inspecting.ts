@@ -56,3 +56,27 @@ export function contents<Contents extends object>(section: Section<Contents> | u
     throw new Error(`the section is ${JSON.stringify(section)}`)
   return section as Contents
 }
+
+/** Some of each kind of thing that a Lisp holds. */
+export const ORDERS = `
+    (defclass order ()
+      ((customer :initarg :customer :initform "Ada") (lines :initform (list :tea :milk)) (total))
+      (:documentation "What one customer wants."))
+    (defstruct point x (y 2))
+    (define-condition refused (error) ((by :initarg :by :initform :us)))
+    (defun area (width height &key (unit :m))
+      "Multiplies them."
+      (list (* width height) unit))
+    (defparameter *order* (make-instance 'order))
+    (defparameter *point* (make-point :x nil))
+    (defparameter *numbers* (loop for i below 100 collect i))
+    (defparameter *table* (make-hash-table :test 'equal))
+    (loop for i below 30 do (setf (gethash (format nil "key ~D" i) *table*) (list i (* i i))))
+    (setf (gethash :other *table*) *order*)
+    (defparameter *grid* (make-array '(2 3) :initial-contents '((1 2 3) (4 5 6))))
+    (defparameter *plist* (list :a 1 :b *point*))
+    (setf (get 'order :colour) :green)
+    (define-symbol-macro here (first *numbers*))
+    (defparameter order-count 3)
+    (defun both () :function)
+    (defparameter both :value)`
