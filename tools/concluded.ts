@@ -41,6 +41,13 @@ export function concluded<Result>(
         details: { ...(exception !== undefined && { exception }), ...text, elapsed_ms },
       })
     }
+    case 'left': {
+      const { message, elapsed_ms } = evaluated
+      return failed('left', {
+        message: `${message} It has no value, and what it did before is done.`,
+        details: { ...text, elapsed_ms },
+      })
+    }
     case 'withdrawn':
       return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
     case 'refused':

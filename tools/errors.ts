@@ -17,6 +17,11 @@ export const TOOL_ERRORS = {
   },
   unknown_job: { retryable: false, meaning: 'No job of that name is known to this daemon.' },
   interrupted: { retryable: false, meaning: 'The code was stopped on request; what it did before is done.' },
+  left: {
+    retryable: false,
+    meaning:
+      'The code left before it had a value, by no error, such as by (abort); what it did before is done.',
+  },
   withdrawn: { retryable: true, meaning: 'The call was cancelled before it started. Nothing ran.' },
   busy: {
     retryable: true,

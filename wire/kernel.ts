@@ -216,6 +216,8 @@ export type Evaluated =
     }
   /** It was seen to stop because it was asked to. What it did before that is done. */
   | { readonly type: 'interrupted'; readonly exception?: Raised; readonly elapsed_ms: number }
+  /** It left before it had a value, by no error: in Lisp by the restart ABORT, or with the thread that it ran on. */
+  | { readonly type: 'left'; readonly message: string; readonly elapsed_ms: number }
   /** It was withdrawn while it still waited its turn, and never ran. */
   | { readonly type: 'withdrawn' }
   | Refused

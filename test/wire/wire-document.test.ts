@@ -198,7 +198,10 @@ test('every outcome of looking and of evaluating has an example, or is named', (
     'timed_out',
     'raised',
   ]
-  assert.equal([...new Set(types)].sort(), [...looked, 'done', 'interrupted', 'refused', 'withdrawn'].sort())
+  assert.equal(
+    [...new Set(types)].sort(),
+    [...looked, 'done', 'interrupted', 'left', 'refused', 'withdrawn'].sort(),
+  )
 })
 
 test('the table of methods names their abilities, and the params in the examples are those of the table', () => {

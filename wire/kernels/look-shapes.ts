@@ -248,7 +248,7 @@ const history = z.object({
       source: text,
       truncated: bool,
       place: orNull(z.object(place)),
-      outcome: z.enum(['running', 'done', 'raised', 'interrupted']),
+      outcome: z.enum(['running', 'done', 'raised', 'interrupted', 'left']),
       result: orNull(text),
       at: text,
       elapsed_ms: orNull(count),

@@ -161,6 +161,7 @@ export const evaluated = z.discriminatedUnion('type', [
     diagnostics: diagnostics.exactOptional(),
   }),
   z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
+  z.object({ type: z.literal('left'), message: text, elapsed_ms: count }),
   z.object({ type: z.literal('withdrawn') }),
   z.object({
     type: z.literal('refused'),

@@ -2,6 +2,7 @@ import { WireError } from '../errors.ts'
 import type { CallId, EvalEvent, Evaluated, Evaluation, Look, Raised, Watcher } from '../kernel.ts'
 import type { Signal } from '../signal.ts'
 import { busy, outcomeUnknown, QUEUE } from './faults.ts'
+import type { Exiting } from './swank-messages.ts'
 
 /** Results of evaluations that have ended, at most, for whoever asks for the same call again. */
 const REMEMBERED = 256
@@ -22,6 +23,8 @@ export class Turn {
   asked = 0
   /** What it was seen to enter Swank's debugger with. */
   entered: Raised | undefined
+  /** That its code has begun to end the image. */
+  exits: Exiting | undefined
   /** How often it was helped out of it. */
   releases = 0
   readonly result: Promise<Evaluated>

@@ -49,6 +49,7 @@ export class Hearing {
       if (turn === undefined || turn.state !== 'running') this.#late(heard)
       else if ('started' in heard) turn.thread = heard.started.thread
       else if ('event' in heard) turn.hear(heard.event)
+      else if ('exits' in heard) turn.exits = heard.exits
       else void this.#answer(turn, { ...heard.ask, refusal: '' })
     } catch (error) {
       if (turn !== undefined) turn.fault ??= error

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Frame, Raised, Restart } from '../kernel.ts'
 import { isAtom, textOf } from '../swank/connection.ts'
 import type { Sexp } from '../swank/sexp.ts'
-import { callId, count, evalEvent, text } from './shapes.ts'
+import { callId, count, evalEvent, orNull, text } from './shapes.ts'
 
 /** What an image says unasked, as far as it is anything to us. */
 export type Said =
@@ -57,10 +57,15 @@ export function said(message: Sexp): Said {
 /** Of whom a message of ours is: all of them name their call. */
 export const toldOf = z.object({ call: callId })
 
+/** That the code has begun to end its own process, and with which exit code, where that is known. */
+const exiting = z.object({ code: orNull(z.int()) })
+export type Exiting = z.infer<typeof exiting>
+
 /** What our own code in an image says while it evaluates. */
 export const told = z.union([
   z.object({ started: z.object({ thread: count }) }),
   z.object({ event: evalEvent }),
+  z.object({ exits: exiting }),
   z.object({ ask: z.object({ tag: count, thread: count, prompt: text }) }),
 ])
 

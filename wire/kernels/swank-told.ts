@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { WireError } from '../errors.ts'
 import {
   ABILITIES,
   type Ability,
@@ -71,21 +70,11 @@ export function asSent(work: Work): Arguments {
   }
 }
 
-/** What an evaluation came to whose thread went to Swank's top level instead of answering. */
-export function leftBy(turn: Turn, error: WireError): Evaluated {
-  const { entered, asked, elapsedMs: elapsed_ms } = turn
+/** What an evaluation came to whose thread went to its top level, or ended, instead of answering. */
+export function leftBy({ entered, asked, elapsedMs: elapsed_ms }: Turn): Evaluated {
   if (entered?.message === INTERRUPTED) return { type: 'interrupted', exception: entered, elapsed_ms }
   if (entered !== undefined) return { type: 'raised', exception: entered, elapsed_ms }
   if (asked > 0) return { type: 'interrupted', elapsed_ms }
-  const told = error.remote?.message ?? ''
-  const why = told === '' || told === 'NIL' ? '' : `: ${told}`
-  const message = `The code left to the top level of Swank, and with it the evaluation${why}`
-  const exception = {
-    type: { name: 'abort', module: null, qualified: 'abort' },
-    message,
-    frames: [],
-    frames_omitted: 0,
-    traceback: message,
-  }
-  return { type: 'raised', exception, elapsed_ms }
+  const message = 'The code left to the top level of the thread that it ran on, or ended that thread.'
+  return { type: 'left', message, elapsed_ms }
 }

@@ -29,6 +29,7 @@ import { Hearing } from './swank-hearing.ts'
 import { Ladder, type LadderTimes } from './swank-interrupt.ts'
 import { SwankLine, wasLeft } from './swank-line.ts'
 import { SwankLooks } from './swank-looks.ts'
+import type { Exiting } from './swank-messages.ts'
 import { asSent, identityOf, identityShape, leftBy } from './swank-told.ts'
 
 /** The sources of our far end in Lisp. */
@@ -36,6 +37,9 @@ const PEER = join(import.meta.dirname, '../peers/lisp')
 
 /** How long whoever started the process has to say how it ended, once the connection has. In milliseconds. */
 const END_MS = 1_000
+
+/** How long an image may take to end that was told to, in ms: its other threads are ended first, and its hooks run. */
+const EXIT_MS = 10_000
 
 /** How long the image has to show that the signals before have come, in ms. */
 const SIGNALS_MS = 2_000
@@ -244,7 +248,9 @@ export class SwankKernel implements Kernel {
     const { name, attached } = this.#options
     if (!attached && this.#expected === undefined)
       await Promise.race([this.ended, delay(END_MS, undefined, { ref: false })])
-    this.lose({ reason: 'lost', message: `${name} was lost: ${why.message}` })
+    const exits = this.#turns.running?.exits
+    const how = exits === undefined ? `${name} was lost: ${why.message}` : `${toldToEnd(name, exits)}.`
+    this.lose({ reason: 'lost', message: how })
   }
 
   /** What calls of an image that is gone throw. */
@@ -274,11 +280,20 @@ export class SwankKernel implements Kernel {
       const answer = await this.#line.call('evaluate', { call, who, ...asSent(work) })
       return parseAnswer(evaluated, answer, `What ${name} made of an evaluation`)
     } catch (error) {
-      if (wasLeft(error)) return leftBy(turn, error)
+      if (wasLeft(error) && turn.exits === undefined) return leftBy(turn)
+      if (turn.exits !== undefined) throw await this.#exited(turn.exits)
       throw await this.#explained(error)
     } finally {
       if (this.#hears) this.#pulse.end()
     }
+  }
+
+  /** The code has had its own process end: once that is so, or has not come about for a while. */
+  async #exited(exits: Exiting): Promise<WireError> {
+    await Promise.race([this.ended, delay(EXIT_MS, undefined, { ref: false })])
+    if (this.#end !== undefined) return this.#gone()
+    const message = `${toldToEnd(this.#options.name, exits)}, and it still runs ${EXIT_MS / 1_000} s later.`
+    return new WireError('LINK_CLOSED', message)
   }
 
   #stop(turn: Turn): Promise<InterruptReport> {
@@ -298,3 +313,6 @@ export class SwankKernel implements Kernel {
     this.#nudged = false
   }
 }
+
+const toldToEnd = (name: string, { code }: Exiting) =>
+  `The code has told ${name} to end${code === null ? '' : ` with exit code ${code}`}`

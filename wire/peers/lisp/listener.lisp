@@ -103,9 +103,7 @@ comes here again."
 (defun aborted (&rest arguments)
   "In place of the way to a listener's top level."
   (declare (ignore arguments))
-  (leave-evaluation "raised" (make-condition 'simple-condition
-                                 :format-control "The code invoked the restart ABORT.")
-         '()))
+  (funcall *leave* "left" (object "message" "The code invoked the restart ABORT.")))
 
 (defun be-interrupted (&optional quietly)
   "Ends the evaluation of this thread, if one runs: now, or as soon as it is the user's code that runs. Where QUIETLY,
@@ -143,11 +141,15 @@ nothing is taken down."
 \"interrupted\"; and its values, or what was raised."
   (block evaluation
     (let* ((outcome nil)
+           (result nil)
            (*left-with* nil)
            (*leave* (lambda (how tree)
                       ;; What was interrupted stays so, whatever its cleanup forms do.
-                      (unless (equal outcome "interrupted") (setf outcome how))
-                      (return-from evaluation (values outcome tree))))
+                      (if (equal outcome "interrupted")
+                          (when (equal how "raised") (setf result tree))
+                          (setf outcome how
+                                result tree))
+                      (return-from evaluation (values outcome result))))
            (*outer-restarts* (compute-restarts)))
       (restart-bind ((abort #'aborted
                        :report-function (lambda (stream) (write-string "Leave." stream))))
@@ -301,6 +303,8 @@ and of the variables of a listener, is kept."
           ((string= outcome "raised")
            (object "type" outcome "exception" result "elapsed_ms" elapsed
                    "diagnostics" diagnostics))
+          ((string= outcome "left")
+           (append (object "type" outcome) (rest result) (rest (object "elapsed_ms" elapsed))))
           ((string= outcome "refused") (append (object "type" outcome) (rest result)))
           (t (object "type" outcome "exception" result "elapsed_ms" elapsed)))))
 
@@ -313,7 +317,18 @@ and of the variables of a listener, is kept."
     (unwind-protect (funcall function)
       (setf *evaluating-threads* (remove thread *evaluating-threads*))
       ;; Until it is told otherwise: somebody may end the thread.
-      (setf (record-outcome record) "interrupted"))))
+      (setf (record-outcome record) "left"))))
+
+(defun tell-exit (sink)
+  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
+  (declare (ignorable sink))
+  #+sbcl
+  (ignore-errors
+   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
+     (when (or code
+               (sb-thread:mutex-owner (symbol-value (native-symbol "SB-IMPL" "*EXIT-LOCK*"))))
+       (send-message sink (object "exits"
+                                  (object "code" (and (typep code '(signed-byte 32)) code))))))))
 
 (defun evaluate (arguments)
   "Does the work that ARGUMENTS name, and answers what it came to."
@@ -340,7 +355,7 @@ and of the variables of a listener, is kept."
                      (call-in-listener (argument "package" arguments)
                                        (lambda () (funcall work arguments))))))
              (mend-stack)
-             (close-sink sink))))
+             (close-sink sink #'tell-exit))))
       (let ((tree (evaluated-tree outcome result (milliseconds-since start) before)))
         (end-record record outcome tree)
         tree))))

@@ -144,9 +144,10 @@
   (finish-output (sink-output sink))
   (call-with-sink sink (lambda () (flush-sink sink))))
 
-(defun close-sink (sink)
-  "Sends what waits; what is written afterwards goes nowhere."
+(defun close-sink (sink &optional (last #'identity))
+  "Sends what waits, and what the function LAST sends of SINK; what is written afterwards goes nowhere."
   (when (sink-output sink) (send-what-waits sink))
+  (funcall last sink)
   (setf (sink-state sink) :closed))
 
 (defun sink-output-stream (sink name)
