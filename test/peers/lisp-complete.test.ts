@@ -116,3 +116,11 @@ test('a text that is no code ends a completion as any other (threat 25)', async 
     assert.ok(Array.isArray((await at(`${text}¦`)).texts), text.slice(0, 20))
   assert.is(await image.run('*co-limit*'), '3')
 })
+
+test('the keywords that the call takes come before all others', async () => {
+  assert.equal((await at('(co-shop:total 1 :¦')).texts.slice(0, 2), [':round', ':unit'])
+  assert.is((await at('(co-shop:total 1 :un¦')).texts[0], ':unit')
+  await image.run('(defclass co-order () ((id :initarg :zzz-id) (lines :initarg :lines)))')
+  assert.equal((await at("(make-instance 'co-order :lines 1 :¦")).texts.slice(0, 2), [':lines', ':zzz-id'])
+  assert.is((await at("(make-instance 'co-none :z¦")).texts.includes(':zzz-id'), true)
+})

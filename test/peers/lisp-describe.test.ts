@@ -53,10 +53,7 @@ test('a function tells kind, signature, documentation, home and facts', async ()
   const found = await image.found('describe', { name: 'd-total' })
   assert.is(found.kind, 'function')
   assert.is(found.type.name, 'function')
-  assert.is(
-    found.signature,
-    "(orders &optional (rate 19) &key (round nil) ((:as form) 'list) &allow-other-keys)",
-  )
+  assert.is(found.signature, "(orders &optional (rate 19) &key round ((:as form) 'list) &allow-other-keys)")
   assert.is(found.doc?.text, 'Adds up.\nMore of it.')
   assert.is(found.module, 'COMMON-LISP-USER')
   assert.match(found.facts.join('; '), 'setf function exists')
@@ -269,4 +266,83 @@ test('names come with their package, whatever package is in force; printed value
   assert.equal(await all(), expected)
   assert.is(await held(), 'free')
   await image.evaluate('(in-package :cl-user)')
+})
+
+test('a name of which only the setf function is there is not said to be a function', async () => {
+  await image.run('(defun (setf d-tax) (new thing &optional rate) (list new thing rate))')
+  const found = await image.found('describe', { name: 'd-tax' })
+  assert.is(found.qualified, '(setf cl-user::d-tax)')
+  assert.ok(found.facts.includes('only (setf cl-user::d-tax) is a function, and not cl-user::d-tax'))
+  const { matches } = await image.found('apropos', { pattern: 'd-tax' })
+  assert.equal(
+    matches.map(one => one.name),
+    ['(setf cl-user::d-tax)'],
+  )
+  const { globals } = await image.found('globals', { filter: 'd-tax' })
+  assert.equal(
+    globals.map(one => one.name),
+    ['(setf d-tax)'],
+  )
+  assert.is(
+    (await image.found('arglist', { name: 'd-tax' })).call,
+    '(setf (cl-user::d-tax thing &optional rate) new)',
+  )
+})
+
+test('a call is written as Lisp writes it: of functions, classes, conditions, constructors and methods', async () => {
+  await image.run(
+    '(defun d-ship (order &optional (where "here")) (list order where))' +
+      "(defclass d-order () ((lines :initarg :lines :initform '(1)) (id :initarg :id)))" +
+      '(define-condition d-stuck (error) ((where :initarg :where)))' +
+      '(defstruct d-item name (price 0)) (defun d-none () nil)' +
+      '(defgeneric d-cost (thing)) (defmethod d-cost ((thing d-order)) 1)',
+  )
+  const calls: Record<string, string> = {
+    'd-ship': '(cl-user::d-ship order &optional (where "here"))',
+    'd-none': '(cl-user::d-none)',
+    'd-order': "(make-instance 'cl-user::d-order &key (lines '(1)) id)",
+    'd-stuck': "(make-condition 'cl-user::d-stuck &key where)",
+    'd-item': '(cl-user::make-d-item &key name (price 0))',
+    'make-d-item': '(cl-user::make-d-item &key name (price 0))',
+    '(method d-cost (d-order))': '(cl-user::d-cost thing)',
+    car: '(car list)',
+  }
+  for (const [name, call] of Object.entries(calls))
+    assert.is((await image.found('arglist', { name })).call, call)
+})
+
+test('a slot tells its initargs, readers, writers, allocation and documentation, those it inherits included', async () => {
+  await image.run(
+    '(defclass d-kept () ((lines :initarg :lines :accessor d-lines :initform nil :documentation "Lines.")' +
+      ' (id :reader d-id :writer d-set-id) (all :allocation :class)))' +
+      '(defclass d-kept-below (d-kept) ((lines :initarg :rows))) (defstruct d-held (left 1) (fixed 2 :read-only t))',
+  )
+  const { slots } = await image.found('slots', { name: 'd-kept' })
+  assert.equal(
+    slots.map(({ initargs, readers, writers, allocation, doc }) => [
+      initargs,
+      readers,
+      writers,
+      allocation,
+      doc,
+    ]),
+    [
+      [[':lines'], ['cl-user::d-lines'], ['(setf cl-user::d-lines)'], ':instance', 'Lines.'],
+      [[], ['cl-user::d-id'], ['cl-user::d-set-id'], ':instance', null],
+      [[], [], [], ':class', null],
+    ],
+  )
+  const [below] = (await image.found('slots', { name: 'd-kept-below' })).slots
+  assert.equal(
+    [below?.initargs, below?.readers, below?.doc],
+    [[':rows', ':lines'], ['cl-user::d-lines'], 'Lines.'],
+  )
+  const held = (await image.found('slots', { name: 'd-held' })).slots
+  assert.equal(
+    held.map(({ readers, writers }) => [readers, writers]),
+    [
+      [['cl-user::d-held-left'], ['(setf cl-user::d-held-left)']],
+      [['cl-user::d-held-fixed'], []],
+    ],
+  )
 })

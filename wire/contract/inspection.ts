@@ -18,10 +18,16 @@ export interface GlobalsPage {
   readonly total: number
   /** What to pass as `after` for the next page; absent on the last one. */
   readonly next?: string
+  /** The package whose names these are, where the language has such. */
+  readonly package?: string
+  /** Where nothing was found at the top level: packages of the program that have names. */
+  readonly elsewhere?: readonly string[]
 }
 
 export interface InspectQuery {
   readonly expr: string
+  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
+  readonly package?: string
   readonly evaluate: boolean
 }
 

@@ -110,6 +110,8 @@ export interface Arglist extends Place {
   readonly returns: string | null
   /** The first line of its documentation. */
   readonly doc: string | null
+  /** The whole of a call, where the language does not write the name before the brackets: `(total order &key rate)`. */
+  readonly call?: string
 }
 
 export interface Parameter {
@@ -139,6 +141,8 @@ export interface Completions {
     readonly name: string
     readonly signature: string
     readonly parameter: number | null
+    /** The whole of a call, as in `Arglist`. */
+    readonly call?: string
   } | null
   /** Why nothing is offered, where running code would have to tell. */
   readonly because: string | null

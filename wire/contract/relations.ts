@@ -49,6 +49,14 @@ export interface Slot {
   readonly from: string
   readonly annotation: string | null
   readonly default: string | null
+  /** What follows is told of Lisp slots: the keywords that `make-instance` takes for it, as they are written. */
+  readonly initargs?: readonly string[]
+  /** Names of the functions that read it and set it: `shop:order-lines`, `(setf shop:order-lines)`. */
+  readonly readers?: readonly string[]
+  readonly writers?: readonly string[]
+  /** As the definition says it: `:instance`, `:class`. */
+  readonly allocation?: string
+  readonly doc?: string | null
 }
 
 export interface HierarchyQuery extends Naming {

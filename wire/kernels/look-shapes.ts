@@ -54,6 +54,8 @@ const globalsPage = z.object({
   globals: z.array(z.object({ name: text, type_name: text })),
   total: count,
   next: text.exactOptional(),
+  package: text.exactOptional(),
+  elsewhere: texts.exactOptional(),
 }) satisfies z.ZodType<GlobalsPage>
 
 /** A section failed on its own when it holds `error` instead of its contents; the contents are tried first. */
@@ -168,6 +170,7 @@ const arglist = z.object({
   ),
   returns: orNull(text),
   doc: orNull(text),
+  call: text.exactOptional(),
 }) satisfies z.ZodType<Arglist>
 
 const named = { name: text, kind, type_name: text, doc: orNull(text) }
@@ -188,6 +191,11 @@ const slots = z.object({
       from: text,
       annotation: orNull(text),
       default: orNull(text),
+      initargs: texts.exactOptional(),
+      readers: texts.exactOptional(),
+      writers: texts.exactOptional(),
+      allocation: text.exactOptional(),
+      doc: orNull(text).exactOptional(),
     }),
   ),
   total: count,
@@ -270,7 +278,9 @@ const completions = z.object({
   to: count,
   completions: z.array(z.object({ text, kind, type_name: orNull(text) })),
   total: count,
-  call: orNull(z.object({ name: text, signature: text, parameter: orNull(count) })),
+  call: orNull(
+    z.object({ name: text, signature: text, parameter: orNull(count), call: text.exactOptional() }),
+  ),
   because: orNull(text),
 }) satisfies z.ZodType<Completions>
 

@@ -2,6 +2,25 @@
 
 (in-package #:imago)
 
+(defun call-line (operator list package)
+  "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that was
+written in PACKAGE."
+  (let ((text (signature-text list package)))
+    (cond ((string= text "()") (format nil "(~A)" operator))
+          ((char= (char text 0) #\() (format nil "(~A ~A" operator (subseq text 1)))
+          (t (format nil "(~A . ~A)" operator text)))))
+
+(defun call-of (name list package)
+  "How a call of the function NAME, a symbol or (SETF symbol), is written."
+  (cond ((symbolp name) (call-line (symbol-text name) list package))
+        ((typep name '(cons (eql setf) (cons symbol null)))
+         (if (and (consp list) (not (member (first list) lambda-list-keywords)))
+             (format nil "(setf ~A ~A)"
+                     (call-line (symbol-text (second name)) (rest list) package)
+                     (string-trim "()" (signature-text (list (first list)) package)))
+             :absent))
+        (t :absent)))
+
 (defun arglist-tree (name qualified list more)
   "LIST is a list of the lambda list and the package it is written in; NIL where it is not known.
 MORE is keys and values."
@@ -20,7 +39,8 @@ MORE is keys and values."
      name
      (if (functionp thing) name (function-name-text thing))
      (and known (list list (lambda-list-home thing)))
-     (list* "returns" (result-text thing)
+     (list* "call" (if known (call-of thing list (lambda-list-home thing)) :absent)
+            "returns" (result-text thing)
             "doc" (first-line (if (functionp thing)
                                   (let ((doc (function-doc thing))) (and (stringp doc) doc))
                                   (doc-of thing "function")))
@@ -46,25 +66,52 @@ MORE is keys and values."
                                   #'swank-mop:slot-definition-initform))))
         '())))
 
+(defun maker-of (class)
+  "What makes an instance of CLASS, as the beginning of a call."
+  (format nil "~A '~A"
+          (if (string= (type-word (class-of class)) "condition-class")
+              "make-condition"
+              "make-instance")
+          (symbol-text (class-label class))))
+
+(defun constructor-of (class)
+  "The name of the function that makes instances of CLASS, if that is a structure and has one."
+  (declare (ignorable class))
+  #+sbcl
+  (when (string= (type-word (class-of class)) "structure-class")
+    (let ((constructor (ignore-errors
+                        (caar (native ("SB-KERNEL" "DD-CONSTRUCTORS")
+                                      (native ("SB-KERNEL" "FIND-DEFSTRUCT-DESCRIPTION")
+                                              (class-label class)))))))
+      (and constructor (symbolp constructor) (fboundp constructor) constructor)))
+  #-sbcl nil)
+
 (defun class-arglist (name symbol)
-  (arglist-tree
-   name
-   (symbol-text symbol)
-   (list (loop for item in (initargs-list (find-class symbol))
-               collect (cond ((atom item) item)
-                             ((second item) item)
-                             (t (first item))))
-         (or (symbol-package symbol) (reading-package)))
-   (list* "returns" (symbol-text symbol)
-          "doc" (first-line (doc-of symbol "class"))
-          (place-keys (find "class" (definition-entries (list 'symbol symbol))
-                            :key (lambda (entry) (getf entry 'kind)) :test #'string=)))))
+  (let ((constructor (constructor-of (find-class symbol))))
+    (if constructor
+        (function-arglist name constructor)
+        (instance-arglist name symbol))))
+
+(defun instance-arglist (name symbol)
+  (let ((list (initargs-list (find-class symbol)))
+        (package (or (symbol-package symbol) (reading-package))))
+    (arglist-tree
+     name
+     (symbol-text symbol)
+     (list list package)
+     (list* "call" (call-line (maker-of (find-class symbol)) list package)
+            "returns" (symbol-text symbol)
+            "doc" (first-line (doc-of symbol "class"))
+            (place-keys (find "class" (definition-entries (list 'symbol symbol))
+                              :key (lambda (entry) (getf entry 'kind)) :test #'string=))))))
 
 (defun method-arglist (name method)
   (arglist-tree
    name (method-text method)
    (list (lambda-list-of-method method) (reading-package))
    (list* "returns" nil
+          "call" (call-of (name-of-generic (function-of-method method))
+                          (lambda-list-of-method method) (reading-package))
           "doc" (first-line (let ((doc (stored method "%DOCUMENTATION" (constantly nil))))
                               (and (stringp doc) doc)))
           (place-keys (first (definition-entries (list 'method method)))))))
@@ -75,6 +122,7 @@ MORE is keys and values."
 (defun symbol-arglist (name symbol)
   (cond ((fboundp symbol) (function-arglist name symbol))
         ((find-class symbol nil) (class-arglist name symbol))
+        ((only-setf-p symbol) (function-arglist name `(setf ,symbol)))
         (t (not-callable name (format nil "it names a ~A" (car (first (roles symbol))))))))
 
 (define-call "arglist" (name package)

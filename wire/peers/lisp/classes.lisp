@@ -44,17 +44,51 @@
   (let ((type (stored slot "%TYPE" #'swank-mop:slot-definition-type)))
     (and (not (eq type t)) (form-line type 200))))
 
+(defun slot-accessor (slot)
+  "The function that reads SLOT, which is of a structure, or NIL."
+  (stored slot "DEFSTRUCT-ACCESSOR-SYMBOL" (constantly nil)))
+
+(defun slot-initargs (slot)
+  (mapcar #'function-name-text
+          (stored slot "INITARGS" #'swank-mop:slot-definition-initargs)))
+
+(defun slot-readers (slot)
+  (let ((accessor (slot-accessor slot)))
+    (mapcar #'function-name-text
+            (if accessor
+                (list accessor)
+                (stored slot "READERS" #'swank-mop:slot-definition-readers)))))
+
+(defun slot-writers (slot)
+  (let ((accessor (slot-accessor slot)))
+    (mapcar #'function-name-text
+            (if accessor
+                (and (fboundp `(setf ,accessor)) (list `(setf ,accessor)))
+                (stored slot "WRITERS" #'swank-mop:slot-definition-writers)))))
+
+(defun slot-doc (slot)
+  (let ((doc (stored slot "%DOCUMENTATION" (constantly nil))))
+    (and (stringp doc) (one-line doc 400))))
+
 (defun slot-tree (slot owner below)
   "SLOT as `Slot' of wire/contract/relations.ts. BELOW are the slots that it replaces in classes
 that OWNER inherits from."
-  (flet ((first-of (function) (or (funcall function slot) (some function below))))
+  (flet ((first-of (function) (or (funcall function slot) (some function below)))
+         (all-of (function)
+           (array-of (remove-duplicates (loop for one in (cons slot below)
+                                              append (funcall function one))
+                                        :test #'string= :from-end t)))
+         (allocation () (stored slot "ALLOCATION" #'swank-mop:slot-definition-allocation)))
     (object "name" (symbol-text (slot-name slot))
-            "kind" (if (eq (stored slot "ALLOCATION" #'swank-mop:slot-definition-allocation) :class)
-                       "class"
-                       "field")
+            "kind" (if (eq (allocation) :class) "class" "field")
             "from" (symbol-text (class-label owner))
             "annotation" (first-of #'slot-type)
-            "default" (first-of #'slot-default))))
+            "default" (first-of #'slot-default)
+            "initargs" (all-of #'slot-initargs)
+            "readers" (all-of #'slot-readers)
+            "writers" (all-of #'slot-writers)
+            "allocation" (form-line (or (allocation) :instance) 60 nil)
+            "doc" (first-of #'slot-doc))))
 
 (defun all-slots (class)
   "Lists (SLOT OWNER REPLACED): those of CLASS first, then those it inherits, nearest class first."

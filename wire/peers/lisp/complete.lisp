@@ -177,6 +177,32 @@ is not known."
                                        trees))
                      rest)))))))
 
+(defun class-given (arguments)
+  "The class that the first of ARGUMENTS, texts, quotes the name of; or NIL."
+  (let ((text (or (first arguments) "")))
+    (when (and (> (length text) 1) (char= (char text 0) #\'))
+      (let ((symbol (quiet-symbol (subseq text 1))))
+        (and symbol (find-class symbol nil))))))
+
+(defun keywords-of-call (text open)
+  "The names of the keywords that the call around the end of TEXT takes."
+  (destructuring-bind (&optional name symbol arguments) (call-at text open)
+    (let* ((class (and (member symbol '(make-instance make-condition)) (class-given arguments)))
+           (list (cond (class (initargs-list class))
+                       (name (values (lambda-list-of symbol))))))
+      (loop for (nil . tree) in (and list (parameters-of list (reading-package)))
+            when (string= (argument "kind" tree) "keyword")
+              collect (format nil ":~A" (argument "name" tree))))))
+
+(defun completion< (keywords)
+  "The order of completions: those that are among KEYWORDS, those of the call, first."
+  (flet ((of-call-p (one) (member (car one) keywords :test #'string=)))
+    (lambda (one other)
+      (let ((first (of-call-p one)) (second (of-call-p other)))
+        (if (eq (null first) (null second))
+            (string< (car one) (car other))
+            first)))))
+
 (defun call-tree (text open)
   (let ((call (call-at text open)))
     (when call
@@ -185,6 +211,10 @@ is not known."
           (and signature
                (object "name" name
                        "signature" signature
+                       "call" (if (char= (char signature (1- (length signature))) #\))
+                                  (format nil "(~A~:[ ~;~]~A" name (string= signature "()")
+                                          (subseq signature 1))
+                                  :absent)
                        "parameter" (parameter-at symbol arguments))))))))
 
 ;;; The answer
@@ -197,7 +227,7 @@ is not known."
                       '()
                       (completions-of (subseq before start))))
              (first (first-in-order all limit
-                                    (lambda (one other) (string< (car one) (car other))))))
+                                    (completion< (and all (keywords-of-call before open))))))
         (found (object "from" (if quoted (length before) start)
                        "to" (length before)
                        "completions" (array-of

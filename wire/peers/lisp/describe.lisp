@@ -219,7 +219,11 @@ known; the others are null or empty."
             "doc" (doc-of function-name "function")
             "signature" (and function (signature-of function-name))
             "module" (home-of (second function-name))
-            "facts" (if function (function-facts function-name) (list "a setf expander"))
+            "facts" (append
+                     (if function (function-facts function-name) (list "a setf expander"))
+                     (when (only-setf-p (second function-name))
+                       (list (format nil "only (setf ~A) is a function, and not ~:*~A"
+                                     (symbol-text (second function-name))))))
             (place-keys (first (definition-entries (list 'function function-name))))))))
 
 (defun described-value (name value)
@@ -250,7 +254,9 @@ known; the others are null or empty."
   (with-file-texts
     (let* ((subject (subject name package)) (thing (subject-thing subject)))
       (found (ecase (subject-kind subject)
-               (symbol (describe-symbol-of name thing))
+               (symbol (if (only-setf-p thing)
+                           (describe-function name `(setf ,thing))
+                           (describe-symbol-of name thing)))
                (function (describe-function name thing))
                (method (describe-method name thing))
                (package (describe-package name thing))

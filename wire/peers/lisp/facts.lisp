@@ -181,10 +181,15 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
           '("keyword" . "lambda-list-keyword")
           '("variable" . "symbol"))))
 
+(defun only-setf-p (symbol)
+  "Whether all that SYMBOL stands for is the function (SETF symbol)."
+  (equal (first (roles symbol)) '("function" . "setf-function")))
+
 (defun thing-tree (symbol name)
   "SYMBOL as `NamedThing' of wire/contract/relations.ts under NAME, as a list of keys and values."
   (destructuring-bind (kind . type) (first-role symbol)
-    (list "name" name "kind" kind "type_name" type "doc" (doc-line symbol kind))))
+    (list "name" (if (only-setf-p symbol) (format nil "(setf ~A)" name) name)
+          "kind" kind "type_name" type "doc" (doc-line symbol kind))))
 
 ;;; Pages
 

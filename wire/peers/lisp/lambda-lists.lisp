@@ -116,6 +116,12 @@ where it is not known."
   (let ((symbol (if (consp name) (second name) name)))
     (or (and (symbolp symbol) (symbol-package symbol)) (reading-package))))
 
+(defun own-keyword-p (parameter)
+  "Whether PARAMETER, (KEYWORD VARIABLE), has the keyword that it would have anyway."
+  (and (keywordp (first parameter))
+       (symbolp (second parameter))
+       (string= (first parameter) (second parameter))))
+
 (defun plain-lambda-list (list)
   "LIST as a caller wants to read it: variables without their packages, and without what only the
 body sees."
@@ -131,10 +137,15 @@ body sees."
                        ((eq item '&aux) (setf list nil))
                        ((member item lambda-list-keywords) (setf mode item) (push item plain))
                        ((and (consp item) (member mode '(&optional &key)))
-                        (let ((name (if (and (eq mode '&key) (consp (first item)))
+                        (let ((name (if (and (eq mode '&key) (consp (first item))
+                                             (not (own-keyword-p (first item))))
                                         (list (caar item) (bare (cadar item)))
-                                        (bare (first item)))))
-                          (push (if (consp (rest item)) (list name (second item)) name) plain)))
+                                        (bare (if (consp (first item)) (cadar item) (first item))))))
+                          ;; Without a default it is NIL, too.
+                          (push (if (and (consp (rest item)) (second item))
+                                    (list name (second item))
+                                    (if (consp name) (list name) name))
+                                plain)))
                        (t (push (bare item) plain)))))
       (append (nreverse plain) (and list (bare list))))))
 
