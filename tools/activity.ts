@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { LastError, Raised, RunHistory, RunHistoryEntry, RunHistoryQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
-import { AN_EXPRESSION, lookUp } from './looked.ts'
+import { anExpression, lookUp } from './looked.ts'
 import { given, placeOf } from './naming.ts'
 import { ok } from './outcome.ts'
 import { frameLines } from './stacks.ts'
-import { duration, exceptionLine, indent, oneLine, restartLines } from './wording.ts'
+import { duration, exceptionLine, indent, oneLine, reportOf, restartLines } from './wording.ts'
 
 export const getLastError = defineTool({
   name: 'get_last_error',
@@ -42,9 +42,9 @@ function showLastError({ error, who, call, at, seen }: LastError): string {
 
 /** The report as the language prints it, and the frames with what their variables held. */
 function raisedLines(raised: Raised): string[] {
-  const { traceback, frames, frames_omitted } = raised
-  const report = traceback.trimEnd()
-  const said = report === '' || report === exceptionLine(raised) ? [] : [report]
+  const { frames, frames_omitted } = raised
+  const report = reportOf(raised)
+  const said = report === '' ? [] : [report]
   const lines = [...said, ...restartLines(raised)]
   if (!frames.some(frame => frame.locals.length > 0)) return lines
   const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`
@@ -74,7 +74,7 @@ export const getReplHistory = defineTool({
   ],
 
   async handler({ limit, before }, context) {
-    const words = { ...AN_EXPRESSION, parameter: 'before' }
+    const words = { ...anExpression(context.kernel), parameter: 'before' }
     const query = given<RunHistoryQuery>({ limit, before })
     const outcome = await lookUp({ look: 'history', query, words }, context)
     if (outcome.type !== 'ok') return outcome

@@ -2,6 +2,7 @@ import type { Hierarchy, HierarchyQuery, Slot, Slots, SlotsQuery, TypeName } fro
 import { defineTool } from './define.ts'
 import { lookUpName } from './looked.ts'
 import { counted, given, NAMED_IN, named, placeOf } from './naming.ts'
+import { type Told, termsOf } from './terms.ts'
 import { oneLine, typeWord } from './wording.ts'
 
 /** How many slots, and how many subclasses, one answer has at most. */
@@ -12,7 +13,8 @@ export const classSlots = defineTool({
   name: 'class_slots',
   description:
     'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
-    'properties, each with its annotation, default and the class it comes from. Runs no code. For the methods and ' +
+    'properties, each with its annotation, default and the class it comes from, in Lisp with initargs, readers, ' +
+    'writers and documentation. Runs no code. For the methods and ' +
     'the source of a class use inspect and symbol_definition.',
   parameters: {
     name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
@@ -45,10 +47,32 @@ function showSlots({ class: of, slots, total }: Slots): string {
   return lines.join('\n')
 }
 
-/** `field total: Decimal = Decimal('0')` */
-function slotLine({ kind, name, annotation, default: value }: Slot): string {
+/** `field total: Decimal = Decimal('0')`, and of a Lisp slot as its definition says it: `lines  :initarg :lines`. */
+function slotLine(slot: Slot): string {
+  const { kind, name, annotation, default: value } = slot
+  if (slot.initargs !== undefined) return slotOptions(slot)
   const typed = annotation === null ? '' : `: ${oneLine(annotation)}`
   return `${kind} ${oneLine(name)}${typed}${value === null ? '' : ` = ${oneLine(value)}`}`
+}
+
+/** `shop::lines  :initarg :lines  :accessor shop:order-lines  :initform nil`, its documentation below it. */
+function slotOptions(slot: Slot): string {
+  const { name, initargs = [], readers = [], writers = [], allocation = ':instance', annotation, doc } = slot
+  const accessors = readers.filter(reader => writers.includes(`(setf ${reader})`))
+  const options: readonly (readonly [option: string, values: readonly (string | null)[]])[] = [
+    [':initarg', initargs],
+    [':accessor', accessors],
+    [':reader', readers.filter(reader => !accessors.includes(reader))],
+    [':writer', writers.filter(writer => !accessors.some(reader => writer === `(setf ${reader})`))],
+    [':initform', [slot.default]],
+    [':type', [annotation]],
+    [':allocation', [allocation === ':instance' ? null : allocation]],
+  ]
+  const said = options.flatMap(([option, values]) =>
+    values.flatMap(value => (value === null ? [] : [`${option} ${oneLine(value)}`])),
+  )
+  const below = doc === undefined || doc === null || doc === '' ? '' : `\n    ${oneLine(doc)}`
+  return `${[oneLine(name), ...said].join('  ')}${below}`
 }
 
 export const classHierarchy = defineTool({
@@ -75,17 +99,18 @@ export const classHierarchy = defineTool({
     return lookUpName({ look: 'hierarchy', query }, context)
   },
 
-  show: result => showHierarchy(result as Hierarchy),
+  show: result => showHierarchy(result as Hierarchy & Told),
 })
 
-function showHierarchy(found: Hierarchy): string {
+function showHierarchy(found: Hierarchy & Told): string {
+  const terms = termsOf(found)
   const { class: of, metaclass, bases, ancestors, subclasses, total } = found
   const words = [typeLine(of)]
   if (metaclass !== null) words.push(`metaclass ${typeLine(metaclass)}`)
   const place = placeOf(found)
   if (place !== '') words.push(place)
-  const lines = [words.join(' · '), `bases: ${typeWords(bases, ', ')}`]
-  if (ancestors.length > 0) lines.push(`asked in this order: ${typeWords(ancestors, ' → ')}`)
+  const lines = [words.join(' · '), `${terms.superclasses}: ${typeWords(bases, ', ')}`]
+  if (ancestors.length > 0) lines.push(`${terms.order}: ${typeWords(ancestors, ' → ')}`)
   if (total === 0) return [...lines, 'no subclasses'].join('\n')
   const cut = subclasses.length === total ? '' : `, ${subclasses.length} of them shown`
   lines.push(`${counted(total, 'subclass', 'subclasses')}${cut}:`)

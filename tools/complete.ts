@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Completion, Completions } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { characters } from './definition-text.ts'
-import { AN_EXPRESSION, lookUp } from './looked.ts'
+import { anExpression, lookUp } from './looked.ts'
 import { failed } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
+import { type Terms, type Told, termsOf } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 export const complete = defineTool({
@@ -41,18 +42,20 @@ export const complete = defineTool({
         details: { parameter: 'cursor' },
         next: 'Leave cursor out to complete at the end of the text.',
       })
-    const words = { ...AN_EXPRESSION, parameter: 'text', wanted: 'code that can be completed' }
+    const words = { ...anExpression(context.kernel), parameter: 'text', wanted: 'code that can be completed' }
     return lookUp({ look: 'complete', query: { text, cursor: cursor ?? length, limit }, words }, context)
   },
 
-  show: result => showCompletions(result as Completions),
+  show: result => showCompletions(result as Completions & Told),
 })
 
-function showCompletions({ from, to, completions, total, call, because }: Completions): string {
+function showCompletions(found: Completions & Told): string {
+  const { from, to, completions, total, call, because } = found
+  const terms = termsOf(found)
   const lines = []
   if (call !== null) {
     const parameter = call.parameter === null ? '' : `, at parameter ${call.parameter + 1}`
-    lines.push(`in ${oneLine(call.name)}${oneLine(call.signature)}${parameter}`)
+    lines.push(`in ${oneLine(call.call ?? `${call.name}${call.signature}`)}${parameter}`)
   }
   if (because !== null) lines.push(`nothing is offered: ${oneLine(because)}`)
   else if (completions.length === 0) lines.push('no completions')
@@ -60,11 +63,11 @@ function showCompletions({ from, to, completions, total, call, because }: Comple
     const cut = completions.length === total ? '' : ` of ${total}`
     lines.push(`${completions.length}${cut}, each in place of characters ${from} to ${to}:`)
   }
-  return [...lines, ...completions.map(completionLine)].join('\n')
+  return [...lines, ...completions.map(one => completionLine(one, terms))].join('\n')
 }
 
 /** The type is worth saying of a value only. */
-function completionLine({ text, kind, type_name }: Completion): string {
+function completionLine({ text, kind, type_name }: Completion, terms: Terms): string {
   const typed = (kind === 'variable' || kind === 'constant') && type_name !== null
-  return `${oneLine(text)}  ${kind}${typed ? `, ${oneLine(type_name)}` : ''}`
+  return `${oneLine(text)}  ${terms.kind(kind)}${typed ? `, ${oneLine(type_name)}` : ''}`
 }

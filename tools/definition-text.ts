@@ -1,6 +1,7 @@
 import type { Definition, DefinitionPart } from '../wire/kernel.ts'
 import { placeOf } from './naming.ts'
 import type { ToolError } from './outcome.ts'
+import { termsOf } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source. */
@@ -34,14 +35,14 @@ type Sourced = Pick<Definition, 'source' | 'because'>
 /** A method of a generic function, or something else that the name stands for. */
 function partLines(part: DefinitionPart, language: string): string[] {
   const place = placeOf(part)
-  const about = `${part.kind}${place === '' ? '' : ` · ${place}`}`
+  const about = `${termsOf({ language }).kind(part.kind)}${place === '' ? '' : ` · ${place}`}`
   return [`### ${oneLine(part.name)}`, '', about, '', ...sourceLines(part, language)]
 }
 
 /** What is known of a definition besides its text. */
 function aboutLines(found: Definition): string[] {
   const { name, qualified, kind, origin, wrappers, notes, current } = found
-  const words: string[] = [kind]
+  const words: string[] = [termsOf(found).kind(kind)]
   const place = placeLine(found)
   if (place !== '') words.push(place)
   if (qualified !== name) words.push(`defined as \`${oneLine(qualified)}\``)

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Definition, DefinitionPart } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { characters, contextLines, definitionLines, failureLines } from './definition-text.ts'
-import { A_NAME, lookUp } from './looked.ts'
-import { NAME_LENGTH } from './naming.ts'
+import { aName, lookUpName } from './looked.ts'
+import { NAME_LENGTH, NAMED_IN } from './naming.ts'
 import { type Failed, failed, type Ok, type Outcome, ok, type ToolError } from './outcome.ts'
+import { packageRefused } from './source.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
 const TOTAL_LENGTH = 24_000
@@ -34,9 +35,10 @@ export type SymbolFacts =
 export const symbolDefinition = defineTool({
   name: 'symbol_definition',
   description:
-    'Show the source of one or several functions, methods, classes or modules as the live image has them, with ' +
-    'file and lines, decorators seen through and named, and a warning where the file has changed since it was ' +
-    'loaded; of a Lisp generic function also its methods, and everything else that its name stands for. Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
+    'Show the source of one or several functions, macros, methods, classes or modules as the live image has them, ' +
+    'with file and lines, and a warning where the file has changed since it was loaded; what stands around a ' +
+    'function is seen through and named, and a Lisp name comes with its methods and all else that it stands for. ' +
+    'Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
     'code. Prefer it over reading files to learn what the program really runs; for a value use inspect.',
   parameters: {
     symbols: z
@@ -44,6 +46,7 @@ export const symbolDefinition = defineTool({
       .describe(
         'Names, paths such as `shop.Order.total` or `shop:total`, or handles; several at once are one call.',
       ),
+    package: NAMED_IN,
     include_context_details: z
       .boolean()
       .default(false)
@@ -70,8 +73,10 @@ export const symbolDefinition = defineTool({
     { args: { symbols: ['checkout'], include_context_details: true }, shows: 'and whose names it uses' },
   ],
 
-  async handler({ symbols, include_context_details: contexts, max_length }, context) {
-    const asked = { names: [...new Set(symbols)], max_length, contexts }
+  async handler({ symbols, include_context_details: contexts, max_length, package: inside }, context) {
+    const refused = packageRefused(inside, context.kernel, 'package says in what names are read')
+    if (refused !== undefined) return refused
+    const asked = { names: [...new Set(symbols)], max_length, contexts, inside }
     const looked = await lookAll(asked, context)
     const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
     const share = fairShare(lengths, TOTAL_LENGTH)
@@ -97,6 +102,7 @@ interface Asked {
   readonly names: readonly string[]
   readonly max_length: number
   readonly contexts: boolean
+  readonly inside: string | undefined
 }
 
 interface Symbol {
@@ -104,18 +110,17 @@ interface Symbol {
   readonly looked: Ok<Definition> | Failed
 }
 
-function lookAll({ names, max_length, contexts }: Asked, context: KernelContext) {
-  const words = {
-    ...A_NAME,
-    parameter: 'symbols',
-    search: 'Give the whole path, such as module.name; list_globals shows what is at the top level.',
-  }
-  const more = contexts ? { contexts } : {}
+function lookAll({ names, max_length, contexts, inside }: Asked, context: KernelContext) {
+  const named = aName(context.kernel)
+  const whole = 'Give the whole path, such as module.name; list_globals shows what is at the top level.'
+  const lisp = context.kernel.identity.language === 'lisp'
+  const words = { ...named, parameter: 'symbols', search: lisp ? named.search : whole }
+  const more = { ...(contexts && { contexts }), ...(inside !== undefined && { package: inside }) }
   return Promise.all(
     names.map(async name =>
       name === ''
-        ? NO_NAME
-        : lookUp({ look: 'definition', query: { name, max_length, ...more }, words }, context),
+        ? emptyName(named.reread)
+        : lookUpName({ look: 'definition', query: { name, max_length, ...more }, words }, context),
     ),
   )
 }
@@ -204,11 +209,12 @@ function noneFound(all: readonly Symbol[]): Outcome<never> {
 }
 
 /** Of one name among several that are looked up, so that the others are. */
-const NO_NAME: Failed = failed('invalid_args', {
-  message: 'One of the symbols is an empty text.',
-  details: { parameter: 'symbols' },
-  next: A_NAME.reread,
-})
+const emptyName = (next: string): Failed =>
+  failed('invalid_args', {
+    message: 'One of the symbols is an empty text.',
+    details: { parameter: 'symbols' },
+    next,
+  })
 
 const noneOf = (name: string): Failed =>
   failed('not_found', { message: `Nothing is called ${name}.`, details: { what: name, nearest: [] } })

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { GlobalsPage, GlobalsQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fittingNames } from './fit.ts'
-import { AN_EXPRESSION, lookUp } from './looked.ts'
+import { anExpression, lookUp } from './looked.ts'
 import { given, NAME_LENGTH } from './naming.ts'
 import { ok } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
+import type { Told } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 export const listGlobals = defineTool({
@@ -52,7 +53,7 @@ export const listGlobals = defineTool({
 
   async handler({ filter, after, package: module, modules, limit }, context) {
     const words = {
-      ...AN_EXPRESSION,
+      ...anExpression(context.kernel),
       parameter: module === undefined ? 'after' : 'package',
       wanted: module === undefined ? 'a name' : 'a module or package',
       search:
@@ -67,20 +68,31 @@ export const listGlobals = defineTool({
 })
 
 /** The page, ended earlier where its names are long. */
-function fitted({ globals, total, next: after }: GlobalsPage): GlobalsPage {
+function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsPage & Told {
   const { items, next } = fittingNames(
     { items: globals, next: after },
     ({ name, type_name }) => name.length + type_name.length + 30,
   )
-  return { globals: items, total, ...next }
+  return { globals: items, ...rest, ...next }
 }
 
-function showGlobals({ globals, total, next }: GlobalsPage): string {
-  if (total === 0) return 'no names'
+function showGlobals({ globals, total, next, package: inside, elsewhere }: GlobalsPage): string {
+  if (total === 0) return noNames(inside, elsewhere)
   const count = total === 1 ? '1 name' : `${total} names`
   const page = globals.length === total ? count : `${globals.length} of ${count}`
   const more = next === undefined ? '' : `; for more: after ${JSON.stringify(next)}`
-  return [`${page}${more}`, ...globals.map(one => `${oneLine(one.name)}: ${oneLine(one.type_name)}`)].join(
-    '\n',
-  )
+  return [`${page}${more}`, ...globals.map(globalLine)].join('\n')
+}
+
+/** `orders: dict`, and of a Lisp package `shop: package`, whose name ends with a colon. */
+const globalLine = ({ name, type_name }: GlobalsPage['globals'][number]): string =>
+  `${oneLine(name)}${name.endsWith(':') ? '' : ':'} ${oneLine(type_name)}`
+
+/** Where the top level is empty, a program may have its names in packages of its own. */
+function noNames(inside: string | undefined, elsewhere: readonly string[] | undefined): string {
+  const where = inside === undefined ? 'no names' : `no names in ${oneLine(inside)}`
+  const [one] = elsewhere ?? []
+  if (one === undefined) return where
+  const ask = `list_globals ${JSON.stringify({ package: one })}`
+  return `${where}; packages that have names: ${elsewhere?.map(oneLine).join(', ')}\nnext: ${ask}`
 }

@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { Inspected } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { showInspected } from './inspected.ts'
-import { unfound } from './looked.ts'
+import { anExpression, unfound } from './looked.ts'
+import { NAMED_IN } from './naming.ts'
 import { ok, rises } from './outcome.ts'
-import { SOURCE_LENGTH } from './source.ts'
+import { insideWord, packageRefused, SOURCE_LENGTH } from './source.ts'
+import { type Told, told } from './terms.ts'
 
 export const inspect = defineTool({
   name: 'inspect',
@@ -22,6 +24,7 @@ export const inspect = defineTool({
       .min(1)
       .max(SOURCE_LENGTH)
       .describe('A name, a path of attributes, indexes and keys, a handle, or any other expression.'),
+    package: NAMED_IN,
   },
   level: 'safe',
   profile: 'core',
@@ -33,15 +36,21 @@ export const inspect = defineTool({
     { args: { expr: '@ab12.3' }, shows: 'the value behind a handle' },
   ],
 
-  preview: ({ expr }) => ({ title: 'Evaluate this expression, to look at its value', body: expr }),
+  preview: ({ expr, package: inside }) => ({
+    title: `Evaluate this expression${insideWord(inside)}, to look at its value`,
+    body: expr,
+  }),
 
-  async handler({ expr }, { kernel, level, lookMs, signal, jobs }) {
+  async handler({ expr, package: inside }, { kernel, level, lookMs, signal, jobs }) {
+    const refused = packageRefused(inside, kernel, 'package says in what names are read')
+    if (refused !== undefined) return refused
     const evaluate = level !== 'safe'
-    const looked = await kernel.look('inspect', { expr, evaluate }, { deadlineMs: lookMs, signal })
-    if (looked.type === 'found') return ok(looked.value)
+    const query = { expr, evaluate, ...(inside !== undefined && { package: inside }) }
+    const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
+    if (looked.type === 'found') return ok({ ...looked.value, ...told(kernel) })
     if (looked.type === 'needs_evaluation' && !evaluate) return rises('cautious', looked.because)
-    return unfound(looked, { jobs })
+    return unfound(looked, { jobs, words: anExpression(kernel) })
   },
 
-  show: result => showInspected(result as Inspected),
+  show: result => showInspected(result as Inspected & Told),
 })

@@ -1,15 +1,17 @@
 import type { Callable, ExceptionFacts, Inspected, Members, Sample, Section, Text } from '../wire/kernel.ts'
+import { type Told, termsOf } from './terms.ts'
 import { cutNote, indent, oneLine, typeWord } from './wording.ts'
 
 /** A value in sections as text: what it is first, then what it holds, then what is said about it. */
-export function showInspected(value: Inspected): string {
+export function showInspected(value: Inspected & Told): string {
+  const terms = termsOf(value)
   return [
     headline(value),
     ...section('repr', value.repr, textLines),
-    ...section('exception', value.exception, exceptionLines),
-    ...section('callable', value.callable, callableLines),
+    ...section(terms.exception, value.exception, exceptionLines),
+    ...section(terms.kind('callable'), value.callable, callableLines),
     ...section('sample', value.sample, sampleLines),
-    ...section('members', value.members, memberLines),
+    ...section(terms.members, value.members, terms === termsOf({}) ? memberLines : slotLines),
     ...(docShown(value) ? [] : section('doc', value.doc, textLines)),
   ].join('\n')
 }
@@ -19,8 +21,9 @@ const docShown = ({ callable }: Inspected) =>
   callable !== undefined && 'doc' in callable && callable.doc !== null && callable.doc !== ''
 
 /** `list · sequence · len 10000000 · @ab12.3` */
-function headline({ type, kind, size, handle, read }: Inspected): string {
-  const words = [typeWord(type), kind]
+function headline(value: Inspected & Told): string {
+  const { type, kind, size, handle, read } = value
+  const words = [typeWord(type), termsOf(value).kind(kind)]
   if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
   else if (size !== undefined) {
     if (size.len !== undefined) words.push(`len ${size.len}`)
@@ -87,6 +90,11 @@ function memberLines(title: string, { data, callables, dunder_count, truncated }
   if (data.length > 0) lines.push(`  data: ${data.map(oneLine).join(', ')}`)
   if (callables.length > 0) lines.push(`  callables: ${callables.map(oneLine).join(', ')}`)
   return lines
+}
+
+/** The same where nothing but slots is there: `slots: customer, lines`. */
+function slotLines(title: string, { data, truncated }: Members): string[] {
+  return data.length === 0 ? [] : [`${title}${truncated ? ' (cut)' : ''}: ${data.map(oneLine).join(', ')}`]
 }
 
 const rest = (handle: string | undefined): string =>

@@ -1,7 +1,8 @@
-import type { CallId, Looked, LookName, Looks } from '../wire/kernel.ts'
+import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext } from './define.ts'
 import { type Failed, failed, failedInside, type Ok, ok } from './outcome.ts'
 import { packageRefused } from './source.ts'
+import { type Told, told } from './terms.ts'
 import { duration, exceptionLine } from './wording.ts'
 
 /** One question to an image, and how its tool speaks of what was asked for. */
@@ -13,20 +14,23 @@ export interface Asking<Name extends LookName> {
 
 /** Asks it within the time that a look may take, and answers with what was found or with why there is nothing. */
 export async function lookUp<Name extends LookName>(
-  { look, query, words = AN_EXPRESSION }: Asking<Name>,
+  { look, query, words }: Asking<Name>,
   { kernel, lookMs, signal, jobs }: KernelContext,
-): Promise<Ok<Looks[Name]['found']> | Failed> {
+): Promise<Ok<Looks[Name]['found'] & Told> | Failed> {
   const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
-  return looked.type === 'found' ? ok(looked.value) : unfound(looked, { jobs, words })
+  return looked.type === 'found'
+    ? ok({ ...looked.value, ...told(kernel) })
+    : unfound(looked, { jobs, words: words ?? anExpression(kernel) })
 }
 
 /** Asks about a name, which may be read in a package, where the language has such. */
 export async function lookUpName<Name extends LookOfName>(
   asking: Asking<Name>,
   context: KernelContext,
-): Promise<Ok<Looks[Name]['found']> | Failed> {
+): Promise<Ok<Looks[Name]['found'] & Told> | Failed> {
   const { package: inside } = asking.query
-  return packageRefused(inside, context.kernel) ?? lookUp({ words: A_NAME, ...asking }, context)
+  const words = aName(context.kernel)
+  return packageRefused(inside, context.kernel) ?? lookUp({ words, ...asking }, context)
 }
 
 /** The looks whose query is a `Naming`. */
@@ -43,7 +47,7 @@ export interface Words {
   readonly narrow: string
 }
 
-export const AN_EXPRESSION: Words = {
+const AN_EXPRESSION: Words = {
   parameter: 'expr',
   wanted: 'an expression',
   reread: 'Give one expression; to run statements use eval_expr.',
@@ -51,14 +55,37 @@ export const AN_EXPRESSION: Words = {
   narrow: 'Look at a part of it, or try again when the image has less to do.',
 }
 
-export const A_NAME: Words = {
+const A_NAME: Words = {
   ...AN_EXPRESSION,
   parameter: 'name',
   wanted: 'a name',
-  reread: 'Give a name such as `shop.Order.total`, in Lisp `shop:total`, or a handle.',
+  reread: 'Give a name such as `shop.Order.total`, or a handle.',
   narrow: 'Try again when the image has less to do.',
   search: 'Use apropos_search with a part of the name, or list_globals to see what is at the top level.',
 }
+
+/** What to do next where the kernel speaks Lisp. */
+const IN_LISP = {
+  search:
+    'A name has its package, such as `shop:total` or `shop::*orders*`: apropos_search finds names by a part of them, ' +
+    'and list_globals with a package lists those of one.',
+}
+
+/** The words for an expression, in those of the kernel's language. */
+export const anExpression = ({ identity }: Kernel): Words =>
+  identity.language === 'lisp'
+    ? { ...AN_EXPRESSION, ...IN_LISP, reread: 'Give one form; to run several use eval_expr.' }
+    : AN_EXPRESSION
+
+/** The words for a name, in those of the kernel's language. */
+export const aName = ({ identity }: Kernel): Words =>
+  identity.language === 'lisp'
+    ? {
+        ...A_NAME,
+        ...IN_LISP,
+        reread: 'Give a name such as `shop:total`, `shop::*orders*` or `(setf shop:total)`, or a handle.',
+      }
+    : A_NAME
 
 /** What came of a look that found nothing. */
 export type Unfound = Exclude<Looked<never>, { type: 'found' }>

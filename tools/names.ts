@@ -2,6 +2,7 @@ import type { Arglist, ArglistQuery, Description, DescriptionQuery, Text } from 
 import { defineTool } from './define.ts'
 import { lookUpName } from './looked.ts'
 import { given, NAMED_IN, named, placeOf } from './naming.ts'
+import { type Told, termsOf } from './terms.ts'
 import { cutNote, indent, oneLine, typeWord } from './wording.ts'
 
 export const describeSymbol = defineTool({
@@ -30,13 +31,14 @@ export const describeSymbol = defineTool({
     return lookUpName({ look: 'describe', query }, context)
   },
 
-  show: result => showDescription(result as Description),
+  show: result => showDescription(result as Description & Told),
 })
 
-function showDescription(found: Description): string {
+function showDescription(found: Description & Told): string {
+  const terms = termsOf(found)
   const { name, qualified, kind, type, signature, module, also, facts, doc, value, handle } = found
   const valued = kind === 'variable' || kind === 'constant' || kind === 'property'
-  const words = [oneLine(qualified === '' ? name : qualified), kind]
+  const words = [oneLine(qualified === '' ? name : qualified), terms.kind(kind)]
   if (valued) words.push(typeWord(type))
   const place = placeOf(found)
   if (place !== '') words.push(place)
@@ -44,7 +46,7 @@ function showDescription(found: Description): string {
   const lines = [words.join(' · ')]
   if (qualified !== '' && qualified !== name) lines.push(`asked for as ${oneLine(name)}`)
   if (signature !== null) lines.push(`signature: ${oneLine(signature)}`)
-  if (module !== null) lines.push(`module: ${oneLine(module)}`)
+  if (module !== null) lines.push(`${terms.module[0]}: ${oneLine(module)}`)
   if (facts.length > 0) lines.push(`facts: ${facts.map(oneLine).join('; ')}`)
   const others = also.filter(one => one !== name && one !== qualified)
   if (others.length > 0) lines.push(`also known as: ${others.map(oneLine).join(', ')}`)
@@ -85,9 +87,11 @@ export const functionArglist = defineTool({
 })
 
 function showArglist(found: Arglist): string {
-  const { name, qualified, signature, because, parameters, returns, doc } = found
+  const { name, qualified, signature, because, parameters, returns, doc, call } = found
   const whose = oneLine(qualified === '' ? name : qualified)
-  const lines = [`${whose}${signature === null ? '' : oneLine(signature)}`]
+  const lines = [
+    call === undefined ? `${whose}${signature === null ? '' : oneLine(signature)}` : oneLine(call),
+  ]
   if (signature === null) {
     lines.push(`its signature is not known: ${oneLine(because ?? 'the image does not tell')}`)
     if (parameters.length > 0)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { NamedThing, Place } from '../wire/kernel.ts'
 import { SOURCE_LENGTH } from './source.ts'
+import type { Terms } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** What the tools about names share: how a name is given, how a list is paged, and a line about one name. */
@@ -38,9 +39,9 @@ export function given<Query extends object>(query: { [Key in keyof Query]: Query
 }
 
 /** `shop.Order.total  method: First line of its documentation.` */
-export function nameLine({ name, kind, type_name, doc }: NamedThing): string {
+export function nameLine({ name, kind, type_name, doc }: NamedThing, terms: Terms): string {
   const valued = kind === 'variable' || kind === 'constant'
-  const what = valued ? `${kind}, ${oneLine(type_name)}` : kind
+  const what = valued ? `${kind}, ${oneLine(type_name)}` : terms.kind(kind)
   return `${oneLine(name)}  ${what}${doc === null || doc === '' ? '' : `: ${oneLine(doc)}`}`
 }
 

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Apropos, AproposQuery, ModulePage, ModuleQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fittingNames } from './fit.ts'
-import { A_NAME, lookUp } from './looked.ts'
-import { given, NAME_LENGTH, named, nameLine, nameSize, PAGED, pageLine } from './naming.ts'
+import { aName, lookUp } from './looked.ts'
+import { counted, given, NAME_LENGTH, named, nameLine, nameSize, PAGED, pageLine } from './naming.ts'
 import { ok } from './outcome.ts'
+import { type Told, termsOf } from './terms.ts'
 import { indent, oneLine } from './wording.ts'
 
 const NAMES = ['name', 'names'] as const
@@ -22,7 +23,10 @@ export const aproposSearch = defineTool({
     'with kind and first line of documentation. Runs no code, loads nothing. Use it when you know a part of a ' +
     'name but not where it lives; for the names of one module use list_package_symbols.',
   parameters: {
-    pattern: z.string().min(1).max(200).describe('Part of a name, in upper or lower case.'),
+    pattern: z
+      .string()
+      .max(200)
+      .describe('Part of a name, in upper or lower case; an empty text is a part of every name.'),
     package: z
       .string()
       .min(1)
@@ -42,7 +46,7 @@ export const aproposSearch = defineTool({
 
   async handler({ pattern, package: module, after, limit }, context) {
     const words = {
-      ...A_NAME,
+      ...aName(context.kernel),
       ...unread(after),
       search: 'Leave package out to search everything that is loaded.',
       narrow: 'Give a longer pattern, or a package.',
@@ -52,18 +56,20 @@ export const aproposSearch = defineTool({
     if (outcome.type !== 'ok') return outcome
     const { matches, next: following, ...rest } = outcome.result
     const { items, next } = fittingNames({ items: matches, next: following }, nameSize)
-    return ok<Apropos>({ matches: items, ...rest, ...next })
+    return ok<Apropos & Told>({ matches: items, ...rest, ...next })
   },
 
-  show: result => showApropos(result as Apropos),
+  show: result => showApropos(result as Apropos & Told),
 })
 
-function showApropos({ matches, total, searched, next }: Apropos): string {
-  const where = `${searched} ${searched === 1 ? 'module' : 'modules'} searched`
+function showApropos(found: Apropos & Told): string {
+  const { matches, total, searched, next } = found
+  const terms = termsOf(found)
+  const where = `${counted(searched, ...terms.module)} searched`
   if (matches.length === 0) return `no such name; ${where}`
   const ended = total === null ? '; the search was ended early, there may be more' : ''
   const heading = pageLine({ shown: matches.length, total, what: NAMES, next })
-  return [`${heading}; ${where}${ended}`, ...matches.map(nameLine)].join('\n')
+  return [`${heading}; ${where}${ended}`, ...matches.map(one => nameLine(one, terms))].join('\n')
 }
 
 export const listPackageSymbols = defineTool({
@@ -100,7 +106,7 @@ export const listPackageSymbols = defineTool({
 
   async handler({ package: module, include_internal: internal, filter, after, limit }, context) {
     const words = {
-      ...A_NAME,
+      ...aName(context.kernel),
       ...unread(after),
       search:
         'Only what is loaded can be listed: list_globals with modules, or apropos_search, shows what is.',
@@ -110,18 +116,23 @@ export const listPackageSymbols = defineTool({
     if (outcome.type !== 'ok') return outcome
     const { symbols, next: following, ...rest } = outcome.result
     const { items, next } = fittingNames({ items: symbols, next: following }, nameSize)
-    return ok<ModulePage>({ ...rest, symbols: items, ...next })
+    return ok<ModulePage & Told>({ ...rest, symbols: items, ...next })
   },
 
-  show: result => showModule(result as ModulePage),
+  show: result => showModule(result as ModulePage & Told),
 })
 
-function showModule({ module, file, doc, symbols, total, next }: ModulePage): string {
+function showModule(page: ModulePage & Told): string {
+  const { module, file, doc, symbols, total, next } = page
+  const terms = termsOf(page)
   const heading = file === null ? oneLine(module) : `${oneLine(module)} · ${oneLine(file)}`
   const lines = [heading]
   const [about = ''] = (doc ?? '').trim().split(/\n\s*\n/)
   if (about !== '') lines.push(indent(about))
   if (symbols.length === 0) return [...lines, 'no names'].join('\n')
   lines.push(pageLine({ shown: symbols.length, total, what: NAMES, next }))
-  return [...lines, ...symbols.map(one => `${nameLine(one)}${one.exported ? '' : ' (internal)'}`)].join('\n')
+  return [
+    ...lines,
+    ...symbols.map(one => `${nameLine(one, terms)}${one.exported ? '' : ' (internal)'}`),
+  ].join('\n')
 }

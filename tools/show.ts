@@ -4,7 +4,7 @@ import { type Diagnosed, showDiagnosed } from './diagnostics.ts'
 import type { Envelope, ToolError } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { isRunning, showRunning } from './running.ts'
-import { exceptionLine, frameLine, indent, oneLine, programFrame, restartLines } from './wording.ts'
+import { frameLine, indent, oneLine, programFrame, reportOf, restartLines } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
@@ -91,11 +91,11 @@ function plainError(error: ToolError): string {
   return [...firstLines(error), `details: ${asData(error.details)}`].join('\n')
 }
 
-/** The report, where it says more than its last line, which has been said; and what the program's innermost frame held. */
+/** The report, as far as it says more than has been said; and what the program's innermost frame held. */
 function showRaised(raised: Raised): string[] {
-  const { traceback, frames } = raised
-  const report = traceback.trimEnd()
-  const lines = report === '' || report === exceptionLine(raised) ? [] : [report]
+  const { frames } = raised
+  const report = reportOf(raised)
+  const lines = report === '' ? [] : [report]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {
     lines.push(`locals of ${frameLine(at)}:`)

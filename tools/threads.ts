@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Frame, Stack, Threads, ThreadsQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
-import { AN_EXPRESSION, lookUp } from './looked.ts'
+import { anExpression, lookUp } from './looked.ts'
 import { counted, given } from './naming.ts'
 import { ok } from './outcome.ts'
 import { stackLines } from './stacks.ts'
+import type { Told } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** Frames of one stack. */
@@ -19,7 +20,8 @@ export const threads = defineTool({
     'Show what the program is doing at this moment: the stack of every thread and of every asyncio task, with file, ' +
     'line, source and locals, and what each waits for; those that stand at the same place are told once, with ' +
     'their number. Works while the main thread is stuck. Runs no code, stops nothing. Use it first when a program ' +
-    'hangs, is slow or deadlocked, before reading files.',
+    'hangs, is slow or deadlocked, before reading files. Of a Lisp: the names of its threads, and what each is doing, ' +
+    'without stacks.',
   parameters: {
     filter: z
       .string()
@@ -43,13 +45,16 @@ export const threads = defineTool({
   ],
 
   async handler({ filter, locals, limit }, context) {
-    const words = { ...AN_EXPRESSION, narrow: 'Ask again with locals false, or with a filter.' }
+    const words = {
+      ...anExpression(context.kernel),
+      narrow: 'Ask again with locals false, or with a filter.',
+    }
     const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES })
     const outcome = await lookUp({ look: 'threads', query, words }, context)
     return outcome.type === 'ok' ? ok(fitted(outcome.result)) : outcome
   },
 
-  show: result => showThreads(result as Threads),
+  show: result => showThreads(result as Threads & Told),
 })
 
 /** What fits into an answer: first without the locals of outer frames, then with fewer stacks, Imago's own first. */
@@ -88,15 +93,22 @@ function bareFrame(frame: Frame, innermost: boolean): Frame {
 }
 
 /** Imago's own threads are named, and no more: they are there for whoever reads this. */
-function showThreads({ threads, tasks, threads_total, tasks_total, omitted, notes }: Threads): string {
+function showThreads(found: Threads & Told): string {
+  const { threads, tasks, threads_total, tasks_total, omitted, notes } = found
+  const lisp = found.language === 'lisp'
   const left =
     omitted === 0 ? '' : `; ${counted(omitted, 'other stack')} left out: give a filter, or a higher limit`
-  const heading = `${counted(threads_total, 'thread')}, ${counted(tasks_total, 'task')}${left}`
+  const counts = [counted(threads_total, 'thread'), ...(lisp ? [] : [counted(tasks_total, 'task')])]
+  const heading = `${counts.join(', ')}${left}`
+  const told = (kind: 'Thread' | 'Task', stack: Stack) =>
+    stackLines(kind, stack)
+      .slice(0, lisp && stack.frames.length === 0 ? 1 : undefined)
+      .join('\n')
   const [ours, theirs] = [threads.filter(isOurs), threads.filter(stack => !isOurs(stack))]
   return [
     [heading, ...notes.map(note => `note: ${oneLine(note)}`)].join('\n'),
-    ...theirs.map(stack => stackLines('Thread', stack).join('\n')),
-    ...tasks.map(stack => stackLines('Task', stack).join('\n')),
+    ...theirs.map(stack => told('Thread', stack)),
+    ...tasks.map(stack => told('Task', stack)),
     ...(ours.length === 0
       ? []
       : [`Imago’s own threads, neither shown nor counted: ${tally(ours).join(', ')}`]),

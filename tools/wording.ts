@@ -21,6 +21,15 @@ export function exceptionLine({ type, message }: Raised): string {
   return message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`
 }
 
+/** The report without what the first line of the answer has said: all of it, or a message and type that it begins with. */
+export function reportOf(raised: Raised): string {
+  const { message, traceback } = raised
+  const report = traceback.trimEnd()
+  if (report === exceptionLine(raised)) return ''
+  if (message === '' || !report.startsWith(`${message}\n`)) return report
+  return report.slice(message.length + 1).replace(/^ *\[Condition of type [^\n]*\]\n*/, '')
+}
+
 /** `load, app.py:12`, or as much of it as is known. */
 export function frameLine({ function: name, file, line }: Frame): string {
   if (file === null) return name
