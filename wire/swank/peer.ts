@@ -26,6 +26,7 @@ export const FILES = [
   'origins',
   'frames',
   'conditions',
+  'in-force',
   'listener',
   'source',
   'interrupt',

@@ -6,8 +6,8 @@
   "Bytes of a source file that is read.")
 
 (defun native-name (pathname)
-  "PATHNAME, or what a namestring of Lisp's names, as the system names it; NIL where it is logical and stands for no
-file."
+  "PATHNAME, or what a namestring of Lisp's names, as the system names it; NIL where it is logical
+and stands for no file."
   (handler-case
       (let ((physical (merge-pathnames (translate-logical-pathname pathname))))
         #+sbcl (sb-ext:native-namestring physical)
@@ -33,7 +33,8 @@ file."
 
 #+sbcl
 (defun opened-text (file)
-  "As `read-plain-file'. What is opened is what is looked at: a pipe in its place would wait for a writer."
+  "As `read-plain-file'. What is opened is what is looked at: a pipe in its place would wait for a
+writer."
   (let ((number nil))
     (unwind-protect
          (let* ((flags (logior sb-posix:o-rdonly sb-posix:o-nonblock sb-posix:o-noctty))
@@ -71,8 +72,8 @@ file."
     (error () (values nil (format nil "~A cannot be read" file)))))
 
 (defun source-file-text (file)
-  "The text of FILE: a pathname, or a string as the system or as Lisp writes the name of a file. Or NIL and why there is
-none: only plain files are read, up to `*longest-file*'."
+  "The text of FILE: a pathname, or a string as the system or as Lisp writes the name of a file. Or
+NIL and why there is none: only plain files are read, up to `*longest-file*'."
   (multiple-value-bind (text why-not)
       (if (stringp file)
           (read-plain-file file)

@@ -6,7 +6,8 @@
 ;;; accessors in the image for good, and this peer leaves nothing behind.
 
 (defmacro define-fields (name &rest fields)
-  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes their first values."
+  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes
+their first values."
   `(progn
      (defun ,(intern (format nil "MAKE-~A" name)) ,fields
        (vector ,@fields))
@@ -15,9 +16,9 @@
              collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
                         (list 'svref object ,index)))))
 
-;;; What is not Lisp's may be missing, or have another name in another version. Of the implementation
-;;; it is known as these files are read: `native' and its kin cost nothing later. What somebody may
-;;; load or define later is looked up each time, by `internal'.
+;;; What is not Lisp's may be missing, or have another name in another version. As to the
+;;; implementation, that is known as these files are read: `native' and its kin cost nothing later.
+;;; What somebody may load or define later is looked up each time, by `internal'.
 
 (defmacro native ((package &rest names) &rest arguments)
   "Calls the first of NAMES that PACKAGE has as a function or macro; NIL where it has none."

@@ -27,29 +27,14 @@
 
 (defun terminating-p (char)
   "Whether CHAR ends a name or number before it."
-  (or (null char) (<= (char-code char) 32) (find char "()\"';`,")))
+  (or (null char) (not (token-char-p char))))
 
 (defun skip-space (cursor)
   "Goes to where something is written, past blanks and comments."
-  (loop for char = (next-char cursor)
-        while char
-        do (cond ((<= (char-code char) 32) (incf (cdr cursor)))
-                 ((char= char #\;)
-                  (setf (cdr cursor)
-                        (or (position #\Newline (car cursor) :start (cdr cursor))
-                            (length (car cursor)))))
-                 ((and (char= char #\#) (eql (next-char cursor 1) #\|)) (skip-comment cursor))
-                 (t (return)))))
-
-(defun skip-comment (cursor)
-  (let ((start (cdr cursor)) (depth 0))
-    (loop
-      (let ((pair (list (next-char cursor) (next-char cursor 1))))
-        (cond ((null (first pair)) (malformed-at cursor start "This comment is not closed."))
-              ((equal pair '(#\# #\|)) (incf depth) (incf (cdr cursor) 2))
-              ((equal pair '(#\| #\#)) (decf depth) (incf (cdr cursor) 2)
-               (when (zerop depth) (return)))
-              (t (incf (cdr cursor))))))))
+  (let ((start (next-form-start (car cursor) (cdr cursor))))
+    (setf (cdr cursor) start)
+    (when (and (eql (next-char cursor) #\#) (eql (next-char cursor 1) #\|))
+      (malformed-at cursor start "This comment is not closed."))))
 
 (defun read-expression (text)
   "The one expression that TEXT is. Ends the look where TEXT is none, is malformed, or is more than
