@@ -139,8 +139,8 @@ const NAMED = { name: 'data', package: 'data' } as const
 export const JUDGED: Readonly<Record<string, Judged>> = {
   list_globals: { args: {}, texts: { filter: 'data', after: 'data', package: 'data' } },
   // As `eval_expr` where it may run code, which its level then says; not where it may not.
-  inspect: { args: { expr: 'car' }, texts: { expr: 'code' } },
-  symbol_definition: { args: { symbols: ['car'] }, texts: { symbols: 'data' } },
+  inspect: { args: { expr: 'car' }, texts: { expr: 'code', package: 'data' } },
+  symbol_definition: { args: { symbols: ['car'] }, texts: { symbols: 'data', package: 'data' } },
   describe_symbol: { args: NAME, texts: NAMED },
   function_arglist: { args: NAME, texts: NAMED },
   apropos_search: { args: { pattern: 'car' }, texts: { pattern: 'data', package: 'data', after: 'data' } },
