@@ -7,7 +7,7 @@ import { assert, suite } from '../support/harness.ts'
 import { makeFolder } from '../support/temporary.ts'
 
 const test = suite('the sources of the Lisp peer', { limitMs: 120_000 })
-const COLUMNS = 120
+const COLUMNS = 100
 const FOLDER = join(import.meta.dirname, '../../wire/peers/lisp')
 
 /** Read by other means, or not by us at all. */

@@ -3,8 +3,8 @@
 (in-package #:imago)
 
 (defun call-line (operator list package)
-  "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that was
-written in PACKAGE."
+  "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that
+was written in PACKAGE."
   (let ((text (signature-text list package)))
     (cond ((string= text "()") (format nil "(~A)" operator))
           ((char= (char text 0) #\() (format nil "(~A ~A" operator (subseq text 1)))

@@ -1,15 +1,17 @@
 ;;;; Steps behind the human: takes this connection out of all that Swank does with its newest one.
 ;;;;
-;;;; This is one lambda expression, sent before anything else over each connection. All names in it are those of
-;;;; COMMON-LISP or Swank, so that reading it interns nothing. Swank gives an error of a thread that has no connection
-;;;; to the one that was made last, which would be ours; so ours leaves the list of them. With nobody else in it, such
-;;;; an error goes where it went before we came. All else of Swank's finds a connection by its threads.
+;;;; This is one lambda expression, sent before anything else over each connection. All names in it
+;;;; are those of COMMON-LISP or Swank, so that reading it interns nothing. Swank gives an error of
+;;;; a thread that has no connection to the one that was made last, which would be ours; so ours
+;;;; leaves the list of them. With nobody else in it, such an error goes where it went before we
+;;;; came. All else of Swank's finds a connection by its threads.
 
 (lambda ()
   (declare (optimize (speed 1) (safety 1) (debug 1)))
   (let ((list (find-symbol "*CONNECTION-LOCK*" "SWANK"))
         (sequence swank::*emacs-connection*))
-    ;; Swank 2.27 lists a connection on a thread of its own, which may come to that later than we come here.
+    ;; Swank 2.27 lists a connection on a thread of its own, which may come to that later than we
+    ;; come here.
     (do ((count 0 (1+ count)))
         ((or (member sequence swank::*connections*) (= count 1000)))
       (sleep 1/200))
@@ -24,9 +26,10 @@
           #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
                                           list (remove sequence list))
           #-sbcl (setf swank::*connections* (remove sequence list))))
-    ;; Swank closes a connection that breaks off on the thread that keeps all of them, and SBCL first sends what is
-    ;; left there. To a client that has died this is an error, at which an image without a debugger would end. Each
-    ;; message has left when it is written, so closing this stream, and no other, sends nothing more.
+    ;; Swank closes a connection that breaks off on the thread that keeps all of them, and SBCL
+    ;; first sends what is left there. To a client that has died this is an error, at which an image
+    ;; without a debugger would end. Each message has left when it is written, so closing this
+    ;; stream, and no other, sends nothing more.
     #+sbcl
     (let ((stream (swank::connection.socket-io sequence))
           (symbol (find-symbol "ANSI-STREAM-MISC" "SB-IMPL"))
@@ -47,9 +50,10 @@
                            (funcall function (first rest) number t)
                            (apply function rest)))
                      stream)))))
-    ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has been, they are
-    ;; what they were before as far as that can be known. Whoever connects later has them set again.
-    ;; An image that was told not to give its errors to Swank has hooks of its own, which stay.
+    ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or
+    ;; has been, they are what they were before as far as that can be known. Whoever connects later
+    ;; has them set again. An image that was told not to give its errors to Swank has hooks of its
+    ;; own, which stay.
     (when (and swank:*global-debugger* (null swank::*connections*) (null swank::*slime-features*))
       #+sbcl (setf (sb-ext:symbol-global-value '*debugger-hook*) nil
                    (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)
@@ -63,8 +67,9 @@
       ;; Another thread has no bindings of its own.
       #+ecl (swank/backend:spawn (lambda ()
                                    (setf *debugger-hook* nil ext:*invoke-debugger-hook* nil))))
-    ;; What Swank does before each reply is for editors: it searches all packages for macros, and takes news of
-    ;; *FEATURES* away from other connections. Bound on our threads, this holds for ours alone.
+    ;; What Swank does before each reply is for editors: it searches all packages for macros, and
+    ;; takes news of *FEATURES* away from other connections. Bound on our threads, this holds for
+    ;; ours alone.
     (setf (swank::connection.env sequence)
           (list* '(swank::*pre-reply-hook*) '(swank::*slime-features*)
                  (swank::connection.env sequence)))

@@ -1,10 +1,11 @@
 ;;;; Makes the peer in an image, and leaves no trace of it there but one connection of Swank's.
 ;;;;
-;;;; This is one form, whose value is a function. It is called with the other files of this folder, their names and
-;;;; texts in turn. All names in it are those of COMMON-LISP, Swank or the implementation, so that reading it interns
-;;;; nothing. It reads the files by a reader of its own, whose symbols are in no package at all. Their functions are
-;;;; reached from the connection alone, and all of it is garbage as soon as that is closed. The value is T, or a text
-;;;; that says which file failed and how; then nothing is left, either.
+;;;; This is one form, whose value is a function. It is called with the other files of this folder,
+;;;; their names and texts in turn. All names in it are those of COMMON-LISP, Swank or the
+;;;; implementation, so that reading it interns nothing. It reads the files by a reader of its own,
+;;;; whose symbols are in no package at all. Their functions are reached from the connection alone,
+;;;; and all of it is garbage as soon as that is closed. The value is T, or a text that says which
+;;;; file failed and how; then nothing is left, either.
 
 (let (#+sbcl (sb-ext:*evaluator-mode* :compile))
   (eval
@@ -23,7 +24,8 @@
                              (multiple-value-bind (symbol type) (find-symbol string "COMMON-LISP")
                                (when type symbol))
                              (setf (gethash string hash-table) (make-symbol string)))))
-             ;; The keyword of that name; one that Lisp does not have is no keyword, but has itself for its value, too.
+             ;; The keyword of that name; one that Lisp does not have is no keyword, but has itself
+             ;; for its value, too.
              (keyword (lambda (string)
                         (or (find-symbol string "KEYWORD")
                             (let ((string (concatenate 'string ":" string)))
@@ -46,7 +48,8 @@
                                                     ,@(and (consp list) (rest list))))))
                                           last))
                              ,@rest)))))
-             ;; A symbol or number. Names with a package and numbers are left to the standard reader.
+             ;; A symbol or number. Names with a package and numbers are left to the standard
+             ;; reader.
              (read
                (lambda (stream character)
                  (do ((list (list character) (cons (read-char stream) list)))
@@ -78,9 +81,10 @@
         ;; What macros of ours make by INTERN are symbols of this kind, too.
         (setf (gethash "INTERN" hash-table) (make-symbol "INTERN")
               (symbol-function (gethash "INTERN" hash-table)) function)
-        ;; SBCL gives each symbol that is ever bound dynamically a place in the memory of all threads. There are a few
-        ;; thousand of them, none is ever given back, and an image that has used them up dies. So these few symbols are
-        ;; kept, and the next connection uses those of one that is closed.
+        ;; SBCL gives each symbol that is ever bound dynamically a place in the memory of all
+        ;; threads. There are a few thousand of them, none is ever given back, and an image that has
+        ;; used them up dies. So these few symbols are kept, and the next connection uses those of
+        ;; one that is closed.
         #+sbcl
         (swank/backend:call-with-lock-held
          (symbol-value (find-symbol "*MAILBOX-LOCK*" "SWANK/SBCL"))

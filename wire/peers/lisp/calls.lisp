@@ -3,7 +3,8 @@
 (in-package #:imago)
 
 (defvar *calls* (make-hash-table :test 'equal)
-  "Functions by the name under which they are asked for; each takes a property list with strings for keys.")
+  "Functions by the name under which they are asked for; each takes a property list with strings for
+keys.")
 
 (defvar *deadline* nil
   "When a look has to have ended, in internal real time; NIL where there is no such moment.")
@@ -18,8 +19,8 @@
         when (string= key name) return value))
 
 (defmacro define-call (name parameters &body body)
-  "Defines what is done for the call NAME, a string. PARAMETERS are symbols; what is not given is NIL. The value of BODY
-is a tree for `write-json'."
+  "Defines what is done for the call NAME, a string. PARAMETERS are symbols; what is not given is
+NIL. The value of BODY is a tree for `write-json'."
   (let ((arguments (gensym "ARGUMENTS")))
     `(setf (gethash ,name *calls*)
            (lambda (,arguments)
@@ -28,8 +29,8 @@ is a tree for `write-json'."
                          collect `(,parameter (argument ,(wire-name parameter) ,arguments)))
                ,@body)))))
 
-;;; The ways in which a look ends, as `Looked' in wire/contract/looks.ts has them. All but FOUND leave from wherever
-;;; they are called.
+;;; The ways in which a look ends, as `Looked' in wire/contract/looks.ts has them. All but FOUND
+;;; leave from wherever they are called.
 
 (defun answer (tree)
   "Ends the call with TREE."
@@ -69,7 +70,8 @@ is a tree for `write-json'."
           (ceiling (* milliseconds internal-time-units-per-second) 1000))))
 
 (defvar *running-user-code* nil
-  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours.")
+  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of
+ours.")
 
 (defun type-text (type)
   "TYPE, a type specifier that may hold anything, as text: names alone are printed."
@@ -78,7 +80,8 @@ is a tree for `write-json'."
         (t "unnamed")))
 
 (defun fault-text (condition)
-  "What went wrong, without the report of CONDITION, which may print objects of the user by code of his."
+  "What went wrong, without the report of CONDITION, which may print objects of the user by code of
+his."
   (format nil "~A~@[: ~A~]"
           (type-text (type-of condition))
           (ignore-errors
@@ -103,7 +106,8 @@ is a tree for `write-json'."
   (answer (fault-tree name condition)))
 
 (defun call-undisturbed (function)
-  "Calls FUNCTION with nothing in force that the user has set for reading and printing, and no stream of his."
+  "Calls FUNCTION with nothing in force that the user has set for reading and printing, and no
+stream of his."
   (let ((nowhere (make-broadcast-stream)) (nothing (make-concatenated-stream)))
     (with-standard-io-syntax
       (let ((*print-readably* nil)
@@ -150,8 +154,8 @@ is a tree for `write-json'."
       (mend-stack))))
 
 (defun stay-behind ()
-  "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock, another connection
-that was made at the same moment can have brought this one back, after itself."
+  "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock,
+another connection that was made at the same moment can have brought this one back, after itself."
   (loop for list = swank::*connections*
         while (member swank::*emacs-connection* list)
         do (let ((rest (remove swank::*emacs-connection* list)))

@@ -38,10 +38,10 @@
           (setf done t))))))
 
 (defun call-contained (function otherwise)
-  "The values of FUNCTION, which calls code of the user's when nothing of the user's is evaluated any
-more: however that leaves, by an error, a restart, a throw, or the end of its stack or thread, it is
-only this that ends. Then the values of OTHERWISE, a function of the condition, if there was one. Only
-`call-with-patience' gets past it."
+  "The values of FUNCTION, which calls code of the user's when nothing of the user's is evaluated
+any more: however that leaves, by an error, a restart, a throw, or the end of its stack or thread,
+it is only this that ends. Then the values of OTHERWISE, a function of the condition, if there was
+one. Only `call-with-patience' gets past it."
   (let ((values '()) (done nil) (why nil))
     (block nil
       (flet ((give-up (&optional condition &rest more)
@@ -61,7 +61,8 @@ only this that ends. Then the values of OTHERWISE, a function of the condition, 
     (if done (values-list values) (funcall otherwise why))))
 
 (defun reported (thing otherwise)
-  "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or never ends."
+  "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or
+never ends."
   (if (stack-low-p)
       otherwise
       (call-with-patience
@@ -129,8 +130,9 @@ only this that ends. Then the values of OTHERWISE, a function of the condition, 
                        number (one-line (call-text frame)) file (and file line))))))
 
 (defun raised-tree (condition restarts &key (frames (stack-frames)) message cause)
-  "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it. MESSAGE, if any, is
-told instead of the condition's own. CAUSE is the tree of what was raised before, where this came of leaving it."
+  "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it.
+MESSAGE, if any, is told instead of the condition's own. CAUSE is the tree of what was raised
+before, where this came of leaving it."
   (multiple-value-bind (told omitted) (told-frames frames)
     (let* ((*file-texts* (list '()))
            (message (or message (condition-message condition)))

@@ -23,8 +23,9 @@ it; what that cannot tell is NIL."
            (refuse "malformed" "There is no form to expand: the text holds none."
                    :next "Give one form, such as (when a b)."))
           (second
-           (refuse "malformed" (format nil "The text holds more than one form: the second begins at ~A."
-                                       (form-place source second))
+           (refuse "malformed"
+                   (format nil "The text holds more than one form: the second begins at ~A."
+                           (form-place source second))
                    :next "Expand one form at a time.")))
     (with-input-from-string (stream source)
       (read-next stream source start))))

@@ -205,8 +205,8 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
     (if package (package-name package) "")))
 
 (defun first-in-order (items count less)
-  "The COUNT first of ITEMS, a list, in the order of LESS. Those that come later are not sorted: there
-may be a million of them."
+  "The COUNT first of ITEMS, a list, in the order of LESS. Those that come later are not sorted:
+there may be a million of them."
   (let* ((room (max 100 (* 2 count)))
          (kept (make-array room :fill-pointer 0))
          (last nil)

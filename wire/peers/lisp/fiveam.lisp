@@ -69,9 +69,9 @@ want to debug, changed. What FiveAM prints goes to DRIBBLE, a destination for `f
     (report-tree "fiveam" target (fiveam-counts results)
                  (mapcar #'fiveam-failure (results-of-type "TEST-FAILURE" results)))))
 
-;;; Tests that somebody else's code runs, whose results it keeps. FiveAM writes a mark for each check
-;;; before it puts the result where the earlier ones of the test are: so a stream that it writes to
-;;; sees them all but the last of each test, and of that the mark.
+;;; Tests that somebody else's code runs, whose results it keeps. FiveAM writes a mark for each
+;;; check before it puts the result where the earlier ones of the test are: so a stream that it
+;;; writes to sees them all but the last of each test, and of that the mark.
 
 (defparameter *marks* '((#\. 1 0 0) (#\f 0 1 0) (#\X 0 1 0) (#\s 0 0 1))
   "What FiveAM writes for a check, with the counts that it stands for.")
@@ -121,8 +121,8 @@ of `watched's. Of a test that ran twice the last run counts."
               (when (plusp failed)
                 (list (failure-tree
                        (static-text (call-named "NAME" "FIVEAM" test) 200)
-                       (format nil "~:[A check failed~;It signalled an error~]. What FiveAM printed ~
-                                    says more; so does run_tests of this test."
+                       (format nil "~:[A check failed~;It signalled an error~]. What FiveAM ~
+                                    printed says more; so does run_tests of this test."
                                (char= char #\X))
                        nil
                        (ignore-errors (call-named "TEST-LAMBDA" "FIVEAM" test)))))))))

@@ -21,7 +21,8 @@
   (subform-start text start (or number 0)))
 
 (defun place-in-buffer (plist form number)
-  "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we have given it."
+  "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we
+have given it."
   (let* ((text (property plist :emacs-string))
          (position (place-in-text text (or (nth-form text (or form 0)) 0) number))
          (file (property plist :emacs-filename))
@@ -33,7 +34,8 @@
             (line-text text position))))
 
 (defun place-in-source-file (file written starts form number)
-  "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is not its date."
+  "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is
+not its date."
   (let ((text (and form
                    (eql written (ignore-errors (file-write-date file)))
                    (file-text file))))
@@ -50,12 +52,14 @@
   (and (> (length file) 4) (string-equal "SYS:" file :end2 4)))
 
 (defun place-in-system-file (file form number)
-  "The same, of a part of one of the implementation's own files, whose dates are of the day they were installed."
+  "The same, of a part of one of the implementation's own files, whose dates are of the day they
+were installed."
   (let* ((there (native-name file)) (written (and there (ignore-errors (file-write-date there)))))
     (if written (place-in-source-file there written nil form number) (values file nil nil))))
 
 (defun frame-place (frame)
-  "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not known."
+  "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not
+known."
   (declare (ignorable frame))
   (handler-case
       #+sbcl (compiled-place frame)
@@ -187,7 +191,8 @@
 ;;; The stack
 
 (defun evaluator-frame-p (name)
-  "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the form."
+  "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
+form."
   (let ((symbol (function-symbol name)))
     ;; In ECL, a top-level form is a function without a name.
     #+ecl (unless symbol (return-from evaluator-frame-p t))
@@ -268,7 +273,8 @@
       (remove-if #'own-p (subseq frames 0 (if last (1+ last) 0))))))
 
 (defun stack-frames ()
-  "The frames of this thread as the debugger would show them, innermost first, without those of the evaluation itself."
+  "The frames of this thread as the debugger would show them, innermost first, without those of the
+evaluation itself."
   (without-evaluator
    (past-debugger
     (ignore-errors

@@ -152,7 +152,8 @@ any more."
       (cond (entry
              (multiple-value-bind (value there) (handled-value entry)
                (unless there
-                 (stale-handle handle "It has made room: it was large, and only the handle kept it."))
+                 (stale-handle handle
+                               "It has made room: it was large, and only the handle kept it."))
                (values value (second entry))))
             ((<= 1 number *last-handle*)
              (stale-handle handle (format nil "It has made room; the last ~D are kept."

@@ -108,7 +108,8 @@
                    "call" call
                    "at" at
                    "seen" (array-of
-                           (list (format nil "Errors of what was evaluated through Imago, over this ~
-                                              connection, with their frames as they stood. Errors of ~
-                                              other threads, and of a person's own listener, go to ~
-                                              their debugger and are not seen.")))))))
+                           (list (format nil "Errors of what was evaluated through Imago, over ~
+                                              this connection, with their frames as they stood. ~
+                                              Errors of other threads, and of a person's own ~
+                                              listener, go to their debugger and are not ~
+                                              seen.")))))))

@@ -1,4 +1,5 @@
-;;;; What is in force for the next evaluation: the package, the readtable, and what a listener keeps.
+;;;; What is in force for the next evaluation: the package, the readtable, and what a listener
+;;;; keeps.
 
 (in-package #:imago)
 
@@ -22,8 +23,8 @@
       (setf *listener-package* (find-package "COMMON-LISP-USER"))))
 
 (defun call-in-listener (package function)
-  "The values of FUNCTION, with our package and readtable in force, or the package of that name. What it makes of them,
-and of the variables of a listener, is kept."
+  "The values of FUNCTION, with our package and readtable in force, or the package of that name.
+What it makes of them, and of the variables of a listener, is kept."
   (let ((*package* (if package (package-asked-for package) (package-in-force)))
         (*readtable* *listener-readtable*))
     (progv *listener-variables* *listener-values*
@@ -58,7 +59,8 @@ and of the variables of a listener, is kept."
                          collect (format nil "#~C" char))))
          (case (readtable-case readtable))
          (all (append changed sharp
-                      (unless (eq case :upcase) (list "case" (string-downcase (symbol-name case)))))))
+                      (unless (eq case :upcase)
+                        (list "case" (string-downcase (symbol-name case)))))))
     ;; The printer would ask the user's own dispatch.
     (with-output-to-string (stream)
       (write-string (if all "with" "standard") stream)

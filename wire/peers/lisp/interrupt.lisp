@@ -1,8 +1,9 @@
 ;;;; Bringing one call to a stop, and no other.
 ;;;;
-;;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals an error in the
-;;;; thread that serves the connection, and the connection ends. So the call is named instead, the thread is found
-;;;; while it cannot end, and what then runs in it looks once more whether that call is still the one that runs.
+;;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals
+;;;; an error in the thread that serves the connection, and the connection ends. So the call is
+;;;; named instead, the thread is found while it cannot end, and what then runs in it looks once
+;;;; more whether that call is still the one that runs.
 
 (in-package #:imago)
 

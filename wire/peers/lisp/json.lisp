@@ -2,8 +2,8 @@
 
 (in-package #:imago)
 
-;;; A tree to be written is NIL for null, T for true, :FALSE, a real number, a string, (:OBJECT key value ...)
-;;; with strings for keys, or (:ARRAY item ...).
+;;; A tree to be written is NIL for null, T for true, :FALSE, a real number, a string, (:OBJECT key
+;;; value ...) with strings for keys, or (:ARRAY item ...).
 
 (defun object (&rest keys-and-values)
   "A JSON object. A key whose value is :ABSENT is left out."
@@ -18,8 +18,8 @@
   (if value t :false))
 
 (defun write-escape (char stream)
-  "Writes CHAR in a way in which it may stand in a JSON string. Surrogates, which only some Lisps have as characters,
-become U+FFFD."
+  "Writes CHAR in a way in which it may stand in a JSON string. Surrogates, which only some Lisps
+have as characters, become U+FFFD."
   (case char
     (#\" (write-string "\\\"" stream))
     (#\\ (write-string "\\\\" stream))

@@ -77,7 +77,8 @@ characters at most; constants in it that are no plain data as `static-text' has 
   (swank-mop:generic-function-lambda-list function))
 
 (defun bounded-form (form)
-  "FORM, with an ellipsis where it is deeper or longer than anybody writes, or goes round in circles."
+  "FORM, with an ellipsis where it is deeper or longer than anybody writes, or goes round in
+circles."
   (let ((left 2000))
     (labels ((walk (form depth)
                (cond ((atom form) form)
@@ -140,7 +141,9 @@ body sees."
                         (let ((name (if (and (eq mode '&key) (consp (first item))
                                              (not (own-keyword-p (first item))))
                                         (list (caar item) (bare (cadar item)))
-                                        (bare (if (consp (first item)) (cadar item) (first item))))))
+                                        (bare (if (consp (first item))
+                                                  (cadar item)
+                                                  (first item))))))
                           ;; Without a default it is NIL, too.
                           (push (if (and (consp (rest item)) (second item))
                                     (list name (second item))

@@ -1,4 +1,5 @@
-;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a debugger.
+;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a
+;;;; debugger.
 
 (in-package #:imago)
 
@@ -6,10 +7,11 @@
   "By its name, what is done for each kind of `Work' of wire/kernel.ts.")
 
 (defmacro define-work (name parameters &body body)
-  "Defines how the work NAME, a string, is done; PARAMETERS are as in `define-call'. BODY runs user code freely: its
-streams are carried, the package is the one in force or the one that was asked for, and what would enter the debugger
-ends it. Its values are a list of the values to be shown, and a list of more keys and trees for the answer: \"loaded\",
-\"tests\". What is said of the code goes to `note-diagnostic'."
+  "Defines how the work NAME, a string, is done; PARAMETERS are as in `define-call'. BODY runs user
+code freely: its streams are carried, the package is the one in force or the one that was asked for,
+and what would enter the debugger ends it. Its values are a list of the values to be shown, and a
+list of more keys and trees for the answer: \"loaded\", \"tests\". What is said of the code goes to
+`note-diagnostic'."
   (let ((arguments (gensym "ARGUMENTS")) (function (intern (format nil "~:@(~A~)-WORK" name))))
     ;; Its name tells its frames from those of the user's code.
     `(setf (gethash ,name *works*)
@@ -29,7 +31,8 @@ ends it. Its values are a list of the values to be shown, and a list of more key
   "Diagnostics that are told; more are counted.")
 
 (defvar *note-warnings* t
-  "Whether warnings that nobody handles are diagnostics. Bound to NIL by those who note them with their places.")
+  "Whether warnings that nobody handles are diagnostics. Bound to NIL by those who note them with
+their places.")
 
 (defun note-diagnostic (tree)
   "Has TREE, a `Diagnostic' of wire/contract/reports.ts, told with the answer."
@@ -60,13 +63,15 @@ ends it. Its values are a list of the values to be shown, and a list of more key
   "What was raised when the evaluation was left, while it unwinds.")
 
 (defvar *interrupted* nil
-  "Whether an interrupt has come before the user's code began, or while code of ours ran, and is to be taken then.")
+  "Whether an interrupt has come before the user's code began, or while code of ours ran, and is to
+be taken then.")
 
 (defvar *outer-restarts* '()
   "Restarts that are not the user's.")
 
 (defun user-restarts (condition)
-  "The restarts that stand there for CONDITION, innermost first, without those of the evaluation itself."
+  "The restarts that stand there for CONDITION, innermost first, without those of the evaluation
+itself."
   (block nil
     (flet ((give-up (&rest arguments)
              (declare (ignore arguments))
@@ -84,8 +89,8 @@ ends it. Its values are a list of the values to be shown, and a list of more key
        #'give-up))))
 
 (defun leave-evaluation (outcome condition restarts &rest more)
-  "Takes down how things stand, and ends the evaluation; MORE is for `raised-tree'. What goes wrong in the cleanup forms
-comes here again."
+  "Takes down how things stand, and ends the evaluation; MORE is for `raised-tree'. What goes wrong
+in the cleanup forms comes here again."
   (let ((*running-user-code* nil))
     (let ((tree (apply #'raised-tree condition restarts :cause *left-with* more)))
       (setf *left-with* tree)
@@ -106,8 +111,8 @@ comes here again."
   (funcall *leave* "left" (object "message" "The code invoked the restart ABORT.")))
 
 (defun be-interrupted (&optional quietly)
-  "Ends the evaluation of this thread, if one runs: now, or as soon as it is the user's code that runs. Where QUIETLY,
-nothing is taken down."
+  "Ends the evaluation of this thread, if one runs: now, or as soon as it is the user's code that
+runs. Where QUIETLY, nothing is taken down."
   (cond ((not (and *leave* *running-user-code*)) (setf *interrupted* t))
         (t (setf *interrupted* nil)
            (if quietly
@@ -126,12 +131,14 @@ nothing is taken down."
           (funcall function)))))
 
 (defun call-with-our-code (function)
-  "The value of FUNCTION, which is not the user's although it is called by the user's code: it is not interrupted."
+  "The value of FUNCTION, which is not the user's although it is called by the user's code: it is
+not interrupted."
   (let ((user-code *running-user-code*))
     (multiple-value-prog1 (let ((*running-user-code* nil)) (funcall function))
       (when (and *interrupted* user-code) (be-interrupted)))))
 
-;; Swank asks for this in the threads of this connection, and only there. Its own answer is a debugger that waits.
+;; Swank asks for this in the threads of this connection, and only there. Its own answer is a
+;; debugger that waits.
 (when (eq (swank::connection.communication-style swank::*emacs-connection*) :spawn)
   (push (cons 'swank/backend::*interrupt-queued-handler* #'take-interrupts)
         (swank::connection.env swank::*emacs-connection*)))
@@ -164,9 +171,9 @@ nothing is taken down."
                          (multiple-value-list (funcall function))))))))))))
 
 (defun mend-stack ()
-  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the next thread that is
-given the same memory would end the whole image when it comes to that end: SBCL 2.2.9 only notices where the very page
-before is written to."
+  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the
+next thread that is given the same memory would end the whole image when it comes to that end: SBCL
+2.2.9 only notices where the very page before is written to."
   #+(and sbcl (or x86-64 arm64))
   (ignore-errors
    (multiple-value-bind (end now page) (stack-bounds)
@@ -193,8 +200,8 @@ image, for the page that guards it is open."
   nil)
 
 (defun refuse (reason message &key what (nearest '()) next)
-  "Ends the work before any of it has begun, for what was asked for is \"not_found\" or \"malformed\": `Refused' of
-wire/kernel.ts."
+  "Ends the work before any of it has begun, for what was asked for is \"not_found\" or
+\"malformed\": `Refused' of wire/kernel.ts."
   (funcall *leave* "refused"
            (object "reason" reason "message" message
                    "what" (or what :absent)

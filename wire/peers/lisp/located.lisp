@@ -210,7 +210,8 @@ NIL."
 FUNCTION may have kept the form that it was made of."
   #+sbcl
   (let* ((pathname (and source (sb-introspect:definition-source-pathname source)))
-         (typed (and source (property (sb-introspect:definition-source-plist source) :emacs-string)))
+         (typed (and source (property (sb-introspect:definition-source-plist source)
+                                      :emacs-string)))
          (file (and pathname (native-name pathname))))
     (cond ((stringp typed) (typed-definition source typed name kind))
           (file (filed-definition source file name kind))

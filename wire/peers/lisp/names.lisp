@@ -171,8 +171,8 @@ and NIL where there is none. Never interns."
 
 (defun symbol-text (symbol &optional package)
   "SYMBOL as it is written in PACKAGE, so that `find-named' finds it; left out: with its package, so
-that it is found whatever package is in force, for any client can change that. Lisp's own printer would
-let the user have a say in it."
+that it is found whatever package is in force, for any client can change that. Lisp's own printer
+would let the user have a say in it."
   (let ((home (symbol-package symbol)) (name (symbol-name symbol)))
     (cond (package (symbol-label symbol package))
           ((or (null home)
@@ -249,8 +249,8 @@ ones first."
     (append (nreverse external) (nreverse internal))))
 
 (defun like-named (name package own)
-  "The symbols that can be named in PACKAGE, or with OWN those that are at home there, that stand for
-something and are most like NAME."
+  "The symbols that can be named in PACKAGE, or with OWN those that are at home there, that stand
+for something and are most like NAME."
   (let ((symbols (make-hash-table :test 'equal)))
     (do-symbols (symbol package)
       (when (and (like-in-length-p name (symbol-name symbol))

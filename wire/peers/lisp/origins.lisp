@@ -7,7 +7,7 @@
 (define-fields origin
   file                                  ; a namestring, or NIL
   line                                  ; of the first character of the text; counts from 1
-  position)                             ; of the same, in the file, as Emacs counts; 1 where not known
+  position)                             ; of the same, as Emacs counts in the file; 1 if not known
 
 (defvar *origin* nil
   "That of the form which is evaluated now.")
@@ -79,7 +79,8 @@
             (funcall function))
           (funcall function)))))
 
-;;; Evaluation. What a form makes is compiled with its origin, but runs without it: a file that it loads has its own.
+;;; Evaluation. What a form makes is compiled with its origin, but runs without it: a file that it
+;;; loads has its own.
 
 (defun calls-only-p (form)
   "Whether FORM is nothing but calls of functions, which are evaluated without compiling anything."
@@ -101,8 +102,8 @@
              (evaluate-forms (rest forms) compile))))
 
 (defun evaluate-form (form compile)
-  "The values of FORM. COMPILE is a function that makes one, of a lambda expression; its second argument is whether it
-is to be evaluated as it is."
+  "The values of FORM. COMPILE is a function that makes one, of a lambda expression; its second
+argument is whether it is to be evaluated as it is."
   (let ((form (macroexpand form)))
     (cond ((atom form) (eval form))
           ((eq (first form) 'progn) (evaluate-forms (rest form) compile))
@@ -115,7 +116,8 @@ is to be evaluated as it is."
           (t (funcall (funcall compile `(lambda () ,form) t))))))
 
 (defun evaluate-placed (form text origin)
-  "The values of FORM, which was read from TEXT. What it defines, and what goes wrong in it, leads back to ORIGIN."
+  "The values of FORM, which was read from TEXT. What it defines, and what goes wrong in it, leads
+back to ORIGIN."
   (let ((*origin* origin))
     #-sbcl (progn text (eval form))
     #+sbcl

@@ -43,8 +43,9 @@ name."
           ((function-of symbol))
           ((find-class symbol nil))
           (package package)
-          (t (not-found (format nil "~A, for the symbol is there, but it ~:[is unbound and names no ~
-                                     function or class~;names an operator, which is no value~]"
+          (t (not-found (format nil "~A, for the symbol is there, but it ~:[is unbound and ~
+                                     names no function or class~;names an operator, which is no ~
+                                     value~]"
                                 (cut text 80) (special-operator-p symbol))
                         (remove (symbol-text symbol) (nearest-symbols text nil)
                                 :test #'string=))))))

@@ -8,7 +8,8 @@
   "Seconds that the printers of all values of one evaluation may take.")
 
 (defparameter *most-values* 100
-  "Values that are shown one by one: an answer that is too long for Swank would end the connection.")
+  "Values that are shown one by one: an answer that is too long for Swank would end the
+connection.")
 
 (defun printed-classes ()
   "What `print-object' methods of the program are for: classes, and lists of one object."
@@ -72,7 +73,9 @@ prints elsewhere is for nobody."
          (lambda (stream) (prin1 value stream))
          "…"))))
    (lambda (condition)
-     (values nil (if condition (static-text condition 300) "it was left by a restart or a throw")))))
+     (values nil (if condition
+                     (static-text condition 300)
+                     "it was left by a restart or a throw")))))
 
 (defun printed-text (value &optional (seconds *printing-patience*))
   "VALUE as its own printer has it: the text, whether something was left out, and why the printer
@@ -137,8 +140,8 @@ most. STATIC is the text and whether it was left out, for when they are over."
                                 (if condition (static-text condition 300) "that was left")))))
 
 (defun shown-values (values)
-  "The trees of VALUES, which an evaluation came to. Where they are too many, the last is for the list
-of all that are left."
+  "The trees of VALUES, which an evaluation came to. Where they are too many, the last is for the
+list of all that are left."
   (let ((end (+ (get-internal-real-time)
                 (* *printing-patience* internal-time-units-per-second)))
         (left (nthcdr *most-values* values)))

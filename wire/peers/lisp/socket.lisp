@@ -3,8 +3,9 @@
 (in-package #:imago)
 
 (defun send-at-once ()
-  "Has each message leave as it is written. Without, the second of two waits until the first was acknowledged, and the
-other end takes 40 ms to do that: every evaluation is answered by two at least."
+  "Has each message leave as it is written. Without, the second of two waits until the first was
+acknowledged, and the other end takes 40 ms to do that: every evaluation is answered by two at
+least."
   #+sbcl
   (let ((socket (make-instance
                  'sb-bsd-sockets:inet-socket

@@ -28,8 +28,8 @@
     (or (mentions "readtable") (mentions "macro-character") (mentions "syntax"))))
 
 (defun check-syntax (source)
-  "Signals an error if some form of SOURCE cannot be read, before any of it runs. Reads without interning or evaluating;
-what that cannot tell is found out form by form."
+  "Signals an error if some form of SOURCE cannot be read, before any of it runs. Reads without
+interning or evaluating; what that cannot tell is found out form by form."
   (let ((stream (make-string-input-stream source)) (start 0))
     (handler-case
         (let ((*read-suppress* t))

@@ -1,16 +1,18 @@
-;;;; What an image of Imago's own begins with: the user's init file, Swank, a door that only Imago opens, and the
-;;;; program that was asked for. The command line loads it and calls `imago-start::start'; it is no part of what hangs on
-;;;; a connection.
+;;;; What an image of Imago's own begins with: the user's init file, Swank, a door that only Imago
+;;;; opens, and the program that was asked for. The command line loads it and calls
+;;;; `imago-start::start'; it is no part of what hangs on a connection.
 ;;;;
-;;;; Standard input holds one list of strings, and stays open as long as the daemon lives: its end ends the image. The
-;;;; list is read before any code of the user's runs, and what that finds at standard input afterwards is empty.
-;;;; What happens is told on standard output, in lines that begin with #\Rs and a word that nobody else knows.
+;;;; Standard input holds one list of strings, and stays open as long as the daemon lives: its end
+;;;; ends the image. The list is read before any code of the user's runs, and what that finds at
+;;;; standard input afterwards is empty. What happens is told on standard output, in lines that
+;;;; begin with #\Rs and a word that nobody else knows.
 
 (defpackage "IMAGO-START" (:use "COMMON-LISP"))
 (in-package "IMAGO-START")
 
 (defvar *word* "" "What the lines that we tell begin with.")
-(defvar *telling* nil "A stream of our own to standard output, so that a line is written in one piece.")
+(defvar *telling* nil
+  "A stream of our own to standard output, so that a line is written in one piece.")
 (defvar *lifeline* nil "What was standard input when the image began.")
 (defvar *doing* "starting" "What is being done, for whoever has to wait for it.")
 (defvar *main* nil "The thread that the image began with.")
@@ -40,7 +42,8 @@
   #+ccl (ccl:process-kill ccl:*current-process*))
 
 (defun leave ()
-  "Ends the image in order, with its exit hooks. Hooks that do not return within 30 s are left behind."
+  "Ends the image in order, with its exit hooks. Hooks that do not return within 30 s are left
+behind."
   (make-thread (lambda ()
                  (sleep 30)
                  #+sbcl (sb-ext:exit :abort t)
@@ -59,8 +62,8 @@
                                     :external-format '(:utf-8 :replacement #\?)))
 
 (defun take-descriptors ()
-  "Keeps the lifeline, and a way to tell, where code that reads standard input or moves standard output does not meet
-them."
+  "Keeps the lifeline, and a way to tell, where code that reads standard input or moves standard
+output does not meet them."
   #+sbcl
   (flet ((dup (descriptor)
            (sb-alien:alien-funcall
@@ -112,8 +115,8 @@ them."
    (finish-output *error-output*)))
 
 (defun unhandled (condition hook)
-  "Stands where the debugger would be entered: there is nobody at a terminal. Ends the thread, or what the main thread
-does; before the image is ready, the image."
+  "Stands where the debugger would be entered: there is nobody at a terminal. Ends the thread, or
+what the main thread does; before the image is ready, the image."
   (declare (ignore hook))
   (print-error condition)
   (cond ((not (eq (this-thread) *main*)) (end-thread))
@@ -149,7 +152,8 @@ does; before the image is ready, the image."
     (load file)))
 
 (defun init-files ()
-  #+sbcl (list (funcall sb-ext:*sysinit-pathname-function*) (funcall sb-ext:*userinit-pathname-function*))
+  #+sbcl (list (funcall sb-ext:*sysinit-pathname-function*)
+               (funcall sb-ext:*userinit-pathname-function*))
   #+ecl (list (or (probe-file "~/.ecl") (probe-file "~/.eclrc")))
   #+ccl (list (or (probe-file "~/.ccl-init.lisp") (probe-file "~/ccl-init.lisp"))))
 
@@ -210,8 +214,8 @@ does; before the image is ready, the image."
            #+ecl (ext:quit 1)
            #+ccl (ccl:quit 1))))
 
-;;; The door. It is not Swank's own, which would take the secret of the user's home directory, and whose thread ends
-;;; with the first stranger who does not know it.
+;;; The door. It is not Swank's own, which would take the secret of the user's home directory, and
+;;; whose thread ends with the first stranger who does not know it.
 
 (defun call-with-deadline (seconds function)
   #+sbcl (sb-sys:with-deadline (:seconds seconds) (funcall function))
@@ -223,7 +227,8 @@ does; before the image is ready, the image."
     (and (stringp said) (string= said secret))))
 
 (defun guard-connections ()
-  "Swank 2.27 has a thread that keeps its list of connections. One that has ended is not missed there."
+  "Swank 2.27 has a thread that keeps its list of connections. One that has ended is not missed
+there."
   (let ((start (find-symbol "START-SENTINEL" "SWANK"))
         (name (find-symbol "SENTINEL" "SWANK")))
     (when (and start (fboundp start))
@@ -236,7 +241,8 @@ does; before the image is ready, the image."
   (cond ((handler-case (proves-p client secret)
            (serious-condition () nil))
          (guard-connections)
-         (funcall (swank "SERVE-REQUESTS") (funcall (swank "MAKE-CONNECTION") socket client :spawn)))
+         (funcall (swank "SERVE-REQUESTS")
+                  (funcall (swank "MAKE-CONNECTION") socket client :spawn)))
         (t (ignore-errors (close client :abort t)))))
 
 (defun open-door (secret)
@@ -250,7 +256,8 @@ does; before the image is ready, the image."
      (lambda ()
        (loop
          (let ((client (ignore-errors
-                        (funcall (backend "ACCEPT-CONNECTION") socket :external-format nil :buffering t))))
+                        (funcall (backend "ACCEPT-CONNECTION") socket
+                                 :external-format nil :buffering t))))
            (if client
                ;; Each on a thread of its own: one that says nothing keeps nobody out.
                (make-thread (lambda () (admit socket client secret)) "imago: a connection")

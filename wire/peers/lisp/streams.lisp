@@ -2,7 +2,8 @@
 
 (in-package #:imago)
 
-;;; A sink takes what is written to both output streams of one evaluation, in the order in which it comes.
+;;; A sink takes what is written to both output streams of one evaluation, in the order in which it
+;;; comes.
 
 (define-fields sink
   call connection lock
@@ -13,7 +14,7 @@
   messages                              ; sent since the client was last heard
   output                                ; the stream of the standard output
   written                               ; characters so far
-  state)                                ; :OPEN; :CLOSED where the evaluation or the connection has ended
+  state)                                ; :OPEN; :CLOSED where evaluation or connection have ended
 
 (defparameter *event-size* 8000
   "Characters of one message at most.")
@@ -56,7 +57,8 @@
              (setf pause (min 0.02 (* 2 pause))))))
 
 (defun wait-for-client (sink)
-  "Waits until the client has what was sent, after every so many messages, so that a flood fills no memory."
+  "Waits until the client has what was sent, after every so many messages, so that a flood fills no
+memory."
   (when (> (incf (sink-messages sink)) *messages-ahead*)
     (setf (sink-messages sink) 0)
     (let ((tag (swank::make-tag)) (connection (sink-connection sink)))
@@ -76,7 +78,9 @@
         (loop for start from 0 below (length copy) by *event-size*
               for piece = (subseq copy start (min (length copy) (+ start *event-size*)))
               while (eq (sink-state sink) :open)
-              do (send-message sink (object "event" (object "type" "output" "stream" stream "text" piece)))
+              do (send-message sink (object "event" (object "type" "output"
+                                                            "stream" stream
+                                                            "text" piece)))
                  (wait-for-client sink))))))
 
 (defun call-with-sink (sink function)
@@ -93,7 +97,8 @@
       (setf (sink-line sink) (subseq (sink-line sink) (- (length (sink-line sink)) 500))))))
 
 (defun take-text (sink stream string)
-  "Takes STRING for the stream of that name; sends it with what comes after it, or at once if that is worth it."
+  "Takes STRING for the stream of that name; sends it with what comes after it, or at once if that
+is worth it."
   (unless (string= stream (sink-stream sink))
     (flush-sink sink)
     (setf (sink-stream sink) stream))
@@ -145,13 +150,15 @@
   (call-with-sink sink (lambda () (flush-sink sink))))
 
 (defun close-sink (sink &optional (last #'identity))
-  "Sends what waits, and what the function LAST sends of SINK; what is written afterwards goes nowhere."
+  "Sends what waits, and what the function LAST sends of SINK; what is written afterwards goes
+nowhere."
   (when (sink-output sink) (send-what-waits sink))
   (funcall last sink)
   (setf (sink-state sink) :closed))
 
 (defun sink-output-stream (sink name)
-  "A stream for the one of that NAME, which gives on each text at once: with buffers, two could not be told in order."
+  "A stream for the one of that NAME, which gives on each text at once: with buffers, two could not
+be told in order."
   (let ((stream (swank/backend:make-output-stream
                  (if (string= name "stdout")
                      (lambda (string) (write-to-sink sink name string))
@@ -173,7 +180,8 @@
 ;;; Standard input
 
 (defun ask-for-line (sink)
-  "A line from whoever asked for the evaluation, with its end; the empty string where that is refused."
+  "A line from whoever asked for the evaluation, with its end; the empty string where that is
+refused."
   (if (not (eq (sink-state sink) :open))
       ""
       (let ((tag (swank::make-tag)) (connection (sink-connection sink)))

@@ -133,7 +133,8 @@ else VALUE. It stays as it is, which `typep' would not warrant."
   (if (is-a-p specializer 'class)
       (symbol-text (class-label specializer))
       (format nil "(eql ~A)"
-              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object) 400 nil))))
+              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)
+                         400 nil))))
 
 (defun function-name-text (name)
   "A symbol, or a list such as (SETF AREA), with its package."

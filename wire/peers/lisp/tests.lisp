@@ -2,8 +2,8 @@
 
 (in-package #:imago)
 
-;;; ASDF: the operation is the system's own code, and most often says nothing but what it prints. What
-;;; FiveAM and Parachute count in it is seen without anything of theirs being changed.
+;;; ASDF: the operation is the system's own code, and most often says nothing but what it prints.
+;;; What FiveAM and Parachute count in it is seen without anything of theirs being changed.
 
 (defun asdf-symbol-p (symbol)
   "Whether SYMBOL is one of ASDF's own."
@@ -22,8 +22,8 @@
                                       (list operation system)))))
 
 (defun tested-with (system)
-  "What ASDF does before it tests SYSTEM, as SYSTEM itself asks for it: the systems that it tests, and
-whether there is something else."
+  "What ASDF does before it tests SYSTEM, as SYSTEM itself asks for it: the systems that it tests,
+and whether there is something else."
   (let ((systems '()) (more nil) (test (internal "TEST-OP" "ASDF")))
     (loop for (operation . dependencies) in (call-named "COMPONENT-IN-ORDER-TO" "ASDF/COMPONENT"
                                                         system)
@@ -74,8 +74,8 @@ frameworks that we know, or NIL where there were none; and trees for what failed
     (values counts failures)))
 
 (defun asdf-report (target system)
-  "Loads SYSTEM and runs its test operation. Where no framework that we know has counted checks in it,
-only an error tells that a test has failed."
+  "Loads SYSTEM and runs its test operation. Where no framework that we know has counted checks in
+it, only an error tells that a test has failed."
   (multiple-value-bind (systems anything) (tested-systems system)
     (unless anything
       (refuse "not_found"

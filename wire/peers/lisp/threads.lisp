@@ -57,6 +57,6 @@
                    "tasks_total" 0
                    "omitted" (- (length trees) (length told))
                    "notes" (array-of
-                            (list (format nil "The stacks of other threads are not told: to look at ~
-                                               one, a Lisp has to stop it, and a look stops ~
-                                               nothing.")))))))
+                            (list (format nil "The stacks of other threads are not told: to ~
+                                               look at one, a Lisp has to stop it, and a look ~
+                                               stops nothing.")))))))
