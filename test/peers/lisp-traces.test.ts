@@ -154,10 +154,10 @@ test('sends and is sent nothing while nobody asks', async () => {
   const kernel = await attach()
   const events = () => human.ask('(format nil "~{~A~}" (swank::event-history-to-list))')
   await kernel.look('describe', LOOKED.describe, { deadlineMs: 10_000 })
-  assert.match(await events(), 'IMAGO-PEER')
+  assert.match(await events(), 'CONNECTION.ENV')
   // Swank keeps the last 40 of all that it hears and says.
   await human.ask('(swank::clear-event-history)')
   await new Promise(resolve => setTimeout(resolve, 2_000))
-  assert.not.match(await events(), /IMAGO-PEER|:PING|:CHANNEL-SEND/)
+  assert.not.match(await events(), /CONNECTION\.ENV|:PING|:CHANNEL-SEND/)
   await kernel.close()
 })

@@ -182,14 +182,7 @@ export function callForm(name: string, args: Arguments): Form {
   const given: Form[] = []
   for (const [key, value] of Object.entries(args)) if (value !== undefined) given.push(key, value)
   const environment: Form = [symbol('swank::connection.env'), symbol('swank::*emacs-connection*')]
-  const found: Form = [
-    symbol('cl:assoc'),
-    'IMAGO-PEER',
-    environment,
-    symbol(':test'),
-    quote(symbol('cl:string=')),
-  ]
-  return [symbol('cl:funcall'), [symbol('cl:cdr'), found], name, quote(given)]
+  return [symbol('cl:funcall'), [symbol('cl:cdar'), environment], name, quote(given)]
 }
 
 function answerOf(returned: Returned, name: string): unknown {

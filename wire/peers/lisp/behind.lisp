@@ -68,10 +68,11 @@
       #+ecl (swank/backend:spawn (lambda ()
                                    (setf *debugger-hook* nil ext:*invoke-debugger-hook* nil))))
     ;; What Swank does before each reply is for editors: it searches all packages for macros, and
-    ;; takes news of *FEATURES* away from other connections. Bound on our threads, this holds for
-    ;; ours alone.
+    ;; takes news of *FEATURES* away from other connections. Of what it does it keeps a history, as
+    ;; text. Bound on our threads, this holds for ours alone.
     (setf (swank::connection.env sequence)
           (list* '(swank::*pre-reply-hook*) '(swank::*slime-features*)
+                 '(swank::*enable-event-history*)
                  (swank::connection.env sequence)))
     ;; Swank keeps the mailbox of this thread for ever.
     #+sbcl
