@@ -34,10 +34,10 @@ const FIND: readonly Step[] = [
     expects: [/^25$/m],
   },
   {
-    says: 'What goes wrong is told with its restarts and its frames; no thread waits anywhere.',
+    says: 'What goes wrong is told with its restarts and its frames; no thread is left in a debugger.',
     tool: 'eval_expr',
-    args: { expr: '(price (make-instance \'order :tea "oolong" :pots 1))', package: 'tea-house' },
-    expects: [/exception/, /NIL|nil/, /price/i],
+    args: { expr: "(mapcar #'visits *guests*)", package: 'tea-house' },
+    expects: [/no applicable method/i, /\[retry\]/i, /#<tea-house:order|tea-house::order/i],
     ok: false,
   },
 ]
