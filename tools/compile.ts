@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Shown } from '../wire/kernel.ts'
 import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
 import { type Diagnosed, diagnosed, holdsErrors, showDiagnosed, tallied } from './diagnostics.ts'
@@ -22,8 +21,9 @@ import { carriedOut } from './working.ts'
 export interface Compilation extends Printed, Diagnosed, InForce {
   /** False where the compiler found an error: what it is about was not compiled. */
   readonly compiled: boolean
-  /** What the image answers with, such as the names that were defined. */
-  readonly values: readonly Shown[]
+  /** Names that stand for something new: those that were there before are `replaced`. */
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
   readonly elapsed_ms: number
 }
 
@@ -74,11 +74,12 @@ export const compileForm = defineTool({
 })
 
 function compilation(done: Done, text: Printed): Compilation {
-  const { values, elapsed_ms, diagnostics = [] } = done
+  const { loaded, elapsed_ms, diagnostics = [] } = done
   return {
     compiled: !holdsErrors(diagnostics),
     ...diagnosed(diagnostics),
-    values,
+    added: loaded?.added ?? [],
+    replaced: loaded?.replaced ?? [],
     ...text,
     elapsed_ms,
     ...inForce(done),
@@ -86,10 +87,11 @@ function compilation(done: Done, text: Printed): Compilation {
 }
 
 function showCompilation(result: Compilation): string {
-  const { compiled, values, diagnostics = [], elapsed_ms } = result
+  const { compiled, added, replaced, diagnostics = [], elapsed_ms } = result
   const tally = diagnostics.length === 0 ? 'the compiler had nothing to say' : tallied(diagnostics)
   const outcome = compiled ? 'compiled and loaded' : 'not all of it could be compiled'
   const lines = [`${outcome}, ${duration(elapsed_ms)}: ${tally}`, ...showDiagnosed(result)]
-  if (values.length > 0) lines.push(`defined: ${values.map(({ repr }) => oneLine(repr.text)).join(', ')}`)
+  if (added.length > 0) lines.push(`added: ${added.map(oneLine).join(', ')}`)
+  if (replaced.length > 0) lines.push(`replaced: ${replaced.map(oneLine).join(', ')}`)
   return [...lines, ...showInForce(result), ...showPrinted(result)].join('\n')
 }

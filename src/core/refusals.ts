@@ -99,8 +99,14 @@ export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly 
   return failed('not_available', {
     message: `${o.kernel} cannot do what ${o.tool.name} needs: ${o.missing.join(', ')}. Nothing ran.`,
     details: { kernel: o.kernel, missing: o.missing },
-    next: 'Use another kernel, or another tool.',
+    next: o.missing.map(ability => INSTEAD[ability]).find(Boolean) ?? 'Use another kernel, or another tool.',
   })
+}
+
+/** What does the work of an ability in languages without it. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  reload:
+    'Run its source again: load_file with the file, or load_system with {"force": true} in a language with systems.',
 }
 
 export function kernelGone({ name, kernel }: { name: string; kernel: Kernel }): Outcome<never> {

@@ -130,6 +130,11 @@ test('where the default allows, taking out the rule that asks is all there is to
   assert.match(said('dangerous', { type: 'default' }), /add these lines to .*\n\[\[rule\]\]/)
 })
 
+test('a kernel that cannot reload is told what can run a source again', () => {
+  const outcome = refusals.lacksAbility({ tool, kernel: 'main', missing: ['reload'] })
+  assert.match(outcome.type === 'failed' ? (outcome.error.next ?? '') : '', /load_file.*load_system.*force/)
+})
+
 test('a plan that the daemon took with it was not cancelled by its caller', () => {
   const [caller, daemon] = [
     planRefusals.planWithdrawn(plan),

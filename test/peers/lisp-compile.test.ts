@@ -29,7 +29,7 @@ test.after(async () => {
 async function compile(source: string, more: Record<string, string | number> = {}) {
   const ended = await lisp.run(source, { work: 'compile', ...more })
   if (ended.type !== 'done') throw new Error(JSON.stringify(ended))
-  return { diagnostics: ended.diagnostics ?? [], package: ended.package }
+  return { diagnostics: ended.diagnostics ?? [], package: ended.package, loaded: ended.loaded }
 }
 
 const brief = ({ severity, line, column, source }: Diagnostic) => [severity, line, column, source]
@@ -137,6 +137,38 @@ test('code without a file is compiled as what was typed in, and no file is left 
     readdirSync(tmpdir()).filter(name => name.startsWith('slime')),
     [],
   )
+})
+
+test('what was compiled without a file is said to have been typed in, by every look', async () => {
+  await compile('(defun typed-too (x) "Twice." (* 2 x))')
+  const { definition, place } = {
+    definition: await lisp.look('definition', { name: 'typed-too' }),
+    place: await lisp.look('describe', { name: 'typed-too' }),
+  }
+  assert.equal([definition.origin, definition.file, definition.line], ['typed', null, null])
+  assert.equal(definition.source?.text, '(defun typed-too (x) "Twice." (* 2 x))')
+  assert.equal([place.file, place.line], [null, null])
+})
+
+test('what was defined is told by name, apart from what it has replaced', async () => {
+  const first = await compile('(defun named-first () 1)\n(defvar *named* 2)')
+  assert.equal([first.loaded?.added, first.loaded?.replaced], [['named-first', '*named*'], []])
+  const again = await compile('(defun named-first () 2)\n(defmethod named-later :after ((x integer)) x)')
+  assert.equal(
+    [again.loaded?.added, again.loaded?.replaced],
+    [['named-later :after (integer)'], ['named-first']],
+  )
+})
+
+test('what the compiler says is told once: it is not printed, and no file of ours is named', async () => {
+  for (const source of ['(defun told-once () (if))', '(defun told-once () (nowhere))', '(if)']) {
+    const begun = lisp.begin(source, { work: 'compile' })
+    const ended = await begun.result
+    const said = ended.type === 'done' || ended.type === 'raised' ? ended.diagnostics : undefined
+    assert.ok(said !== undefined && said.length > 0, source)
+    assert.is(begun.text(), '', source)
+    assert.not.match(JSON.stringify(said), tmpdir())
+  }
 })
 
 test('the package is the one that was named, and an in-package of the text holds for the text', async () => {

@@ -92,11 +92,22 @@ test('a report that fails, and one that never ends, are told as far as they go',
     (define-condition fails (error) () (:report (lambda (c s) c s (error "in the report"))))
     (define-condition hangs (error) () (:report (lambda (c s) c s (loop))))
     (define-condition breaks (error) () (:report (lambda (c s) c s (break))))`)
-  for (const name of ['fails', 'hangs', 'breaks']) {
+  for (const name of ['fails', 'hangs', 'breaks'] as const) {
     const error = await lisp.raised(`(error '${name})`)
     assert.is(error.type.name, name)
-    assert.is(error.message, `cl-user::${name}, whose report could not be had`)
+    const why = {
+      fails: ': it signals SIMPLE-ERROR: in the report',
+      hangs: '',
+      breaks: ': it signals SIMPLE-CONDITION: break',
+    }[name]
+    assert.is(error.message, `cl-user::${name}, whose report could not be had${why}`)
   }
+  await lisp.run(`(define-condition unset (error) ((item :initarg :item :reader item))
+    (:report (lambda (c s) (format s "no ~a" (item c)))))`)
+  assert.match(
+    (await lisp.raised("(error 'unset)")).message,
+    /could not be had: it signals UNBOUND-SLOT: ITEM$/,
+  )
   const restart = await lisp.raised(
     '(restart-case (error "x") (odd () :report (lambda (s) s (error "in the restart")) 1))',
   )

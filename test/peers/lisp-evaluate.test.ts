@@ -177,6 +177,17 @@ test('what the compiler says of a definition is told with its line', async () =>
   assert.is(diagnostic?.line, 3)
 })
 
+test('what the compiler says of what is evaluated is told, and not printed a second time', async () => {
+  const run = lisp.begin('(defun once-told (x) (nowhere-defined-2))\n(defun once-told (x) (list x))')
+  const ended = await run.result
+  assert.equal(ended.type === 'done' && ended.diagnostics?.map(({ severity }) => severity), [
+    'style_warning',
+    'style_warning',
+    'redefinition',
+  ])
+  assert.is(run.text(), '')
+})
+
 test('time goes by in milliseconds', async () => {
   const ended = await lisp.run('(sleep 0.05)')
   assert.ok(ended.type === 'done' && ended.elapsed_ms >= 50)

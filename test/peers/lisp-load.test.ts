@@ -75,7 +75,7 @@ test('what a file defines is told by name: what is new, and what takes the place
     'shop::twice',
     'shop::area',
     'shop::area (shop::order)',
-    'shop::area around ((eql 3))',
+    'shop::area :around ((eql 3))',
     'shop::*evil*',
   ])
   const again = await load(path)
@@ -106,7 +106,7 @@ test('only the definitions that are named are loaded, in their package, and each
     '(setf shop:total)',
     'shop::area',
     'shop::area (shop::order)',
-    'shop::area around ((eql 3))',
+    'shop::area :around ((eql 3))',
   ])
   assert.equal(await lisp.values('(shop:total nil)'), [':changed'])
   assert.equal(await lisp.values('cl-user::*count*'), before)
@@ -120,6 +120,20 @@ test('of names that the file does not define nothing is loaded, and the answer s
   assert.match(message, /does not define tow-2 at its top level/)
   assert.equal([reason, nearest?.[0]], ['not_found', 'two-2'])
   assert.equal(await lisp.values("(fboundp 'one-1)"), ['nil'])
+})
+
+test('a definition that is taken from its own file again is no redefinition, however it is loaded', async () => {
+  const said = (loaded: { diagnostics: readonly { severity: string }[] }) =>
+    loaded.diagnostics.map(({ severity }) => severity)
+  await lisp.run('(defun redefined () :typed)')
+  const path = file('redefined.lisp', '(in-package :cl-user)\n(defun redefined () :filed)')
+  assert.equal(said(await load(path)), ['redefinition'])
+  assert.equal(said(await load(path)), [])
+  const loaded = await load(path, { names: ['redefined'] })
+  assert.equal([loaded.replaced, said(loaded)], [['redefined'], []])
+  assert.equal(said(await load(path, { names: ['redefined'] })), [])
+  await lisp.run('(defun redefined () :typed)')
+  assert.equal(said(await load(path, { names: ['redefined'] })), ['redefinition'])
 })
 
 test('what is not asked for is not even read: neither its packages nor its code for the reader', async () => {

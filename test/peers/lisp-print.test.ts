@@ -20,6 +20,10 @@ async function shows(table: Readonly<Record<string, string>>): Promise<void> {
   for (const [source, text] of Object.entries(table)) assert.is(await at.printed(source), text, source)
 }
 
+test('what ASDF and other libraries print of their objects is printed as they do', async () => {
+  assert.equal(await at.lisp.values(`(asdf:find-system :uiop)`), ['#<asdf/system:system "uiop">'])
+})
+
 test('numbers are written as they are read', () =>
   shows({
     '-5': '-5',

@@ -2,7 +2,7 @@ import { compileForm } from '../../tools/compile.ts'
 import { showError } from '../../tools/show.ts'
 import type { Diagnostic, Evaluated } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
+import { errorOf, kernel as kernelOf, RAISED, resultOf, run } from './context.ts'
 import { ending } from './ending.ts'
 
 const test = suite('compile_form')
@@ -23,7 +23,11 @@ const UNDEFINED: Diagnostic = {
 }
 const done = (...diagnostics: readonly Diagnostic[]): Evaluated => ({
   type: 'done',
-  values: [shown('AREA')],
+  values: [],
+  loaded: {
+    ...{ module: 'SHOP', file: null, added: ['AREA'], replaced: ['SIDE'], kept: [], skipped: [] },
+    ...{ survivors: [], omitted: 0, complete: true },
+  },
   elapsed_ms: 12,
   diagnostics,
   package: 'SHOP',
@@ -55,7 +59,8 @@ test('every note of the compiler is told with its severity, its place, and the f
       '  in: (DEFUN AREA (R) (* PI RR RR))',
       'warning: undefined variable: RR  /srv/shop.lisp:40',
       '  in: (DEFUN AREA (R) (* PI RR RR))',
-      'defined: AREA',
+      'added: AREA',
+      'replaced: SIDE',
       'package in force now: SHOP',
     ].join('\n'),
   )
@@ -80,7 +85,7 @@ test('a note cannot forge another line', () => {
   const forged = { ...UNUSED, message: 'a\nwarning: b\u2028c', source: 'x\nerror: y' }
   const printed = { stdout: '', stderr: '', output: '', truncated: false, elapsed_ms: 1 }
   const lines = compileForm
-    .show({ compiled: true, values: [], diagnostics: [forged], ...printed })
+    .show({ compiled: true, added: [], replaced: [], diagnostics: [forged], ...printed })
     .split(/[\n\u2028]/)
   assert.equal(lines.slice(1), [
     'style warning: a  /srv/shop.lisp:40:3',

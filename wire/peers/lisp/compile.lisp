@@ -137,20 +137,28 @@ then is no news."
       (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
         (funcall function)))))
 
-(defun call-noting-compilation (function &optional (place (file-placer)))
+(defun call-past-errors (function)
+  "The values of FUNCTION. Its compiler goes on behind an error without printing it, and without
+counting it: for whoever tells it elsewhere, and asks nothing of the compiler's verdict."
+  (handler-bind (#+sbcl (sb-c:compiler-error #'continue))
+    (funcall function)))
+
+(defun call-noting-compilation (function &key (place (file-placer)) quietly)
   "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed
-where its place is known."
+where its place is known; where QUIETLY, nowhere."
   (let ((previous (native-symbol "SWANK/SBCL" "*PREVIOUS-COMPILER-CONDITION*"))
         (*note-warnings* nil))
-    (progv (and previous (list previous)) '(nil)
-      (call-with-notes
-       (lambda (note)
-         (multiple-value-bind (diagnostic placed) (note-diagnosed note place)
-           ;; What is expanded twice is said twice.
-           (unless (member diagnostic *diagnostics* :test #'equal)
-             (note-diagnostic diagnostic))
-           placed))
-       (lambda () (call-loading-quietly function))))))
+    (flet ((take (note)
+             (multiple-value-bind (diagnostic placed) (note-diagnosed note place)
+               ;; What is expanded twice is said twice.
+               (unless (member diagnostic *diagnostics* :test #'equal)
+                 (note-diagnostic diagnostic))
+               (or placed quietly)))
+           (run () (call-loading-quietly function)))
+      (progv (and previous (list previous)) '(nil)
+        (if quietly
+            (call-past-errors (lambda () (call-with-notes #'take #'run)))
+            (call-with-notes #'take #'run))))))
 
 ;;; Text
 
@@ -196,7 +204,8 @@ compiled file, or NIL."
            (progn
              (setf compiled (call-noting-compilation
                              (lambda () (compile-temporary name source origin))
-                             #'place))
+                             ;; The compiler would name a file that nobody has heard of.
+                             :place #'place :quietly t))
              (if compiled
                  (call-loading-quietly (lambda () (load compiled)))
                  (note-diagnostic
@@ -205,18 +214,22 @@ compiled file, or NIL."
         (ignore-errors (delete-file name))
         (ignore-errors (delete-file (or compiled (compile-file-pathname name))))))))
 
+(defun unreadable-text (condition source start origin)
+  "A diagnostic of what CONDITION of the reader says of the form at START of SOURCE."
+  (diagnostic-at "read_error"
+                 (if (typep condition 'end-of-file)
+                     "The text ends within the form that begins here."
+                     (syntax-text condition))
+                 source start :file (origin-file origin) :line (origin-line origin)))
+
 (define-work "compile" (source file line)
   (let ((origin (origin-of source file line)))
     (multiple-value-bind (condition start) (unreadable-form source)
       (if condition
-          (note-diagnostic
-           (diagnostic-at "read_error"
-                          (if (typep condition 'end-of-file)
-                              "The text ends within the form that begins here."
-                              (syntax-text condition))
-                          source start :file (origin-file origin) :line (origin-line origin)))
-          (compile-and-load source origin))))
-  (values '() '()))
+          (progn (note-diagnostic (unreadable-text condition source start origin))
+                 (values '() '()))
+          (let ((seen (call-seeing-definitions (lambda () (compile-and-load source origin)))))
+            (values '() (list "loaded" (loaded-tree (origin-file origin) seen))))))))
 
 (defun syntax-text (condition)
   "What is wrong with a text by CONDITION of the reader, without the stream it was read from."

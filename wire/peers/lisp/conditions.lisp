@@ -62,7 +62,7 @@ one. Only `call-with-patience' gets past it."
 
 (defun reported (thing otherwise)
   "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or
-never ends."
+never ends; and then the condition that it failed with, if there was one."
   (if (stack-low-p)
       otherwise
       (call-with-patience
@@ -79,13 +79,16 @@ never ends."
                             (lambda (stream) (princ thing stream))
                             "…"))))
           (lambda (condition)
-            (declare (ignore condition))
-            otherwise)))
+            (values otherwise condition))))
        (lambda () otherwise))))
 
 (defun condition-message (condition)
-  (reported condition
-            (format nil "~A, whose report could not be had" (condition-type-text condition))))
+  (let ((otherwise (format nil "~A, whose report could not be had"
+                           (condition-type-text condition))))
+    (multiple-value-bind (text failure) (reported condition otherwise)
+      (if failure
+          (format nil "~A: it signals ~A" otherwise (fault-text failure))
+          text))))
 
 (defun condition-type-text (condition)
   (let ((name (class-name (class-of condition))))

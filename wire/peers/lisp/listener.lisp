@@ -45,14 +45,19 @@ their places.")
           (t "warning"))))
 
 (defun note-warning (warning)
-  "Takes WARNING down, of which nobody has disposed; it is printed then, as ever."
+  "Takes WARNING down, of which nobody has disposed. Of the user's code it is printed then, as ever;
+of the compiler it is told once."
   (when (and *note-warnings* (< (length *diagnostics*) *most-diagnostics*))
-    (let ((*running-user-code* nil))
-      (note-diagnostic (object "severity" (severity warning)
-                               "message" (condition-message warning)
-                               "file" (and *origin* (origin-file *origin*))
-                               "line" (and *origin* (origin-line *origin*))
-                               "column" nil "source" nil)))))
+    (let ((severity (severity warning)))
+      (let ((*running-user-code* nil))
+        (note-diagnostic (object "severity" severity
+                                 "message" (condition-message warning)
+                                 "file" (and *origin* (origin-file *origin*))
+                                 "line" (and *origin* (origin-line *origin*))
+                                 "column" nil "source" nil)))
+      (when (or *compiling* (string= severity "redefinition"))
+        (let ((restart (find-restart 'muffle-warning warning)))
+          (when restart (invoke-restart restart)))))))
 
 ;;; The ways out
 

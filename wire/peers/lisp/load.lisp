@@ -99,9 +99,10 @@ whether it is bound."
         (setf name (format nil "package ~A" (string (defining-name defining)))))
       (if (eq namespace 'method)
           (let ((parameters (find-if #'listp (cddr form))))
-            (format nil "~A~{ ~(~A~)~} (~{~A~^ ~})"
+            (format nil "~A~{ ~A~} (~{~A~^ ~})"
                     name
-                    (loop for item in (cddr form) while (atom item) collect item)
+                    (loop for item in (cddr form) while (atom item)
+                          collect (static-text item 80))
                     (loop for parameter in parameters
                           until (member parameter lambda-list-keywords)
                           collect (if (consp parameter)
@@ -185,6 +186,20 @@ whether it is bound."
      (lambda ()
        (call-noting-compilation (lambda () (load path)))))))
 
+(defun call-expecting-redefinitions (file function)
+  "The values of FUNCTION, which loads definitions of FILE again: that those from the same file are
+replaced is no news, as it is none to SBCL where it loads the whole file."
+  (flet ((expected (warning)
+           (let ((type (native-symbol "SB-KERNEL" "REDEFINITION-WARNING"))
+                 (reader (native-symbol "SB-KERNEL" "REDEFINITION-WARNING-NAME")))
+             (when (and type reader (typep warning type))
+               (let ((name (funcall reader warning)))
+                 (when (and (fboundp name)
+                            (equal (function-place (fdefinition name)) file))
+                   (muffle-warning warning)))))))
+    (handler-bind ((warning #'expected))
+      (funcall function))))
+
 (defun load-some (file path names)
   "Loads what FILE defines under NAMES, and returns what that defined."
   (unless (source-file-p path)
@@ -193,7 +208,9 @@ whether it is bound."
             :next "Give its source to load only some of its definitions, or leave names out."))
   (let ((text (or (source-file-text path)
                   (refuse "malformed" (format nil "~A cannot be read." file) :what file))))
-    (call-seeing-definitions (lambda () (load-definitions file text names)))))
+    (call-seeing-definitions
+     (lambda ()
+       (call-expecting-redefinitions file (lambda () (load-definitions file text names)))))))
 
 (define-work "load" (file names)
   (let ((path (existing-file file)))

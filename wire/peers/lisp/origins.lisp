@@ -115,6 +115,9 @@ argument is whether it is to be evaluated as it is."
            (funcall compile form nil))
           (t (funcall (funcall compile `(lambda () ,form) t))))))
 
+(defvar *compiling* nil
+  "Whether a form is compiled now to be evaluated, and nothing of it runs but its macros.")
+
 (defun evaluate-placed (form text origin)
   "The values of FORM, which was read from TEXT. What it defines, and what goes wrong in it, leads
 back to ORIGIN."
@@ -124,7 +127,8 @@ back to ORIGIN."
     (evaluate-form
      form
      (lambda (expression function)
-       (call-with-origin
-        (lambda ()
-          (native ("SB-IMPL" "EVAL-TLF") (if function `(function ,expression) expression) 0))
-        :form form :text text :origin origin)))))
+       (let ((*compiling* function))
+         (call-with-origin
+          (lambda ()
+            (native ("SB-IMPL" "EVAL-TLF") (if function `(function ,expression) expression) 0))
+          :form form :text text :origin origin))))))

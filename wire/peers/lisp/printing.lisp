@@ -12,13 +12,13 @@
 connection.")
 
 (defun printed-classes ()
-  "What `print-object' methods of the program are for: classes, and lists of one object."
+  "What `print-object' methods of the program and its libraries are for: classes, and lists of one
+object."
   (loop for method in (methods-stored #'print-object)
         for specializer = (first #+sbcl (stored-slot method "SPECIALIZERS")
                                  #-sbcl (swank-mop:method-specializers method))
         for class-p = (is-a-p specializer 'class)
-        unless (and class-p
-                    (or (of-the-implementation-p specializer) (library-class-p specializer)))
+        unless (and class-p (of-the-implementation-p specializer))
           collect (if class-p specializer (list (stored-slot specializer "OBJECT")))))
 
 (defun printer-p (value classes)
@@ -27,17 +27,6 @@ connection.")
        (let ((ancestors (ancestors (class-of value))))
          (loop for class in classes
                thereis (if (consp class) (eql value (first class)) (member class ancestors))))))
-
-(defun library-class-p (class)
-  "Whether CLASS is one of Swank's or ASDF's: what they print is no better than what is stored."
-  (let* ((name (class-label class))
-         (home (and name (symbol-package name)))
-         (text (and home (package-name home))))
-    (and text
-         (or (member text '("UIOP" "ASDF") :test #'string=)
-             (loop for prefix in '("SWANK" "ASDF/" "UIOP/")
-                   thereis (and (>= (length text) (length prefix))
-                                (string= prefix text :end2 (length prefix))))))))
 
 (defun call-as-at-top-level (function)
   "Calls FUNCTION with the printer as the listener has it, whatever this thread has bound. What it
