@@ -2,7 +2,7 @@ import type { KernelEnd } from '../../wire/kernel.ts'
 import type { Rex } from '../support/fake-swank.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate } from '../support/heard.ts'
-import { DONE, endImages, given, PAGE, playImage, started, takenIn } from '../support/played-image.ts'
+import { DONE, endImages, given, PAGE, playImage, takenIn } from '../support/played-image.ts'
 
 /** What the adapter says of an image that is late, silent, deaf or gone: a server that is played by a script. */
 const test = suite('a Lisp image that is late or gone', { limitMs: 20_000 })
@@ -107,42 +107,6 @@ test('an image that hears nothing while code runs is busy at once, and not asked
     await heard.result
     await takenIn({ kernel, image })
   }
-})
-
-test('a signal cannot name a call, so the next one waits until it can no longer be hit (fault 30)', async () => {
-  let signals = 0
-  const { kernel, image } = await playImage({
-    style: 'fd-handler',
-    attached: false,
-    nudge: () => void signals++,
-  })
-  assert.ok(kernel.identity.abilities.has('interrupt'))
-  const first = evaluate(kernel, '(loop)')
-  const next = evaluate(kernel, '1')
-  const { rex, tell } = await given(image)
-  tell(started(1))
-  const report = kernel.interrupt(first.call)
-  const restarts = '(("CONTINUE" "Continue from break.") ("*ABORT" "Out."))'
-  const interrupted = (ids: string) =>
-    image.say(
-      `(:debug 1 1 ("Interrupt from Emacs" "   [Condition of type SIMPLE-ERROR]" nil) ${restarts} nil ${ids})`,
-    )
-  interrupted(`(${rex.id})`)
-  const thrown = await image.called('swank:throw-to-toplevel')
-  const identities = image.received.length
-  image.abort(thrown.id, 'NIL').abort(rex.id, 'NIL')
-  assert.is((await report).outcome, 'stopped')
-  const { rex: second } = await given(image)
-  assert.match(JSON.stringify(image.received[identities]), '"identity"')
-  for (const late of [`(${second.id})`, 'nil']) {
-    interrupted(late)
-    const { id, thread } = await image.called('swank:sldb-continue')
-    assert.is(thread, 1)
-    image.abort(id, 'NIL')
-  }
-  image.json(second.id, DONE)
-  assert.is((await next.result).type, 'done')
-  assert.ok(signals > 0)
 })
 
 test('a connection that ends in mid-evaluation is LINK_CLOSED for all, at whatever byte it ends (fault 1)', async () => {

@@ -4,7 +4,7 @@ import type { SwankConnection } from '../swank/connection.ts'
 import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
 import { parseAnswer } from './shapes.ts'
 import type { Turn, Turns } from './swank-evaluations.ts'
-import { type Entered, INTERRUPTED, type Said, said, told, toldOf } from './swank-messages.ts'
+import { type Entered, type Said, said, told, toldOf } from './swank-messages.ts'
 
 /** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
 const RELEASES = 20
@@ -14,8 +14,6 @@ export interface HearingOptions {
   readonly name: string
   readonly connection: Pick<SwankConnection, 'rex' | 'send'>
   readonly turns: Turns
-  /** Whether signals are sent to the process, which cannot say what they are meant for. */
-  readonly signals: boolean
   /** Output that belongs to no evaluation. */
   background?: ((stream: Stream, text: string) => void) | undefined
 }
@@ -117,15 +115,6 @@ export class Hearing {
     // Its first message, with the number of its thread, may still be on the way.
     const turn = running?.thread === undefined && !ofOurs ? undefined : running
     const evaluates = turn !== undefined && (turn.thread ?? entered.thread) === entered.thread
-    if (
-      this.#options.signals &&
-      entered.exception.message === INTERRUPTED &&
-      !(evaluates && turn.asked > 0)
-    ) {
-      // A signal that came too late for the evaluation that it was meant for.
-      this.#options.connection.rex([symbol('swank:sldb-continue')], entered.thread).catch(() => {})
-      return
-    }
     if (!evaluates && !ofOurs) {
       this.#leave(entered)
       return

@@ -23,9 +23,6 @@ export interface LadderTimes {
 
 export const LADDER: LadderTimes = { againMs: 2_000, leaveMs: 4_000, reportMs: 5_000 }
 
-/** Between two signals of one step, in ms. */
-const SIGNAL_AGAIN_MS = 200
-
 export interface LadderOptions {
   readonly name: string
   readonly times?: LadderTimes | undefined
@@ -38,8 +35,6 @@ export interface LadderOptions {
    * image has not answered; it is not waited for longer than the step takes.
    */
   ask(turn: Turn, how: 'stop' | 'leave'): Promise<InterruptSeen | undefined>
-  /** Signals a process of ours that hears nothing else. */
-  nudge?: ((turn: Turn) => void) | undefined
 }
 
 /**
@@ -82,25 +77,14 @@ export class Ladder {
   }
 
   #step(turn: Turn, how: 'stop' | 'leave', seen: { last?: InterruptSeen | undefined }): void {
-    const { hears, ask, nudge } = this.#options
-    if (!hears) {
-      if (nudge !== undefined) this.#signal(turn, nudge)
-      return
-    }
+    const { hears, ask } = this.#options
+    if (!hears) return
     ask(turn, how).then(
       answer => {
         seen.last = answer ?? seen.last
       },
       () => {},
     )
-  }
-
-  /** Swank puts the first signal off while it has code evaluated, and takes it when another one comes. */
-  #signal(turn: Turn, nudge: (turn: Turn) => void): void {
-    nudge(turn)
-    void passed(turn, SIGNAL_AGAIN_MS).then(() => {
-      if (turn.state === 'running') nudge(turn)
-    })
   }
 
   async #ended(turn: Turn, waited: number): Promise<InterruptReport> {
@@ -112,7 +96,7 @@ export class Ladder {
   }
 
   #goesOn(seen: InterruptSeen | undefined): InterruptReport {
-    const { name, owned, hears, nudge } = this.#options
+    const { name, owned, hears } = this.#options
     const offer = owned ? { offer: 'restart' as const } : {}
     const where = seen?.where ? `, at ${seen.where}` : ''
     const asked = `it was asked to stop twice, then to leave to the top level, and still runs${where}; `
@@ -120,10 +104,8 @@ export class Ladder {
       return {
         outcome: 'still_running',
         message:
-          nudge === undefined
-            ? `the Swank of ${name} serves one request at a time, and hears nothing while code runs; ` +
-              'no signal is sent: Imago never signals a program that is not its own'
-            : 'it was sent signals, on which it has not acted: it is inside without-interrupts or in foreign code',
+          `the Swank of ${name} serves one request at a time, and hears nothing while code runs; ` +
+          'no signal is sent: Imago never signals a program that is not its own',
         ...offer,
       }
     if (seen === undefined)

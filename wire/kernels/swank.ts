@@ -41,9 +41,6 @@ const END_MS = 1_000
 /** How long an image may take to end that was told to, in ms: its other threads are ended first, and its hooks run. */
 const EXIT_MS = 10_000
 
-/** How long the image has to show that the signals before have come, in ms. */
-const SIGNALS_MS = 2_000
-
 export interface SwankOptions {
   /** For messages: `lisp`, `myproject`. */
   readonly name: string
@@ -57,8 +54,6 @@ export interface SwankOptions {
   readonly folder?: string
   /** Ends the process of an image that is ours. Left out: closing the connection is all there is to do. */
   release?(): Promise<void>
-  /** Sends a process of ours SIGINT, where nothing else reaches it while code runs. */
-  nudge?(): void
   /** Output that belongs to no evaluation. */
   background?(stream: Stream, text: string): void
   readonly pulse?: PulseTimes
@@ -97,7 +92,6 @@ export class SwankKernel implements Kernel {
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
   #closing: Promise<void> | undefined
-  #nudged = false
 
   constructor(parts: {
     options: SwankOptions
@@ -105,11 +99,11 @@ export class SwankKernel implements Kernel {
     identity: z.infer<typeof identityShape>
   }) {
     const { options, identity } = parts
-    const { name, connection, attached, nudge, background } = options
+    const { name, connection, attached, background } = options
     this.#options = options
     this.#peer = parts.peer
     this.#hears = identity.style === 'spawn'
-    this.identity = identityOf(identity, { attached, interruptible: this.#hears || nudge !== undefined })
+    this.identity = identityOf(identity, { attached, interruptible: this.#hears })
     this.ended = new Promise(resolve => {
       this.#settleEnded = resolve
     })
@@ -119,7 +113,6 @@ export class SwankKernel implements Kernel {
       name,
       connection,
       turns: this.#turns,
-      signals: nudge !== undefined,
       background,
     })
     this.#ladder = new Ladder({
@@ -128,7 +121,6 @@ export class SwankKernel implements Kernel {
       owned: !attached,
       times: options.ladder,
       ask: (turn, how) => this.#looks.askToStop(turn.call, how),
-      ...(nudge && { nudge: () => this.#nudge(nudge) }),
     })
     this.#pulse = new Pulse({
       link: () => this.#line,
@@ -273,7 +265,6 @@ export class SwankKernel implements Kernel {
 
   async #run(turn: Turn): Promise<Evaluated> {
     const { name } = this.#options
-    if (this.#nudged) await this.#letSignalsPass()
     const { call, who, work } = turn.evaluation
     if (this.#hears) this.#pulse.begin()
     try {
@@ -299,18 +290,6 @@ export class SwankKernel implements Kernel {
   #stop(turn: Turn): Promise<InterruptReport> {
     if (!this.#turns.withdraw(turn)) return this.#ladder.climb(turn)
     return Promise.resolve({ outcome: 'withdrawn', message: 'it was withdrawn before it ran' })
-  }
-
-  /** A signal cannot name a call: the next one waits until it can no longer be hit. */
-  #nudge(nudge: () => void): void {
-    this.#nudged = true
-    nudge()
-  }
-
-  /** The image handles the signals that were sent to it before it answers a request that it reads after them. */
-  async #letSignalsPass(): Promise<void> {
-    await this.#line.within('identity', {}, { deadlineMs: SIGNALS_MS }).catch(() => {})
-    this.#nudged = false
   }
 }
 

@@ -61,7 +61,6 @@ export const FILES = [
   'fiveam',
   'parachute',
   'tests',
-  'script',
   'identity',
   'socket',
   'end',

@@ -1,3 +1,0 @@
-;;;; The program that an image of ours was started with.
-
-(in-package #:imago)
