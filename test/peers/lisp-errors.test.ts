@@ -96,9 +96,9 @@ test('a report that fails, and one that never ends, are told as far as they go',
     const error = await lisp.raised(`(error '${name})`)
     assert.is(error.type.name, name)
     const why = {
-      fails: ': it signals SIMPLE-ERROR: in the report',
+      fails: ': it signals simple-error: in the report',
       hangs: '',
-      breaks: ': it signals SIMPLE-CONDITION: break',
+      breaks: ': it signals simple-condition: break',
     }[name]
     assert.is(error.message, `cl-user::${name}, whose report could not be had${why}`)
   }
@@ -106,7 +106,7 @@ test('a report that fails, and one that never ends, are told as far as they go',
     (:report (lambda (c s) (format s "no ~a" (item c)))))`)
   assert.match(
     (await lisp.raised("(error 'unset)")).message,
-    /could not be had: it signals UNBOUND-SLOT: ITEM$/,
+    /could not be had: it signals .*unbound.* slot.*ITEM$/i,
   )
   const restart = await lisp.raised(
     '(restart-case (error "x") (odd () :report (lambda (s) s (error "in the restart")) 1))',

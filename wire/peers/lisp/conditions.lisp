@@ -87,7 +87,8 @@ never ends; and then the condition that it failed with, if there was one."
                            (condition-type-text condition))))
     (multiple-value-bind (text failure) (reported condition otherwise)
       (if failure
-          (format nil "~A: it signals ~A" otherwise (fault-text failure))
+          (format nil "~A: it signals ~A: ~A" otherwise (condition-type-text failure)
+                  (one-line (reported failure "")))
           text))))
 
 (defun condition-type-text (condition)
