@@ -26,6 +26,7 @@ const WIRE = [
   'wire/signal.ts',
   'wire/process-start.ts',
   'wire/bounded-file.ts',
+  'wire/secret-file.ts',
   'wire/peer-folder.ts',
 ]
 
@@ -34,6 +35,7 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/signal.ts', may: [], packages: [] },
   { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
   { layer: 'wire/bounded-file.ts', may: [], packages: ['node:'] },
+  { layer: 'wire/secret-file.ts', may: ['wire/bounded-file.ts', 'wire/errors.ts'], packages: ['node:'] },
   { layer: 'wire/peer-folder.ts', may: ['wire/errors.ts'], packages: ['node:'] },
   { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
@@ -55,6 +57,7 @@ const TABLE: readonly Row[] = [
       'wire/errors.ts',
       'wire/signal.ts',
       'wire/bounded-file.ts',
+      'wire/secret-file.ts',
     ],
     packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
     never: SOCKETS,
@@ -76,6 +79,7 @@ const TABLE: readonly Row[] = [
       'wire/kernel.ts',
       'wire/errors.ts',
       'wire/signal.ts',
+      'wire/secret-file.ts',
     ],
     packages: [
       'zod',

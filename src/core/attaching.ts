@@ -1,6 +1,6 @@
-import { readBounded } from '../../wire/bounded-file.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { messageOf } from '../../wire/errors.ts'
+import { readSecretFile } from '../../wire/secret-file.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attaching-refusals.ts'
 import { KernelError } from './kernel-error.ts'
@@ -212,8 +212,6 @@ function secretOf(target: Target, { asked, programs }: Asking): Attachment['secr
 /** It is read where it stands, or there is none: nothing that a person gave is sent. */
 const isKept = ({ from }: Attachment['secret']) => from !== 'person' && from !== 'file'
 
-const KEY_BYTES = 64 * 1024
-
 function processOf(program: Program | undefined): Attachment['process'] {
   if (program === undefined) return null
   const { pid, started, process } = program
@@ -240,7 +238,7 @@ function keyOf({
   const again = 'The key was not kept; give it again'
   if (secret.from !== 'file') return { lost: `${name} was attached to at ${address} with a key. ${again}.` }
   try {
-    return { key: readBounded(secret.path, { most: KEY_BYTES }).toString('utf8').trim() }
+    return { key: readSecretFile(secret.path).trim() }
   } catch (error) {
     return { lost: `The key file of ${name} cannot be read: ${messageOf(error)}` }
   }

@@ -89,7 +89,7 @@ test('an image that is not there any more is told once by the next daemon, with 
 
 test('the key of a program is read again from its file, and is asked for where a person had given it', async () => {
   const file = join(folder, 'key')
-  writeFileSync(file, `${'k'.repeat(32)}\n`)
+  writeFileSync(file, `${'k'.repeat(32)}\n`, { mode: 0o600 })
   await attach('tcp:127.0.0.1:7000', { name: 'filed', key: 'k'.repeat(32), keyFile: file })
   await attach('tcp:127.0.0.1:7001', { name: 'typed', key: 'secret-of-a-person-0123456789abcd' })
   assert.not.match(readFileSync(join(folder, 'attached.json'), 'utf8'), /kkkk|secret-of/)

@@ -134,6 +134,9 @@ test('another machine is refused unless a person insists, with the way through s
     'swank://128.0.0.1',
     'swank://[::2]',
     'swank://127.0.0.1.example.org',
+    // Names to be looked up, for no address has such a part.
+    'swank://127.300.1.1',
+    'swank://127.0.0.01',
   ]) {
     const { details, next } = await refusal(attach(far))
     assert.is(details.reason, 'not_loopback', far)

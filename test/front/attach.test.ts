@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -140,7 +140,7 @@ withRig(
     const program = await start({ listen: `port=0, key="${KEY}"` })
     assert.match(program.address, /^tcp:127\.0\.0\.1:\d+$/)
     const file = join(rig.folder, 'key')
-    writeFileSync(file, `${KEY}\n`)
+    writeFileSync(file, `${KEY}\n`, { mode: 0o644 })
     assert.match(
       (await rig.imago(['attach', program.address])).stderr,
       /that key is needed to attach\.\nGive it with --key-file/,
@@ -150,6 +150,10 @@ withRig(
     })
     assert.is(errorOf(wrong).details.reason, 'NOT_AUTHENTICATED')
     assert.match(errorOf(wrong).message, 'does not know the key that was given')
+    const open = await rig.imago(['attach', program.address, '--key-file', file])
+    assert.is(open.code, 2)
+    assert.match(open.stderr, /is open to others \(mode 644\), so the secret in it is not used: chmod 600 /)
+    chmodSync(file, 0o600)
     const byFile = await rig.imago(['attach', program.address, '--key-file', 'key', '--json'], {
       cwd: rig.folder,
     })

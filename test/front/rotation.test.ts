@@ -121,7 +121,7 @@ test('the key that a program announced is of one life of it: started again, it k
     await rig.imago(['shutdown', '--force'])
     program = await start()
     await rig.serve()
-    writeFileSync(join(rig.project, 'old.key'), old)
+    writeFileSync(join(rig.project, 'old.key'), old, { mode: 0o600 })
     const refused = await rig.imago(['attach', program.address, '--key-file', 'old.key', '--json'])
     assert.is(JSON.parse(refused.stdout).error.details.reason, 'NOT_AUTHENTICATED')
     assert.is((await rig.imago(['attach', String(program.pid)])).code, 0)

@@ -5,8 +5,6 @@ import { assert } from './harness.ts'
 import { openSwankKernel } from './swank-kernel.ts'
 
 const IDENTITY = {
-  implementation: 'SBCL 9',
-  style: 'spawn',
   pid: 4711,
   epoch_token: '4711:1:elsewhere',
   abilities: ['evaluate', 'globals', 'inspect', 'interrupt', 'teleport'],
@@ -28,11 +26,12 @@ const servers = new Set<FakeSwank>()
 /** An image that says who it is, lets itself be left, shows that it lives, and answers nothing else by itself. */
 export async function playImage({
   style = 'spawn',
+  implementation = 'SBCL 9',
   ...options
-}: Partial<SwankOptions> & { style?: string | null } = {}): Promise<Played> {
+}: Partial<SwankOptions> & { style?: string | null; implementation?: string } = {}): Promise<Played> {
   const server = await fakeSwank({
     script: {
-      'peer:identity': ({ id }, client) => client.json(id, { ...IDENTITY, style }),
+      'peer:identity': ({ id }, client) => client.json(id, { ...IDENTITY, implementation, style }),
       'peer:leave': ({ id }, client) => client.json(id, true).socket.end(),
       'swank:ping': ({ id }, client) => client.say(`(:invalid-rpc ${id} "Thread not found: -1")`),
     },

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Joining, ProgramProcess } from '../../wire/contract/programs.ts'
@@ -140,6 +140,12 @@ test('without a secret, or with one that others can read, nothing is connected t
   }
   keep('\nsecond line\n')
   assert.is(homeSecret().type, 'flawed')
+  const path = join(home, '.slime-secret')
+  rmSync(path)
+  symlinkSync(path, path)
+  const circular = homeSecret()
+  assert.match(circular.type === 'flawed' ? circular.why : '', 'ELOOP')
+  rmSync(path)
 })
 
 test('a wrong secret is refused, and no error holds it (threat 26)', async () => {

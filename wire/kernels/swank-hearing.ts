@@ -9,6 +9,9 @@ import { type Entered, type Said, said, told, toldOf } from './swank-messages.ts
 /** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
 const RELEASES = 20
 
+/** Questions of one image that may wait for an answer at once; one more is refused. */
+const QUESTIONS = 16
+
 export interface HearingOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
@@ -21,6 +24,8 @@ export interface HearingOptions {
 /** Takes what an image says unasked to the evaluation that it is about. */
 export class Hearing {
   readonly #options: HearingOptions
+  /** That wait for an answer. */
+  #questions = 0
   /** Levels of the debugger that were told of and left to a person, as `thread.level`. */
   readonly #left = new Set<string>()
 
@@ -89,7 +94,13 @@ export class Hearing {
   async #line(turn: Turn | undefined, prompt: string): Promise<string> {
     const watcher = turn?.watchers.find(({ ask }) => ask !== undefined)
     if (watcher?.ask === undefined) throw new Error('Nobody can answer here.')
-    return watcher.ask({ type: 'stdin', prompt, secret: false })
+    if (this.#questions >= QUESTIONS) throw new Error('Too much is asked at once.')
+    this.#questions++
+    try {
+      return await watcher.ask({ type: 'stdin', prompt, secret: false })
+    } finally {
+      this.#questions--
+    }
   }
 
   #return({ thread, tag }: Asked, line: string): void {

@@ -10,13 +10,14 @@ import {
   type Work,
 } from '../kernel.ts'
 import type { Arguments } from '../swank/peer.ts'
+import { inShort } from '../swank/short.ts'
 import { count, orNull, text } from './shapes.ts'
 import type { Turn } from './swank-evaluations.ts'
 import { INTERRUPTED } from './swank-messages.ts'
 
 /** What an image says of itself. */
 export const identityShape = z.object({
-  implementation: text,
+  implementation: text.transform(name => inShort(name, 200)),
   style: orNull(text),
   pid: count,
   epoch_token: text,

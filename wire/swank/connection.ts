@@ -3,6 +3,7 @@ import { messageOf, WireError } from '../errors.ts'
 import { Frames, frame } from './frames.ts'
 import { read } from './read.ts'
 import { type Form, quote, type Sexp, symbol, write } from './sexp.ts'
+import { inShort } from './short.ts'
 
 /** What one request came to: the value, or the printed condition of a request that was aborted. */
 export type Returned = { readonly ok: Sexp } | { readonly abort: string }
@@ -175,7 +176,7 @@ export class SwankConnection {
   }
 
   #invalid([id, why]: readonly Sexp[]): void {
-    const message = `Swank refused a request: ${textOf(why) || 'it has no such thread'}.`
+    const message = `Swank refused a request: ${inShort(textOf(why)) || 'it has no such thread'}.`
     this.#settle(id, pending => pending.reject(new WireError('REMOTE_FAULT', message)))
   }
 
@@ -189,7 +190,7 @@ export class SwankConnection {
     const isOther = packet.startsWith('(:') && !isRequest
     const [oldest] = this.#pending.keys()
     const id = (isRequest ? idAtEnd(packet.slice(-24)) : undefined) ?? oldest
-    const why = `Swank could not read a request, and ran nothing of it: ${textOf(cause) || 'it says no reason'}`
+    const why = `Swank could not read a request, and ran nothing of it: ${inShort(textOf(cause)) || 'it says no reason'}`
     if (!isOther) this.#settle(id, pending => pending.reject(new WireError('REMOTE_FAULT', why)))
     this.#heard(message)
   }

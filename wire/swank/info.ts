@@ -1,5 +1,9 @@
 import { isAtom, textOf } from './connection.ts'
 import type { Sexp } from './sexp.ts'
+import { inShort } from './short.ts'
+
+/** Characters of one name or version. */
+const MOST_CHARACTERS = 200
 
 /** What a Swank server says of itself and its Lisp. What it leaves out is null or empty. */
 export interface SwankInfo {
@@ -30,11 +34,11 @@ export function swankInfo(answer: Sexp): SwankInfo | undefined {
   return {
     pid: typeof pid === 'number' ? pid : null,
     style: styleOf(told.get(':style')),
-    implementation: { name: textOf(lisp.get(':type')), version: textOf(lisp.get(':version')) },
+    implementation: { name: nameOf(lisp.get(':type')), version: nameOf(lisp.get(':version')) },
     version: textOrNull(told.get(':version')),
     machine: textOrNull(properties(told.get(':machine')).get(':instance')),
     package: textOrNull(properties(told.get(':package')).get(':name')),
-    modules: listOf(told.get(':modules')).map(textOf),
+    modules: listOf(told.get(':modules')).map(nameOf),
     features: listOf(told.get(':features')).flatMap(one => (isAtom(one) ? [one.atom.replace(/^:/, '')] : [])),
   }
 }
@@ -56,4 +60,5 @@ function properties(value: Sexp | undefined): ReadonlyMap<string, Sexp> {
 }
 
 const listOf = (value: Sexp | undefined): readonly Sexp[] => (Array.isArray(value) ? value : [])
-const textOrNull = (value: Sexp | undefined): string | null => textOf(value) || null
+const nameOf = (value: Sexp | undefined) => inShort(textOf(value), MOST_CHARACTERS)
+const textOrNull = (value: Sexp | undefined): string | null => nameOf(value) || null

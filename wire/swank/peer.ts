@@ -5,6 +5,7 @@ import { WireError } from '../errors.ts'
 import { peerIn } from '../peer-folder.ts'
 import { quote, type Returned, type SwankConnection, textOf } from './connection.ts'
 import { type Form, symbol } from './sexp.ts'
+import { inShort } from './short.ts'
 
 /** The files of `wire/peers/lisp`, in the order in which each can use what those before it define. */
 export const FILES = [
@@ -133,7 +134,12 @@ export async function stepBehind(connection: SwankConnection, folder = peerIn('l
 }
 
 const refused = (why: string) =>
-  new WireError('KERNEL_START_FAILED', `The image refused our functions. ${why || 'It did not say why.'}`)
+  new WireError(
+    'KERNEL_START_FAILED',
+    `The image refused our functions: ${inShort(why) || 'it did not say why'}\n` +
+      'If Imago was installed or built anew while its daemon ran, end that daemon: imago shutdown. Else this Lisp ' +
+      'cannot take them; another Lisp, or another version of it, may.',
+  )
 
 const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
 
@@ -186,11 +192,24 @@ export function callForm(name: string, args: Arguments): Form {
 
 function answerOf(returned: Returned, name: string): unknown {
   if ('abort' in returned) {
-    const remote = { code: 'aborted', message: returned.abort, data: null }
-    throw new WireError('REMOTE_FAULT', `${name} was aborted in the image: ${returned.abort}`, { remote })
+    const message = inShort(returned.abort)
+    const remote = { code: 'aborted', message, data: null }
+    throw new WireError('REMOTE_FAULT', `${name} was aborted in the image: ${message}`, { remote })
   }
-  const answer: unknown = JSON.parse(textOf(returned.ok))
+  const answer = parsed(textOf(returned.ok), name)
   if (typeof answer === 'object' && answer !== null && 'fault' in answer)
-    throw new WireError('REMOTE_FAULT', `The image could not answer ${name}: ${String(answer.fault)}`)
+    throw new WireError(
+      'REMOTE_FAULT',
+      `The image could not answer ${name}: ${inShort(String(answer.fault))}`,
+    )
   return answer
+}
+
+function parsed(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const message = `The image answered ${name} with what is no JSON: ${inShort(text, 100) || 'no text'}`
+    throw new WireError('MESSAGE_INVALID', message, { cause })
+  }
 }

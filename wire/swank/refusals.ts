@@ -1,5 +1,6 @@
 import { WireError } from '../errors.ts'
 import type { Returned } from './connection.ts'
+import { inShort } from './short.ts'
 
 /*
  * Why a Swank server could not be joined: what was seen, what that most often comes from, and what to do next. What was
@@ -70,7 +71,7 @@ export function explained(place: Place, fault: WireError): WireError {
 
 /** It answered, and not with what every Swank says of itself. */
 export function unknowing(place: Place, returned: Returned): WireError {
-  const why = 'abort' in returned ? returned.abort : 'no list of properties came'
+  const why = 'abort' in returned ? inShort(returned.abort) : 'no list of properties came'
   return new WireError('REMOTE_FAULT', `${nameOf(place)} does not say what it is: ${why}. ${SLYNK}`)
 }
 

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import type { CommandInput } from '../commands.ts'
 import { kernelLine } from '../kernel-table.ts'
@@ -35,7 +35,7 @@ export async function detach(input: CommandInput): Promise<ExitCode> {
   return print(input, { result, text })
 }
 
-/** The key in a file that was named, or in the environment. It is sent to the daemon, and kept by nobody. */
+/** The key in a file that was named and nobody else can read, or in the environment. It is sent to the daemon, and kept by nobody. */
 function keyFrom(file: string | undefined): { key?: string; key_file?: string } {
   if (file === undefined) {
     const key = process.env.IMAGO_KEY?.trim()
@@ -43,7 +43,7 @@ function keyFrom(file: string | undefined): { key?: string; key_file?: string } 
   }
   const path = resolve(file)
   try {
-    return { key: readFileSync(path, 'utf8').trim(), key_file: path }
+    return { key: readSecretFile(path).trim(), key_file: path }
   } catch (error) {
     throw new Failure(`The key file cannot be read: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
   }
