@@ -52,7 +52,11 @@ function aboutLines(found: Definition): string[] {
   if (wrappers.length > 0)
     lines.push(`seen through, outermost first: ${wrappers.map(one => wrapperWord(one)).join(', ')}`)
   if (current === false)
-    lines.push('**Not what runs:** the file has changed since this was loaded; the image runs other code.')
+    lines.push(
+      found.language === 'lisp'
+        ? '**Perhaps not what runs:** the file was written since this was loaded, and only the times can be compared.'
+        : '**Not what runs:** the file has changed since this was loaded; the image runs other code.',
+    )
   else if (current === null && origin === 'file' && notes.length === 0)
     lines.push('Whether the file has changed since it was loaded cannot be told.')
   lines.push(...notes.map(oneLine))

@@ -19,7 +19,7 @@ export interface Terms {
   kind(kind: NameKind | Kind): string
 }
 
-const COMMON: Terms = {
+const ANY: Terms = {
   module: ['module', 'modules'],
   superclasses: 'bases',
   order: 'asked in this order',
@@ -48,7 +48,7 @@ const LISP: Terms = {
 
 /** The words for a result; those of the contract where it names no language that has others. */
 export function termsOf({ language }: Told): Terms {
-  return language === 'lisp' ? LISP : COMMON
+  return language === 'lisp' ? LISP : ANY
 }
 
 /** What a result is given, so that it can be told in the words of its language. */

@@ -56,16 +56,21 @@ export const WAIT_SECONDS = 1_000_000
 
 const RECONNECTED = 'imago: the connection to the daemon was lost, and made again; the image is the same.\n'
 const NEW_IMAGE = 'imago: the daemon was lost, and with it the image; another one begins here.\n'
+const JOINED_AGAIN =
+  'imago: the daemon was lost. Another one joins the same image again; handles of before, and jobs, are gone.\n'
 
-export async function openImage({ kernel, said, printed }: Opening): Promise<Image> {
+/** Once a kernel has answered, these go to no other without a word of the person. */
+const STAYING: ReadonlySet<string> = new Set(['eval_expr', 'inspect', 'symbol_definition', 'complete'])
+
+export async function openImage({ kernel: wanted, said, printed }: Opening): Promise<Image> {
   const root = findRoot(process.cwd())
   const connect = () => connectDaemon({ name: 'imago', start: 'if-needed', root })
   let client = await connect()
   let connecting: Promise<void> | undefined
   let lost = false
-  let chosen = kernel
+  let chosen = wanted
   /** The name of the kernel that was spoken to last. */
-  let spokenTo = kernel
+  let spokenTo = wanted
   let watched: { readonly by: DaemonClient; readonly name: string; readonly end: AbortController } | undefined
   watch(client)
 
@@ -76,9 +81,11 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
     })
   }
 
+  const kernel = () => chosen ?? spokenTo
+
   /** Follows the kernel that is spoken to. */
   function follow() {
-    const name = chosen ?? spokenTo
+    const name = kernel()
     if (printed === undefined || name === undefined) return
     if (watched?.by === client && watched.name === name) return
     watched?.end.abort()
@@ -100,12 +107,16 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
     const { instance } = client.daemon
     client = await connect()
     watch(client)
-    said(client.daemon.instance === instance ? RECONNECTED : NEW_IMAGE)
+    if (client.daemon.instance === instance) return said(RECONNECTED)
+    const { kernels } = await client.request('kernels', {})
+    const attached = kernels.some(({ name, attached }) => name === spokenTo && attached !== null)
+    said(attached ? JOINED_AGAIN : NEW_IMAGE)
   }
 
   async function call({ tool, args, signal, output, waits, asked, ask }: ImageCall): Promise<Envelope> {
     await reach()
     const name = randomUUID()
+    const named = chosen ?? (STAYING.has(tool) ? spokenTo : undefined)
     let state: 'asked' | 'dispatched' | 'told' | 'over' = 'asked'
     const on = (event: CallEvent) => {
       if (event.type === 'output') output?.(event.text, event.stream)
@@ -128,7 +139,7 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
     try {
       return await client.call({
         tool,
-        args: chosen === undefined ? args : { ...args, kernel: chosen },
+        args: named === undefined ? args : { ...args, kernel: named },
         call: name,
         ...(signal !== undefined && { signal }),
         ...(output !== undefined && { on }),
@@ -150,7 +161,7 @@ export async function openImage({ kernel, said, printed }: Opening): Promise<Ima
   return {
     root,
     get kernel() {
-      return chosen ?? spokenTo
+      return kernel()
     },
     use(name) {
       chosen = spokenTo = name
@@ -183,7 +194,10 @@ export async function languageOf(image: Image): Promise<string | undefined> {
 }
 
 /** What a prompt ends with. */
-export const STAYS = 'The image stays. imago kernels lists it, imago stop ends it.'
+export function staysText(row: KernelRow | undefined): string {
+  if (row?.attached) return `The program runs on. imago detach ${row.name} lets go of it.`
+  return 'The image stays. imago kernels lists it, imago stop ends it.'
+}
 
 /** What a prompt begins with: which image it is, and the program that it runs or ran, if any. */
 export function heading(row: KernelRow | undefined): string {

@@ -3,7 +3,15 @@ import { EXIT, type ExitCode, messageOf } from '../failure.ts'
 import { type Blocks, openBlocks } from './blocks.ts'
 import { approvalsText } from './commands/approvals.ts'
 import { exitOf } from './envelopes.ts'
-import { heading, type Image, languageOf, openImage, STAYS, scriptFailure, WAIT_SECONDS } from './image.ts'
+import {
+  heading,
+  type Image,
+  languageOf,
+  openImage,
+  scriptFailure,
+  staysText,
+  WAIT_SECONDS,
+} from './image.ts'
 import { askPerson, type Lines } from './lines.ts'
 import { openLispBlocks } from './lisp-blocks.ts'
 import type { Margin } from './margin.ts'
@@ -46,8 +54,9 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
   }
   return say(EXIT.done)
 
-  function say(exit: ExitCode) {
-    printer.out(`${STAYS}\n`)
+  async function say(exit: ExitCode) {
+    const row = await image.row().catch(() => undefined)
+    printer.out(`${staysText(row)}\n`)
     return exit
   }
 }

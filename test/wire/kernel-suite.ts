@@ -15,9 +15,7 @@ export interface SuiteOptions {
 
 const LOOK = { deadlineMs: 5_000 }
 
-/**
- * What every kernel must satisfy, whatever its language; proved on the real runtime. Adds the facts to the test run, on one kernel, and on fresh ones where a fact ends its kernel.
- */
+/** What every kernel must satisfy, whatever its language; proved on the real runtime, and on a fresh one where it ends. */
 export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: SuiteOptions): void {
   const test = suite(title, { limitMs: 40_000 })
   let kernel: Kernel

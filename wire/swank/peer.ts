@@ -28,6 +28,7 @@ export const FILES = [
   'frames',
   'conditions',
   'in-force',
+  'diagnostics',
   'listener',
   'source',
   'interrupt',

@@ -2,7 +2,7 @@ import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, messageOf } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import { exitOf } from '../envelopes.ts'
-import { heading, type Image, openImage, STAYS, scriptFailure } from '../image.ts'
+import { heading, type Image, openImage, scriptFailure, staysText } from '../image.ts'
 import { failureSpans } from './answers.ts'
 import { openConsoleApprovals } from './approvals.ts'
 import { openBackground } from './background.ts'
@@ -68,7 +68,8 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     break
   }
   await approvals.close()
-  stage.print([prose('hint', `${STAYS}\n`)])
+  const row = await image.row().catch(() => undefined)
+  stage.print([prose('hint', `${staysText(row)}\n`)])
   return exit
 
   /** Does what was entered; not undefined: the console is to end. */

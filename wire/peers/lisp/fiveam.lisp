@@ -15,12 +15,20 @@
                       (gethash name (call-named "TESTS" "FIVEAM" object)))
              (return suite))))
 
+(defun fiveam-test-of-name (target)
+  "A list of the one test or suite that TARGET names without its package, where there is one."
+  (unless (find #\: target)
+    (let ((found (remove (string-upcase target) (fiveam-tests)
+                         :key #'symbol-name :test-not #'string=)))
+      (when (= (length found) 1) found))))
+
 (defun fiveam-target (target)
   "The tests that TARGET names: a test or suite, or a package, whose tests are run that no suite
 of it holds."
   (when (find-package "FIVEAM")
     (let ((symbol (symbol-or-nil target)) (package (package-or-nil target)))
       (cond ((and symbol (call-named "GET-TEST" "FIVEAM" symbol)) (list symbol))
+            ((fiveam-test-of-name target))
             (package
              (let ((own (remove package (fiveam-tests) :key #'symbol-package :test-not #'eq)))
                (remove-if (lambda (name) (member (fiveam-suite-of name) own)) own)))))))

@@ -73,7 +73,7 @@ by a string."
         (t (symbol-in-name (name-of-generic (function-of-method name))))))
 
 (defparameter *other-note*
-  "It was compiled from an editor, and the file holds another text now.")
+  "It was compiled as a part of the file, which holds another text now: this is what runs.")
 
 (defparameter *made-note*
   "A macro call made it: the text is that call, and not what it expands to.")
@@ -102,7 +102,8 @@ SOURCE may know of the file."
                       (place-in-file whole piece (and (integerp position) (+ position start -1)))))
              (notes (and (eq how 'made) (list *made-note*))))
         (cond ((and file (integerp line))
-               (list 'text piece 'file file 'origin "file" 'current t 'notes notes
+               (list 'text piece 'file file 'origin "file" 'current t
+                     'notes (if (and whole (not at)) (cons *other-note* notes) notes)
                      'line (+ line (count #\Newline text :end start))
                      'end-line (+ line (count #\Newline text :end (max start (1- end))))))
               (at (located-text whole at (+ at (length piece)) 'file file 'origin "file" 'current t

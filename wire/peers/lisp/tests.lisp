@@ -104,7 +104,6 @@ it, only an error tells that a test has failed."
   "Names of tests and systems that are like TARGET."
   (nearest target
            (append (when (find-package "FIVEAM") (mapcar #'symbol-text (fiveam-tests)))
-                   (when (find-package "FIVEAM") (mapcar #'symbol-name (fiveam-tests)))
                    (when (find-package "PARACHUTE")
                      (loop for package in (parachute "TEST-PACKAGES")
                            append (cons (package-name package)
