@@ -48,6 +48,7 @@ test('what is published has both far ends, without what Python compiled and with
       'docs/index.md',
       'package.json',
       'wire/peers/lisp/bootstrap.lisp',
+      'wire/peers/lisp/door.lisp',
       'wire/peers/lisp/start.lisp',
       `${python}/imago/looking/fields.py`,
     ]

@@ -11,7 +11,7 @@ const COLUMNS = 100
 const FOLDER = join(import.meta.dirname, '../../wire/peers/lisp')
 
 /** Read by other means, or not by us at all. */
-const APART = ['bootstrap', 'behind', 'package', 'start']
+const APART = ['bootstrap', 'behind', 'door', 'package', 'start']
 const textOf = (name: string) => readFileSync(join(FOLDER, `${name}.lisp`), 'utf8')
 const all = readdirSync(FOLDER)
   .filter(file => file.endsWith('.lisp'))

@@ -221,17 +221,6 @@ image, for the page that guards it is open."
       ;; Until it is told otherwise: somebody may end the thread.
       (setf (record-outcome record) "left"))))
 
-(defun tell-exit (sink)
-  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
-  (declare (ignorable sink))
-  #+sbcl
-  (ignore-errors
-   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
-     (when (or code
-               (sb-thread:mutex-owner (symbol-value (native-symbol "SB-IMPL" "*EXIT-LOCK*"))))
-       (send-message sink (object "exits"
-                                  (object "code" (and (typep code '(signed-byte 32)) code))))))))
-
 (defun evaluate (arguments)
   "Does the work that ARGUMENTS name, and answers what it came to."
   (let* ((work (or (gethash (argument "work" arguments) *works*)
@@ -257,7 +246,7 @@ image, for the page that guards it is open."
                      (call-in-listener (argument "package" arguments)
                                        (lambda () (funcall work arguments))))))
              (mend-stack)
-             (close-sink sink #'tell-exit))))
+             (close-sink sink))))
       (let ((tree (evaluated-tree outcome result (milliseconds-since start) before)))
         (end-record record outcome tree)
         tree))))

@@ -149,11 +149,21 @@ is worth it."
   (finish-output (sink-output sink))
   (call-with-sink sink (lambda () (flush-sink sink))))
 
-(defun close-sink (sink &optional (last #'identity))
-  "Sends what waits, and what the function LAST sends of SINK; what is written afterwards goes
-nowhere."
+(defun tell-exit (sink)
+  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
+  (declare (ignorable sink))
+  #+sbcl
+  (ignore-errors
+   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
+     (when (or code
+               (sb-thread:mutex-owner (symbol-value (native-symbol "SB-IMPL" "*EXIT-LOCK*"))))
+       (send-message sink (object "exits"
+                                  (object "code" (and (typep code '(signed-byte 32)) code))))))))
+
+(defun close-sink (sink)
+  "Sends what waits; what is written afterwards goes nowhere."
   (when (sink-output sink) (send-what-waits sink))
-  (funcall last sink)
+  (tell-exit sink)
   (setf (sink-state sink) :closed))
 
 (defun sink-output-stream (sink name)

@@ -7,6 +7,8 @@
   (let ((connection swank::*emacs-connection*))
     (cond ((member thread *evaluating-threads*) "evaluating")
           ((or (eq thread (swank/backend:current-thread))
+               ;; Those of an image that Imago has started: see start.lisp.
+               (eql 0 (search "imago: " (thread-text thread)))
                (member thread (connection-threads connection)))
            "imago")
           ((main-thread-p thread) "main")
