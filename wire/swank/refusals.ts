@@ -14,8 +14,7 @@ interface Place {
 }
 
 export function unreachable(place: Place, why: string, cause?: Error): WireError {
-  const next =
-    'Start Swank in your Lisp, such as by (swank:create-server :port 4005 :dont-close t), or give its port.'
+  const next = `Start Swank in your Lisp, such as by (swank:create-server :port ${place.port} :dont-close t), or give its port.`
   const message = `Nothing can be connected to at ${nameOf(place)}: ${why}. ${next}`
   return new WireError('LINK_REFUSED', message, { cause })
 }
@@ -32,8 +31,8 @@ export function asksNone(place: Place): WireError {
 export function silent(place: Place, ms: number): WireError {
   const within = `${nameOf(place)} said nothing within ${ms} ms`
   const stuck =
-    'waits in its debugger now, in SLIME or at its terminal, and accepts nobody: leave the debugger there, and start ' +
-    'it anew with swank:create-server'
+    'waits in its debugger now, in SLIME or at its terminal, and accepts nobody: leave the debugger there, and listen ' +
+    `anew with (swank:stop-server ${place.port}) and (swank:create-server :port ${place.port} :dont-close t)`
   if (place.secret === null)
     return new WireError(
       'NOT_AUTHENTICATED',
