@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectSwank } from '../../wire/swank/connect.ts'
@@ -109,17 +109,23 @@ test('whoever connects at the same moment is found in the list, and none of ours
 test('an error with no human there ends a program as it would have without us', async () => {
   const sign = join(mkdtempSync(join(tmpdir(), 'lisp-')), 'now')
   const failing = `(sb-thread:make-thread (lambda () (loop until (probe-file ${JSON.stringify(sign)}) do (sleep 0.01)) (error "alone")))`
-  // Its debugger is disabled: it prints what happened and ends.
-  const alone = await startSwank({ forms: [failing] })
-  const ours = await Ours.join(alone)
-  await ours.install()
-  writeFileSync(sign, '')
-  await until(
-    () => /Unhandled SIMPLE-ERROR[\s\S]*alone[\s\S]*unhandled condition/.test(alone.printed()),
-    'its end',
-  )
-  assert.equal(ours.heard, [])
-  alone.kill()
+  // Its debugger is disabled, by an option or by a form: it prints what happened and ends.
+  for (const start of [
+    { forms: [failing] },
+    { debugger: true, forms: ['(sb-ext:disable-debugger)', failing] },
+  ] as const) {
+    const alone = await startSwank(start)
+    const ours = await Ours.join(alone)
+    await ours.install()
+    writeFileSync(sign, '')
+    await until(
+      () => /Unhandled SIMPLE-ERROR[\s\S]*alone[\s\S]*unhandled condition/.test(alone.printed()),
+      'its end',
+    )
+    assert.equal(ours.heard, [])
+    alone.kill()
+    rmSync(sign)
+  }
 })
 
 test('an error is offered at the terminal once the only human has gone', async () => {

@@ -23,6 +23,8 @@ export interface SwankStart {
   readonly home?: string
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
   readonly lisp?: 'sbcl' | 'ecl'
+  /** Leaves its debugger as it is; else an error that nobody handles ends it. */
+  readonly debugger?: true
 }
 
 /** The installed Swank, or the one whose folder the environment names: for a run by hand with another version. */
@@ -52,6 +54,7 @@ export async function startSwank({
   home,
   style = ':spawn',
   lisp = 'sbcl',
+  debugger: debugs = undefined,
 }: SwankStart = {}): Promise<RealSwank> {
   const { options, load } = COMMANDS[lisp]
   const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
@@ -59,15 +62,22 @@ export async function startSwank({
   const order = style === 'nil' ? [...forms, listen] : [listen, ...forms]
   const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
   const evals = ['(require :asdf)', ...load, ...order, wait]
-  const child = spawn(lisp, [...options, ...evals.flatMap(form => ['--eval', form])], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      // ECL fails where it finds the newer ASDF that Debian brings compiled already.
-      ...(lisp === 'ecl' && { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'ecl-')) }),
-      ...(home && { HOME: home }),
+  const child = spawn(
+    lisp,
+    [
+      ...options.filter(option => !debugs || option !== '--disable-debugger'),
+      ...evals.flatMap(form => ['--eval', form]),
+    ],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        // ECL fails where it finds the newer ASDF that Debian brings compiled already.
+        ...(lisp === 'ecl' && { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'ecl-')) }),
+        ...(home && { HOME: home }),
+      },
     },
-  })
+  )
   started.add(child)
   // With style nil it ends each connection at the end of its standard input.
   if (style !== 'nil') child.stdin.end()

@@ -59,10 +59,13 @@
                    (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)
                    (when (ignore-errors
                           (with-open-file (stream "/proc/self/cmdline" :external-format :latin-1)
-                            (let ((string (read-line stream)))
-                              (or (search "--disable-debugger" string)
-                                  (search "--non-interactive" string)
-                                  (search "--script" string)))))
+                            ;; Also where a form among the options calls DISABLE-DEBUGGER.
+                            (do ((string (read-line stream nil) (read-line stream nil)))
+                                ((null string))
+                              (when (or (search "disable-debugger" string)
+                                        (search "--non-interactive" string)
+                                        (search "--script" string))
+                                (return t)))))
                      'sb-debug::debugger-disabled-hook))
       ;; Another thread has no bindings of its own.
       #+ecl (swank/backend:spawn (lambda ()
