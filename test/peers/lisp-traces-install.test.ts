@@ -79,7 +79,7 @@ test('leave nothing where one of the files cannot be read, and the file is named
   const { connection } = await connectSwank({ host: '127.0.0.1', port: image.port, secret: null })
   const peer = new SwankPeer(connection)
   const failed = await peer.install(broken).catch((error: Error) => error.message)
-  assert.match(String(failed), /^The image refused our functions\. texts\.lisp: /)
+  assert.match(String(failed), /^The image refused our functions: texts\.lisp: /)
   assert.is(await human.ask('(witness:facts)'), facts)
   // The same connection can be used again.
   await peer.install(PEER)
