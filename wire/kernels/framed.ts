@@ -1,6 +1,4 @@
-import type { Duplex } from 'node:stream'
 import type { z } from 'zod'
-import type { Limits } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
 import type {
   CallId,
@@ -16,17 +14,19 @@ import type {
   Looked,
   LookName,
   Looks,
-  ScriptNews,
   Stream,
   Watcher,
 } from '../kernel.ts'
 import { type Link, Refusal } from '../link/link.ts'
 import { LightSignal } from '../signal.ts'
+import { shortened, underDeadline } from './deadlines.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
 import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
+import { type FramedOptions, hearNote } from './framed-options.ts'
+import { HealthWatch } from './health.ts'
 import { Line, type Rejoining } from './line.ts'
 import { LOOKED } from './look-shapes.ts'
-import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
+import { PULSE, Pulse } from './pulse.ts'
 import * as shapes from './shapes.ts'
 import { asSent, identityOf } from './told.ts'
 
@@ -35,39 +35,6 @@ const INTERRUPT_MS = 6_000
 
 /** How long a peer may be silent after an interrupt before its process is signalled, in ms. */
 const NUDGE_MS = 300
-
-export interface FramedOptions {
-  /** For messages: `python`, `myproject`. */
-  readonly name: string
-  /** The peer's end of the line; it proves that it knows `secret` before anything else. */
-  readonly transport: Duplex
-  readonly secret: string
-  /** Which end has made the connection, and makes it again; the peer, unless told otherwise. */
-  readonly opener?: 'peer' | 'daemon'
-  /** See `LineOptions`. */
-  readonly rejoinMs?: number
-  broken?(why: string): void
-  joined?(): void
-  /** How long an evaluation waits for a link before it is sent, in ms; left out: as long as it takes. */
-  readonly awaitLinkMs?: number
-  /** The process's own descriptors are read by us: see `FramedKernel.hear`. */
-  readonly piped?: boolean
-  /** Output that belongs to no evaluation. */
-  background?(stream: Stream, text: string): void
-  /** News of the program that the image was started with. */
-  scripted?(news: ScriptNews): void
-  /**
-   * Signals a process of ours that its reader must look: for code in C that holds the interpreter, and with it the
-   * reader, but looks at signals. The peer raises nothing but what an interrupt that it reads then asks for.
-   */
-  nudge?(): void
-  /** Lets go of the image, before the link is closed. Left out: closing the link is all there is to do. */
-  release?(): Promise<void>
-  readonly pulse?: PulseTimes
-  /** How long it may take to report on an interrupt, in ms. */
-  readonly interruptMs?: number
-  readonly limits?: Partial<Limits>
-}
 
 /**
  * A kernel over a framed link, in any language. Waits for the handshake, and throws what `acceptKernel` throws.
@@ -89,17 +56,6 @@ export async function framedKernel(options: FramedOptions): Promise<FramedKernel
   return new FramedKernel({ options, evaluations, line })
 }
 
-/** What a peer says unasked. What is not understood may come from a newer one, and changes nothing. */
-function hearNote(options: FramedOptions, { name, params }: { name: string; params: unknown }): void {
-  if (name === 'output') {
-    const note = shapes.outputNote.safeParse(params)
-    if (note.success) options.background?.(note.data.stream, note.data.text)
-  } else if (name === 'script') {
-    const note = shapes.scriptNote.safeParse(params)
-    if (note.success) options.scripted?.(note.data)
-  }
-}
-
 export class FramedKernel implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
@@ -107,7 +63,7 @@ export class FramedKernel implements Kernel {
   readonly #evaluations: Evaluations
   readonly #line: Line
   readonly #pulse: Pulse
-  readonly #listeners = new Set<(health: Health) => void>()
+  readonly #health = new HealthWatch()
   #closing: Promise<void> | undefined
 
   constructor(parts: { options: FramedOptions; evaluations: Evaluations; line: Line }) {
@@ -118,9 +74,7 @@ export class FramedKernel implements Kernel {
     this.ended = parts.line.ended
     this.#pulse = new Pulse({
       link: () => this.#line.link,
-      changed: health => {
-        for (const listener of this.#listeners) listener(health)
-      },
+      changed: health => this.#health.tell(health),
       times: parts.options.pulse ?? PULSE,
     })
     void this.ended.then(() => this.#pulse.stop())
@@ -131,8 +85,7 @@ export class FramedKernel implements Kernel {
   }
 
   watchHealth(listener: (health: Health) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#health.add(listener)
   }
 
   async evaluate({ call, who, work, again = false }: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -289,12 +242,8 @@ export class FramedKernel implements Kernel {
   }
 
   async #look<Found>(asking: Asking<Looked<Found>>, look: Look): Promise<Looked<Found>> {
-    // The peer keeps a slightly shorter deadline, so that it can still say that it ran out of time.
-    const deadline_ms = Math.round(look.deadlineMs - Math.min(100, look.deadlineMs / 5))
-    const found = await this.#ask({ ...asking, query: { ...asking.query, deadline_ms } }, look)
-    // A deadline that is the peer's own, for code that it runs to look, is told as it is.
-    const ours = found.type === 'timed_out' && found.deadline_ms >= deadline_ms
-    return ours ? { type: 'timed_out', deadline_ms: look.deadlineMs } : found
+    const query = { ...asking.query, deadline_ms: shortened(look.deadlineMs) }
+    return underDeadline(await this.#ask({ ...asking, query }, look), look.deadlineMs)
   }
 
   async #ask<Answer>({ method, query, shape }: Asking<Answer>, look: Look): Promise<Answer> {

@@ -16,6 +16,7 @@ import type {
   Watcher,
 } from '../kernel.ts'
 import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './attach.ts'
+import { HealthWatch } from './health.ts'
 import type { SwankKernel } from './swank.ts'
 
 export interface JoinedOptions {
@@ -47,7 +48,7 @@ export class JoinedKernel implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
   readonly #options: JoinedOptions
-  readonly #listeners = new Set<(health: Health) => void>()
+  readonly #health = new HealthWatch()
   readonly #over = new AbortController()
   #present: SwankKernel
   /** Why it cannot be spoken to at this moment. */
@@ -71,8 +72,7 @@ export class JoinedKernel implements Kernel {
   }
 
   watchHealth(listener: (health: Health) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#health.add(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -112,13 +112,13 @@ export class JoinedKernel implements Kernel {
     this.#end = end
     this.#over.abort()
     this.#present.lose(end)
-    this.#tell('ended')
+    this.#health.tell('ended')
     this.#settleEnded(end)
   }
 
   #follow(kernel: SwankKernel): void {
     kernel.watchHealth(health => {
-      if (health !== 'ended') this.#tell(health)
+      if (health !== 'ended') this.#health.tell(health)
     })
     void kernel.ended.then(end => {
       if (end.reason === 'lost' && !this.#over.signal.aborted) void this.#join(end.message)
@@ -157,13 +157,13 @@ export class JoinedKernel implements Kernel {
     this.#away = undefined
     this.#follow(kernel)
     this.#options.away?.(null)
-    this.#tell(kernel.health)
+    this.#health.tell(kernel.health)
   }
 
   #leave(why: string): void {
     this.#away = why
     this.#options.away?.(why)
-    this.#tell('unresponsive')
+    this.#health.tell('unresponsive')
   }
 
   #there(): SwankKernel {
@@ -171,9 +171,5 @@ export class JoinedKernel implements Kernel {
     if (this.#away === undefined) return this.#present
     const { name } = this.#options
     throw new WireError('LINK_CLOSED', `The link to ${name} broke and is being made again: ${this.#away}`)
-  }
-
-  #tell(health: Health): void {
-    for (const listener of this.#listeners) listener(health)
   }
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { CallId, Look, Looked, LookName, Looks } from '../kernel.ts'
+import { underDeadline } from './deadlines.ts'
 import { LOOKED } from './look-shapes.ts'
 import type { Pulse } from './pulse.ts'
 import { parseAnswer } from './shapes.ts'
 import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
 import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
 import { type SwankLine, TIMED_OUT } from './swank-line.ts'
-import { asked, shortened } from './swank-told.ts'
+import { asked } from './swank-told.ts'
 
 /** How long the image has to take down that a call is to stop, in ms. */
 const ASK_MS = 2_000
@@ -62,9 +63,7 @@ export class SwankLooks {
       const told = await line.limited(name, answer, look)
       if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
       const found = parseAnswer(LOOKED[name], told, `What ${this.#options.name} answered to ${name}`)
-      // A deadline that is the code's own is told as it is.
-      const ours = found.type === 'timed_out' && found.deadline_ms >= shortened(deadlineMs)
-      return ours ? { type: 'timed_out', deadline_ms: deadlineMs } : found
+      return underDeadline(found, deadlineMs)
     } finally {
       pulse.end()
     }

@@ -22,6 +22,7 @@ import type {
 import type { SwankConnection } from '../swank/connection.ts'
 import { SwankPeer } from '../swank/peer.ts'
 import { unresponsive } from './faults.ts'
+import { HealthWatch } from './health.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { evaluated, parseAnswer } from './shapes.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
@@ -87,7 +88,7 @@ export class SwankKernel implements Kernel {
   readonly #pulse: Pulse
   /** Whether the image hears anything while code runs. */
   readonly #hears: boolean
-  readonly #listeners = new Set<(health: Health) => void>()
+  readonly #health = new HealthWatch()
   #end: KernelEnd | undefined
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
@@ -124,9 +125,7 @@ export class SwankKernel implements Kernel {
     })
     this.#pulse = new Pulse({
       link: () => this.#line,
-      changed: health => {
-        for (const listener of this.#listeners) listener(health)
-      },
+      changed: health => this.#health.tell(health),
       times: options.pulse ?? PULSE,
     })
     this.#looks = new SwankLooks({
@@ -148,8 +147,7 @@ export class SwankKernel implements Kernel {
   }
 
   watchHealth(listener: (health: Health) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#health.add(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {

@@ -1,36 +1,53 @@
-import { ABILITIES, type Epoch, type KernelIdentity, type Work } from '../kernel.ts'
+import { ABILITIES, type Ability, type Epoch, type KernelIdentity, type Work } from '../kernel.ts'
 import type { KernelHello } from '../link/handshake.ts'
 
-/** The parameters of `evaluate` for each kind of work, as docs/wire.md names them. */
-export function asSent(work: Work): object {
+/** What a work is done with: the source or name that it is about, under the key that a Lisp has for it, and the rest. */
+export interface Parts {
+  readonly key: 'source' | 'file' | 'module' | 'system' | 'target'
+  readonly about: string
+  readonly rest: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
+export function partsOf(work: Work): Parts {
   switch (work.type) {
     case 'source':
-      return { source: work.source, ...work.place, ...(work.package && { package: work.package }) }
     case 'compile':
-      return { compile: work.source, ...work.place, ...(work.package && { package: work.package }) }
+      return { key: 'source', about: work.source, rest: { ...work.place, ...packageOf(work) } }
     case 'expand':
-      return { expand: work.source, fully: work.fully, ...(work.package && { package: work.package }) }
+      return { key: 'source', about: work.source, rest: { fully: work.fully, ...packageOf(work) } }
     case 'load':
-      return { load: work.file, ...(work.names && { names: work.names }) }
+      return { key: 'file', about: work.file, rest: work.names ? { names: work.names } : {} }
     case 'reload':
-      return { reload: work.module }
+      return { key: 'module', about: work.module, rest: {} }
     case 'system':
-      return { system: work.system, force: work.force }
+      return { key: 'system', about: work.system, rest: { force: work.force } }
     case 'tests':
-      return { tests: work.target, ...(work.framework && { framework: work.framework }) }
+      return { key: 'target', about: work.target, rest: work.framework ? { framework: work.framework } : {} }
     default:
       return work satisfies never
   }
 }
 
-/** Who a peer says its kernel is. Words for abilities that we do not know are left out. */
+const packageOf = (work: { readonly package?: string }) => (work.package ? { package: work.package } : {})
+
+/** The parameters of `evaluate` for each kind of work, as docs/wire.md names them. */
+export function asSent(work: Work): object {
+  const { about, rest } = partsOf(work)
+  return { [work.type]: about, ...rest }
+}
+
+/** The abilities among those words. What we do not know is left out. */
+export const abilitiesAmong = (words: readonly string[]): Set<Ability> =>
+  new Set(ABILITIES.filter(ability => words.includes(ability)))
+
+/** Who a peer says its kernel is. */
 export function identityOf(hello: KernelHello, { attached }: { attached: boolean }): KernelIdentity {
   return {
     language: hello.language,
     implementation: hello.implementation,
     pid: hello.pid,
     epoch: hello.epoch as Epoch,
-    abilities: new Set(ABILITIES.filter(ability => hello.abilities.includes(ability))),
+    abilities: abilitiesAmong(hello.abilities),
     attached,
   }
 }
