@@ -122,8 +122,8 @@
                                  (let ((*readtable* real))
                                    (setf last
                                          (eval `(locally
-                                                    (declare (optimize (speed 1) (safety 1) (debug 1)
-                                                                       (space 1) (compilation-speed 1)
+                                                    (declare (optimize (speed 0) (safety 1) (debug 1)
+                                                                       (space 1) (compilation-speed 3)
                                                                        #+sbcl (sb-ext:inhibit-warnings 3)))
                                                   ,(if (eq (car list) 'defun) (funcall defun list) list)))))))))))
                      (push (cons (funcall function "IMAGO-PEER") (symbol-function last))
