@@ -87,11 +87,22 @@ function installLisp() {
     found = tryLisp()
   }
   if (!found.ok) throw new Error(`SBCL cannot load Swank and FiveAM: ${found.lastLine}`)
+  installEcl()
   const paths = found.lastSaid.split('\t')
   writeFileSync(lispStamp, JSON.stringify({ packages: LISP_PACKAGES, paths }))
 }
 
 /** Its last line says where SBCL, Swank and FiveAM are. */
+/** Where it cannot be had, its tests say that they are skipped. */
+function installEcl() {
+  if (run('ecl', ['--version']).ok) return
+  try {
+    installDebian('ecl', 'there is no ECL')
+  } catch (error) {
+    console.log(`test set-up: ${error.message}; the tests on ECL are skipped`)
+  }
+}
+
 function tryLisp() {
   const where =
     '(format t "~&~A~C~A~C~A~%" sb-ext:*runtime-pathname* #\\Tab (asdf:system-source-file :swank) ' +
