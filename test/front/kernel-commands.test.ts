@@ -110,9 +110,9 @@ test('a second kernel of one name, and a language that there is not, are refused
     error: {
       code: 'invalid_args',
       message: 'There are no kernels for "cobol".',
-      details: { reason: 'unknown_language', languages: ['python'] },
+      details: { reason: 'unknown_language', languages: ['python', 'lisp'] },
       retryable: false,
-      next: 'Languages: python. Common Lisp and Wolfram Language come in later versions.',
+      next: 'Languages: python, lisp. Wolfram Language comes in a later version.',
     },
   })
 })

@@ -17,6 +17,7 @@ const LIVE = [
   'threads',
   'get_last_error',
   'eval_expr',
+  'compile_form',
   'load_file',
   'reload',
   'read_more',
