@@ -163,10 +163,7 @@ test('a name that nobody announced is refused with what there is, and with what 
   )
   assert.is(next, 'Did you mean web?')
   programs.announced = []
-  assert.is(
-    (await refusal(attach('wob'))).next,
-    'In the program: import imago; imago.listen()   For a Lisp with Swank: imago attach swank://4005',
-  )
+  assert.match((await refusal(attach('wob'))).next ?? '', /imago\.listen\(\) .*: imago attach swank:/)
 })
 
 test('a program whose process is gone, or has another one in its place, is not attached to and not signalled', async () => {

@@ -158,7 +158,9 @@ is worth it."
      (when (or code
                (sb-thread:mutex-owner (symbol-value (native-symbol "SB-IMPL" "*EXIT-LOCK*"))))
        (send-message sink (object "exits"
-                                  (object "code" (and (typep code '(signed-byte 32)) code))))))))
+                                  (object "code" (and (typep code '(signed-byte 32)) code))))
+       ;; Another thread writes it to the socket, and may be ended before it has.
+       (sleep 1/10)))))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."
