@@ -21,7 +21,6 @@ for (const [source, how] of [
   ['(sb-ext:exit :code 3)', 'exit code 3'],
   ['(unwind-protect (sb-ext:exit :code 5) (print 1))', 'exit code 5'],
   ['(sb-ext:exit :code 4 :abort t)', 'exit code 4'],
-  ['(progn (sb-thread:make-thread (lambda () (sb-ext:exit :code 6))) (loop (sleep 0.01)))', 'exit code 6'],
 ] as const) {
   test(`an image of ours that ends by ${source} leaves its outcome unknown, and says how it ended`, async () => {
     const { kernel } = await ground.lisp()

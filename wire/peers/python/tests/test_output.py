@@ -71,7 +71,7 @@ class Output(KernelCase):
     def test_a_child_writes_after_what_was_printed_before_it(self):
         call = self.link.start(
             'import subprocess, sys, time\nprint("parent")\n'
-            'subprocess.run([sys.executable, "-c", "import time; print(chr(99)); time.sleep(600)"], timeout=600)'
+            'subprocess.run([sys.executable, "-c", "import time; print(chr(99), flush=True); time.sleep(600)"], timeout=600)'
         )
         call.until_printed('parent')
         until(lambda: b'c\n' in bytes(self.kernel.printed[1]))
