@@ -30,6 +30,7 @@ const PYTHON_PACKAGES = [
 const PYTHON_VERSION = [3, 10]
 
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
+const EMACS_PACKAGES = ['emacs-nox', 'slime']
 
 const folder = join(import.meta.dirname, '../.test-runtimes')
 const venv = join(folder, 'python')
@@ -37,10 +38,12 @@ const venvPython = join(venv, 'bin', 'python')
 const stamp = join(folder, 'python.json')
 const lispCache = join(folder, 'lisp-cache')
 const lispStamp = join(folder, 'lisp.json')
+const emacsStamp = join(folder, 'emacs.json')
 
 try {
   if (!isInstalled()) install()
   if (!hasLisp()) installLisp()
+  if (!hasEmacs()) installEmacs()
 } catch (error) {
   console.error(`test set-up: ${error.message}`)
   process.exitCode = 1
@@ -111,6 +114,40 @@ function tryLisp() {
   const options = ['--noinform', '--no-userinit', '--non-interactive']
   mkdirSync(lispCache, { recursive: true })
   return run('sbcl', [...options, ...forms.flatMap(form => ['--eval', form])], { XDG_CACHE_HOME: lispCache })
+}
+
+/** As found: `emacs`, and the folders and the Swank loader of its SLIME. */
+function hasEmacs() {
+  if (!existsSync(emacsStamp)) return false
+  const { packages, paths } = JSON.parse(readFileSync(emacsStamp, 'utf8'))
+  return packages?.join() === EMACS_PACKAGES.join() && paths.every(path => existsSync(path))
+}
+
+/** Writes down where they are, and compiles what SLIME brings for the Lisp once. */
+function installEmacs() {
+  let found = tryEmacs()
+  if (!found.ok) {
+    installDebian(EMACS_PACKAGES.join(' '), 'there is no Emacs with SLIME')
+    found = tryEmacs()
+  }
+  if (!found.ok) throw new Error(`Emacs cannot load SLIME and its tests: ${found.lastLine}`)
+  const [emacs, slime, loader] = found.lastSaid.split('\t')
+  const forms = ['(require :asdf)', `(load "${loader}")`, '(swank-loader:init :setup nil :load-contribs t)']
+  const options = ['--noinform', '--no-userinit', '--non-interactive']
+  const compiled = run('sbcl', [...options, ...forms.flatMap(form => ['--eval', form])], {
+    XDG_CACHE_HOME: lispCache,
+  })
+  if (!compiled.ok) throw new Error(`SBCL cannot load the Swank of SLIME: ${compiled.lastLine}`)
+  writeFileSync(emacsStamp, JSON.stringify({ packages: EMACS_PACKAGES, paths: [emacs, slime, loader] }))
+}
+
+function tryEmacs() {
+  const where =
+    "(princ (mapconcat #'identity (list (expand-file-name invocation-name invocation-directory) slime-path " +
+    '(expand-file-name slime-backend slime-path)) "\t"))'
+  const loads = ["(require 'package)", '(package-initialize)', "(require 'slime)", "(require 'slime-tests)"]
+  // Without -Q: Debian has told of its packages in a file of the site.
+  return run('emacs', ['--batch', ...[...loads, where].flatMap(form => ['--eval', form])])
 }
 
 function findPython() {
