@@ -34,6 +34,15 @@ export function concluded<Result>(
         ...(raised !== undefined && at !== undefined && { next: raised }),
       })
     }
+    case 'suspended': {
+      const { exception, suspension, elapsed_ms, diagnostics } = evaluated
+      const at = programFrame(exception.frames)
+      return failed('exception', {
+        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}. It waits there as ${suspension.id}.`,
+        details: { exception, suspension, ...diagnosed(diagnostics), ...text, elapsed_ms },
+        next: `debug_state ${JSON.stringify({ suspension: suspension.id })} shows its restarts and frames; debug_restart has it go on.`,
+      })
+    }
     case 'interrupted': {
       const { exception, elapsed_ms } = evaluated
       return failed('interrupted', {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Ability, CallId, EvalEvent, Kernel, Question } from '../wire/kernel.ts'
+import type { Ability, CallId, EvalEvent, Kernel, Question, Suspension } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import type { Failed, Outcome } from './outcome.ts'
@@ -144,9 +144,27 @@ export interface KernelContext extends ToolContext {
   readonly kernelName: string
   /** Where news of an evaluation goes; it keeps the output, and shows it to whoever watches. */
   readonly output: OutputLog
+  /** The evaluations of this kernel that are suspended. */
+  readonly leases: Leases
   /** Puts a question of the running code to the caller; rejects where nobody can answer. */
   ask(question: Question): Promise<string>
 }
+
+/** Who may have the suspended evaluations of one kernel go on, and have code run in them. Anybody may look at them. */
+export interface Leases {
+  /** How long errors keep the evaluations of this caller, in ms; null where it is shown no tool to go on with. */
+  readonly leaseMs: number | null
+  /** An evaluation of this caller was suspended: it is the caller's from now on. */
+  hold(suspension: Suspension): void
+  holderOf(id: string): Holder
+}
+
+export type Holder =
+  | { readonly type: 'you' }
+  /** It was put before whoever comes first, or nobody here knows whose it is. */
+  | { readonly type: 'anyone' }
+  /** Another caller; `person`: somebody who sits has taken it over. */
+  | { readonly type: 'other'; readonly who: string; readonly person: boolean }
 
 /** The output of one call, bounded, in order. */
 export interface OutputLog {
@@ -183,7 +201,6 @@ export interface Job {
   readonly elapsedMs: number
   /** Absent while it runs. */
   readonly outcome: Outcome | undefined
-  readonly paused: { readonly condition: string; readonly restarts: readonly string[] } | undefined
   /** Set while a person is asked, before anything of it has run. */
   readonly asking: Asking | undefined
   readonly output: OutputLog

@@ -5,14 +5,12 @@ import { duration, oneLine } from './wording.ts'
 /** What a call is answered with that goes on after the patience of its caller. */
 export interface Running extends Printed {
   /** `waiting`: nothing of it has run, and a person is asked whether it may. */
-  readonly status: 'running' | 'paused' | 'waiting'
+  readonly status: 'running' | 'waiting'
   readonly job: string
   readonly tool: string
   /** Null for a tool that works without one. */
   readonly kernel: string | null
   readonly elapsed_ms: number
-  /** Where the code waits in the image's debugger. */
-  readonly paused?: { readonly condition: string; readonly restarts: readonly string[] }
   /** The plan that waits for a person. */
   readonly plan?: string
   readonly message?: string
@@ -20,15 +18,14 @@ export interface Running extends Printed {
 }
 
 export function running(job: Job): Running {
-  const { name, tool, kernelName, elapsedMs, paused, asking } = job
+  const { name, tool, kernelName, elapsedMs, asking } = job
   if (asking !== undefined) return waiting(job, asking)
   return {
-    status: paused === undefined ? 'running' : 'paused',
+    status: 'running',
     job: name,
     tool,
     kernel: kernelName,
     elapsed_ms: Math.round(elapsedMs),
-    ...(paused !== undefined && { paused }),
     ...printed(job.output.soFar()),
     next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; action "interrupt" stops it.`,
   }
@@ -52,18 +49,16 @@ function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, wai
 export function isRunning(result: unknown): result is Running {
   if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
     return false
-  return result.status === 'running' || result.status === 'paused' || result.status === 'waiting'
+  return result.status === 'running' || result.status === 'waiting'
 }
 
 export function showRunning(result: Running): string {
-  const { status, job, tool, kernel, elapsed_ms, paused, message, next } = result
+  const { status, job, tool, kernel, elapsed_ms, message, next } = result
   const where = kernel === null ? tool : `${tool} in ${kernel}`
   const lines = [
     message === undefined
       ? `${status}: ${where} goes on as job ${job}, ${duration(elapsed_ms)} so far`
       : `${status}: ${message} It is job ${job}.`,
   ]
-  if (paused !== undefined)
-    lines.push(`paused: ${oneLine(paused.condition)}; restarts: ${paused.restarts.map(oneLine).join(', ')}`)
   return [...lines, `next: ${next}`, ...showPrinted(result)].join('\n')
 }

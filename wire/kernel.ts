@@ -10,6 +10,7 @@
  */
 import { LOOKS, type Look, type Looked, type LookName, type Looks } from './contract/looks.ts'
 import type { Diagnostic, TestFramework, TestReport } from './contract/reports.ts'
+import type { Suspension, SuspensionNews, WayOn } from './contract/suspensions.ts'
 import type { Raised, Shown } from './contract/values.ts'
 import type { Signal } from './signal.ts'
 
@@ -19,6 +20,8 @@ export * from './contract/looks.ts'
 export * from './contract/names.ts'
 export * from './contract/relations.ts'
 export * from './contract/reports.ts'
+export * from './contract/suspensions.ts'
+export * from './contract/tracepoints.ts'
 export * from './contract/values.ts'
 
 /** One life of a kernel. A restart begins a new one; a handle of an older one is `stale_handle`. */
@@ -30,7 +33,9 @@ export type CallId = string & { readonly __call: unique symbol }
 /**
  * What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. `compile`, `expand`,
  * `system` and `tests` are kinds of `Work`; `packages`: code can be read and run in a package that the caller names;
- * `callers`: `references` tells calls, bindings, assignments and expansions apart.
+ * `callers`: `references` tells calls, bindings, assignments and expansions apart. `suspend`: an error can suspend its
+ * evaluation, and `frame` and `resume` are kinds of `Work`; `hold`: its stack can be held alive on request, where that
+ * is not what `suspend` does anyhow.
  */
 export const ABILITIES = [
   'evaluate',
@@ -44,6 +49,8 @@ export const ABILITIES = [
   'callers',
   'interrupt',
   'ask',
+  'suspend',
+  'hold',
   ...LOOKS,
 ] as const
 export type Ability = (typeof ABILITIES)[number]
@@ -93,6 +100,9 @@ export interface Kernel extends AsyncDisposable {
     look: Look,
   ): Promise<Looked<Looks[Name]['found']>>
 
+  /** Tells of evaluations that are suspended, and of how each suspension ends, from now on. The answer takes it back. */
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void
+
   /** Asks the image to stop one call, waits a little, and reports what was seen. Hits no other call. */
   interrupt(call: CallId): Promise<InterruptReport>
 
@@ -125,6 +135,16 @@ export interface Evaluation {
    * Rejects with a fault (`REMOTE_FAULT`, or what stands for an unknown outcome) where the image does not know it.
    */
   readonly again?: boolean
+  /** An error suspends it, where it can, instead of ending it. Left out: errors end it. Only with `suspend`. */
+  readonly suspend?: Suspending
+}
+
+/** What an error in an evaluation is to do. */
+export interface Suspending {
+  /** For how long the suspension is kept after it was last looked at or worked with, in ms. */
+  readonly leaseMs: number
+  /** The stack is to be held alive where the error is raised. Only with the ability `hold`. */
+  readonly hold?: boolean
 }
 
 /** What is run. Files are absolute paths as the image sees them. */
@@ -159,6 +179,10 @@ export type Work =
   | { readonly type: 'system'; readonly system: string; readonly force: boolean }
   /** The tests of a system, a suite or a package, or one test; left out `framework`: the one that knows `target`. */
   | { readonly type: 'tests'; readonly target: string; readonly framework?: TestFramework }
+  /** Code, in a frame of a suspended evaluation: it sees and can set its variables. */
+  | { readonly type: 'frame'; readonly suspension: string; readonly frame: number; readonly source: string }
+  /** A suspended evaluation goes on; what it comes to is what the evaluation that was suspended would have come to. */
+  | { readonly type: 'resume'; readonly suspension: string; readonly way: WayOn }
 
 /** Where code stands in the user's file: an absolute path as the image sees it, and a line that counts from 1. */
 export interface SourcePlace {
@@ -179,8 +203,6 @@ export type EvalEvent =
   | { readonly type: 'output'; readonly stream: Stream; readonly text: string }
   /** Output came faster than it could be carried; this many characters of it are gone. */
   | { readonly type: 'dropped'; readonly stream: Stream; readonly characters: number }
-  /** The code stopped in the image's debugger, with its stack alive, and waits for a restart to be chosen. */
-  | { readonly type: 'paused'; readonly condition: string; readonly restarts: readonly string[] }
 
 export type Stream = 'stdout' | 'stderr'
 
@@ -210,6 +232,14 @@ export type Evaluated =
     }
   | {
       readonly type: 'raised'
+      readonly exception: Raised
+      readonly elapsed_ms: number
+      readonly diagnostics?: readonly Diagnostic[]
+    }
+  /** An error happened, and it waits there: `exception` has the innermost frames alone. Nothing of it is lost yet. */
+  | {
+      readonly type: 'suspended'
+      readonly suspension: Suspension
       readonly exception: Raised
       readonly elapsed_ms: number
       readonly diagnostics?: readonly Diagnostic[]

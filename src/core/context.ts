@@ -4,6 +4,7 @@ import type {
   Committed,
   Jobs,
   KernelContext,
+  Leases,
   Level,
   OutputLog,
   ProjectFiles,
@@ -14,6 +15,7 @@ import type { Failed } from '../../tools/outcome.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Flight } from './flight.ts'
+import { NO_LEASES } from './leases.ts'
 
 /** A kernel, and the name under which it is known. */
 export interface Place {
@@ -82,6 +84,7 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly kernel: Kernel
   readonly kernelName: string
   readonly ask: (question: Question) => Promise<string>
+  readonly leases: Leases = NO_LEASES
   readonly #output: () => OutputLog
 
   constructor(given: Given & { readonly place: Place; output(): OutputLog }) {

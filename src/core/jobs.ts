@@ -1,8 +1,7 @@
-import type { Asking, Job, Jobs, Tool } from '../../tools/define.ts'
+import type { Asking, Job, Jobs, OutputLog, Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { CallId, Kernel } from '../../wire/kernel.ts'
 import type { Clock } from './clock.ts'
-import type { Output } from './output.ts'
 
 /** How many finished jobs are remembered; the least recently asked for go first. */
 const FINISHED = 256
@@ -17,7 +16,7 @@ export interface Dispatched {
   readonly tool: Tool
   readonly kernelName: string | null
   readonly kernel: Kernel | null
-  readonly output: Output
+  readonly output: OutputLog
   /** What every answer about it says besides. */
   readonly notice?: string | undefined
 }
@@ -96,9 +95,6 @@ function track(o: {
     },
     get outcome() {
       return ended?.outcome
-    },
-    get paused() {
-      return ended === undefined ? output.paused : undefined
     },
     get asking() {
       if (asked === undefined || ended !== undefined) return undefined

@@ -9,6 +9,7 @@ import type {
   Look,
   LookName,
   Looks,
+  SuspensionNews,
   Watcher,
 } from '../../wire/kernel.ts'
 
@@ -41,6 +42,10 @@ export class Occupied implements Kernel {
 
   watchHealth(listener: (health: Health) => void): () => void {
     return this.#kernel.watchHealth(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    return this.#kernel.watchSuspensions(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {

@@ -9,21 +9,14 @@ import type { TextStore } from './texts.ts'
  */
 export const SHOWN_CHARS = 28 * 1024
 
-/** The output of one call, and what is known of it besides. */
-export interface Output extends OutputLog {
-  /** Where the code stopped in a debugger, until it goes on. */
-  readonly paused: { readonly condition: string; readonly restarts: readonly string[] } | undefined
-}
-
 /** An empty log. `on` is told each event, after it was taken down. */
-export function openOutput(o: { readonly texts: TextStore; on(event: EvalEvent): void }): Output {
+export function openOutput(o: { readonly texts: TextStore; on(event: EvalEvent): void }): OutputLog {
   const both = new Ends()
   const streams: Record<Stream, Ends> = { stdout: new Ends(), stderr: new Ends() }
   let dropped = 0
   let whole: ReturnType<TextStore['open']> | undefined
   /** Characters missing at the end of the whole text so far. */
   let gap = 0
-  let paused: Output['paused']
 
   function keep(stream: Stream, text: string): void {
     if (whole === undefined && both.total + text.length > SHOWN_CHARS) whole = o.texts.open(both.all())
@@ -41,21 +34,14 @@ export function openOutput(o: { readonly texts: TextStore; on(event: EvalEvent):
   }
 
   return {
-    get paused() {
-      return paused
-    },
     add(event) {
       switch (event.type) {
         case 'output':
           keep(event.stream, event.text)
-          paused = undefined
           break
         case 'dropped':
           dropped += event.characters
           keep(event.stream, droppedMark(event.characters))
-          break
-        case 'paused':
-          paused = { condition: event.condition, restarts: event.restarts }
           break
         default:
           event satisfies never

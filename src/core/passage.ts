@@ -1,4 +1,4 @@
-import type { Level, Tool } from '../../tools/define.ts'
+import type { Level, OutputLog, Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Choice, Committed } from '../../tools/proposal.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -14,7 +14,7 @@ import { asksByDefault, type Decision, decide, type Effect, type Verdict } from 
 import type { JobBook, TrackedJob } from './jobs.ts'
 import { judgedPaths } from './judged-paths.ts'
 import type { Wanted } from './kernels.ts'
-import { type Output, openOutput } from './output.ts'
+import { openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
 import { recalling } from './recalling.ts'
 import * as refusals from './refusals.ts'
@@ -82,7 +82,7 @@ export class Passage {
   /** Found once, and kept when the call rises. */
   #place: Place | undefined
   /** Made only where something is printed, or asked of it. */
-  #output: Output | undefined
+  #output: OutputLog | undefined
   #announced = false
 
   constructor(o: { options: PathOptions; flight: Flight; tool: Tool; checked: Checked }) {
@@ -224,7 +224,7 @@ export class Passage {
     return shownPaths({ tool: tool.name, kernel, rules, rulesOn: folder => rulesOn([folder]) })
   }
 
-  #printed(): Output {
+  #printed(): OutputLog {
     const { flight } = this
     this.#output ??= openOutput({
       texts: this.options.texts,

@@ -9,6 +9,7 @@ export function recalling(kernel: Kernel): Kernel {
       return kernel.health
     },
     watchHealth: listener => kernel.watchHealth(listener),
+    watchSuspensions: listener => kernel.watchSuspensions(listener),
     evaluate: (evaluation: Evaluation, watcher: Watcher) =>
       kernel.evaluate({ ...evaluation, again: true }, watcher),
     look: <Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) =>

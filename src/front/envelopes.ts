@@ -34,7 +34,7 @@ export function printError(printer: Printer, { message, next }: ToolError): void
 export function goesOn(result: unknown): boolean {
   if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
     return false
-  return result.status === 'running' || result.status === 'paused' || result.status === 'waiting'
+  return result.status === 'running' || result.status === 'waiting'
 }
 
 /** The same answer without what was printed, for somebody who has seen it already. */

@@ -12,7 +12,6 @@ const LONG = {
   evaluate: {
     loop: { events: [output('begun\n')], ends: 'never' },
     deaf: { ends: 'deaf' },
-    stuck: { events: [{ type: 'paused', condition: 'unbound x', restarts: ['abort'] }], ends: 'never' },
     quick: { ends: doneWith('7') },
   },
 } as const
@@ -65,14 +64,6 @@ test('patience 0 is answered at once with the job, however quick the code is', a
   assert.equal([result.status, result.job, result.elapsed_ms], ['running', 'job-1', 0])
   const waited = resultOf(await made.run('job', { job: 'job-1', action: 'wait' }))
   assert.equal([waited.status, waited.value_repr], ['done', '7'])
-})
-
-test('what is paused in the debugger is said in the answer', async () => {
-  const made = rig({ script: LONG })
-  const answer = made.run('eval_expr', { expr: 'stuck', patience: 1 })
-  await running(made)
-  await made.clock.pass(1_000)
-  assert.equal(resultOf(await answer).paused, { condition: 'unbound x', restarts: ['abort'] })
 })
 
 test('a frozen kernel shows in the answer', async () => {

@@ -163,14 +163,6 @@ test('characters that the kernel dropped are counted and marked', () => {
   assert.match(shown, /^a\n… \[1,234 characters were dropped here: they came too fast\] …\nb$/)
 })
 
-test('a pause lasts until the code prints again', () => {
-  const output = log()
-  output.add({ type: 'paused', condition: 'division by zero', restarts: ['abort'] })
-  assert.equal(output.paused, { condition: 'division by zero', restarts: ['abort'] })
-  output.add(printed('on'))
-  assert.is(output.paused, undefined)
-})
-
 test('no file of long output has a name, so none is left behind', async () => {
   const output = log()
   for (let index = 0; index < 50; index++) {

@@ -29,6 +29,15 @@ const TEXTS: { readonly [Name in LookName]: readonly string[] } = {
   history: [],
   last_error: [],
   complete: ['text'],
+  suspensions: [],
+  suspension: ['suspension'],
+  frame: ['suspension'],
+  lease: ['suspension'],
+  theirs: [],
+  adopt: ['id'],
+  trace: ['name', 'package', 'who'],
+  untrace: ['tracepoint'],
+  traces: ['tracepoint'],
 }
 const WITH = {
   limit: 40,

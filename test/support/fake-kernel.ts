@@ -24,6 +24,7 @@ import {
   type MoreQuery,
   type Piece,
   type Shown,
+  type SuspensionNews,
   type Watcher,
   type Work,
 } from '../../wire/kernel.ts'
@@ -69,6 +70,10 @@ function sourceOf(work: Work): string {
       return `system ${work.system}`
     case 'tests':
       return `tests ${work.target}`
+    case 'frame':
+      return `${work.suspension} frame ${work.frame}: ${work.source}`
+    case 'resume':
+      return `${work.suspension} ${JSON.stringify(work.way)}`
     default:
       return work satisfies never
   }
@@ -106,6 +111,7 @@ export class FakeKernel implements Kernel {
   health: Health = 'responsive'
   readonly #script: Script
   readonly #listeners = new Set<(health: Health) => void>()
+  readonly #suspended = new Set<(news: SuspensionNews) => void>()
   readonly #calls = new Map<CallId, Promise<Evaluated>>()
   readonly #running = new Map<CallId, { deaf: boolean; stop(evaluated: Evaluated): void }>()
   /** Rejects when the image is lost. */
@@ -135,6 +141,16 @@ export class FakeKernel implements Kernel {
   watchHealth(listener: (health: Health) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    this.#suspended.add(listener)
+    return () => this.#suspended.delete(listener)
+  }
+
+  /** Tells whoever watches of a suspension. */
+  tell(news: SuspensionNews): void {
+    for (const listener of this.#suspended) listener(news)
   }
 
   turn(health: Health): void {

@@ -105,6 +105,7 @@ export class IdleKernel implements Kernel {
   }
 
   watchHealth = () => () => {}
+  watchSuspensions = () => () => {}
   look = () => unforeseen()
 }
 

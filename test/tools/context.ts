@@ -1,5 +1,15 @@
 import { NO_FILES } from '../../src/core/files.ts'
-import type { Job, Jobs, KernelContext, OutputLog, OutputSoFar, Texts, Tool } from '../../tools/define.ts'
+import { NO_LEASES } from '../../src/core/leases.ts'
+import type {
+  Job,
+  Jobs,
+  KernelContext,
+  Leases,
+  OutputLog,
+  OutputSoFar,
+  Texts,
+  Tool,
+} from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
 import {
   ABILITIES,
@@ -22,6 +32,7 @@ export interface Scripted {
   readonly texts?: Texts
   readonly output?: OutputLog
   readonly signal?: AbortSignal
+  readonly leases?: Leases
 }
 
 export function context(script: Scripted = {}): KernelContext {
@@ -36,6 +47,7 @@ export function context(script: Scripted = {}): KernelContext {
     kernel: kernel(script.kernel),
     kernelName: 'demo',
     output: script.output ?? outputLog(),
+    leases: script.leases ?? NO_LEASES,
     ask: async () => 'an answer',
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
@@ -70,6 +82,7 @@ export function kernel(answers: Answers = {}): Kernel {
     },
     health: 'responsive',
     watchHealth: () => () => undefined,
+    watchSuspensions: () => () => undefined,
     ended: new Promise(() => undefined),
     evaluate: unexpected,
     look: (name, query, look) => answerTo(name)(query, look),
@@ -107,7 +120,6 @@ export function job(given: Partial<Job> = {}): Job {
     kernel: kernel(),
     elapsedMs: 61_000,
     outcome: undefined,
-    paused: undefined,
     asking: undefined,
     output: outputLog(),
     wait: async () => undefined,

@@ -63,17 +63,6 @@ test('a running answer reads the same whichever tool gave it', () => {
   assert.is(new Set(texts).size, 1)
 })
 
-test('a job that waits in a debugger says for what', async () => {
-  const paused = { condition: 'Unbound variable X', restarts: ['use-value', 'abort'] }
-  const result = resultOf(await run(jobTool, { job: 'job-1' }, { jobs: [job({ paused })] }))
-  assert.is(result.status, 'paused')
-  assert.equal(result.paused, paused)
-  assert.match(
-    showEnvelope({ ok: true, result }, jobTool),
-    'paused: Unbound variable X; restarts: use-value, abort',
-  )
-})
-
 test('waiting waits as long as was asked, half a minute by default, and can be cancelled', async () => {
   const waits: number[] = []
   const signals: Signal[] = []

@@ -61,7 +61,7 @@ export interface RunHistoryEntry {
   readonly source: string
   readonly truncated: boolean
   readonly place: Place | null
-  readonly outcome: 'running' | 'done' | 'raised' | 'interrupted' | 'left'
+  readonly outcome: 'running' | 'done' | 'raised' | 'suspended' | 'interrupted' | 'left'
   /** The value's text, or the message of what was raised; null where there is none. */
   readonly result: string | null
   /** When it began: RFC 3339, in UTC. */

@@ -32,6 +32,21 @@ import type {
   Slots,
   SlotsQuery,
 } from './relations.ts'
+import type {
+  AdoptQuery,
+  FrameQuery,
+  Lease,
+  LeaseQuery,
+  SuspendedFrame,
+  SuspendedState,
+  Suspension,
+  SuspensionQuery,
+  Suspensions,
+  SuspensionsQuery,
+  Theirs,
+  TheirsQuery,
+} from './suspensions.ts'
+import type { Tracepoint, TraceQuery, Traces, TracesQuery, UntraceQuery } from './tracepoints.ts'
 import type { Raised } from './values.ts'
 
 /** How long a look may take, in milliseconds, and who may withdraw it. */
@@ -96,6 +111,24 @@ export interface Looks {
   last_error: { query: LastErrorQuery; found: LastError }
   /** How a piece of code might go on at one place, from stored names alone. */
   complete: { query: CompletionsQuery; found: Completions }
+  /** The evaluations that are suspended. */
+  suspensions: { query: SuspensionsQuery; found: Suspensions }
+  /** One of them: its restarts, and a page of its frames. `not_found` where it is one no more. */
+  suspension: { query: SuspensionQuery; found: SuspendedState }
+  /** One frame of it, with its locals. */
+  frame: { query: FrameQuery; found: SuspendedFrame }
+  /** Keeps it for longer. */
+  lease: { query: LeaseQuery; found: Lease }
+  /** The errors that wait in debuggers of the person's own. */
+  theirs: { query: TheirsQuery; found: Theirs }
+  /** Makes one of those a suspension: only where that person has asked for it. */
+  adopt: { query: AdoptQuery; found: Suspension }
+  /** Sets a tracepoint on a function. With `untrace`, the one look that leaves a mark: until then, its calls are seen. */
+  trace: { query: TraceQuery; found: Tracepoint }
+  /** Takes a tracepoint out of the program. What it has taken down is kept. */
+  untrace: { query: UntraceQuery; found: Tracepoint }
+  /** The tracepoints, and the calls that one of them has taken down. */
+  traces: { query: TracesQuery; found: Traces }
 }
 
 export const LOOKS = [
@@ -114,5 +147,14 @@ export const LOOKS = [
   'history',
   'last_error',
   'complete',
+  'suspensions',
+  'suspension',
+  'frame',
+  'lease',
+  'theirs',
+  'adopt',
+  'trace',
+  'untrace',
+  'traces',
 ] as const satisfies readonly (keyof Looks)[]
 export type LookName = keyof Looks

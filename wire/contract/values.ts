@@ -45,6 +45,8 @@ export interface Raised {
 export interface Restart {
   readonly name: string
   readonly description: string
+  /** It takes values, and asks for them where it is given none. */
+  readonly reads?: true
 }
 
 export interface Frame {

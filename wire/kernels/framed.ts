@@ -15,6 +15,7 @@ import type {
   LookName,
   Looks,
   Stream,
+  SuspensionNews,
   Watcher,
 } from '../kernel.ts'
 import { type Link, Refusal } from '../link/link.ts'
@@ -23,8 +24,8 @@ import { shortened, underDeadline } from './deadlines.ts'
 import { Evaluations, type Pending } from './evaluations.ts'
 import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
 import { type FramedOptions, hearNote } from './framed-options.ts'
-import { HealthWatch } from './health.ts'
 import { Line, type Rejoining } from './line.ts'
+import { Listeners } from './listeners.ts'
 import { LOOKED } from './look-shapes.ts'
 import { PULSE, Pulse } from './pulse.ts'
 import * as shapes from './shapes.ts'
@@ -63,7 +64,8 @@ export class FramedKernel implements Kernel {
   readonly #evaluations: Evaluations
   readonly #line: Line
   readonly #pulse: Pulse
-  readonly #health = new HealthWatch()
+  readonly #health = new Listeners<Health>()
+  readonly #suspensions = new Listeners<SuspensionNews>()
   #closing: Promise<void> | undefined
 
   constructor(parts: { options: FramedOptions; evaluations: Evaluations; line: Line }) {
@@ -86,6 +88,10 @@ export class FramedKernel implements Kernel {
 
   watchHealth(listener: (health: Health) => void): () => void {
     return this.#health.add(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    return this.#suspensions.add(listener)
   }
 
   async evaluate({ call, who, work, again = false }: Evaluation, watcher: Watcher): Promise<Evaluated> {

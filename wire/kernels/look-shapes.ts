@@ -11,6 +11,7 @@ import {
   type Inspected,
   KINDS,
   type LastError,
+  type Lease,
   type Looked,
   type LookName,
   type Looks,
@@ -22,8 +23,16 @@ import {
   type RunHistory,
   type Sample,
   type Slots,
+  type SuspendedFrame,
+  type SuspendedState,
+  type Suspension,
+  type Suspensions,
+  type Theirs,
   type Threads,
+  type Tracepoint,
+  type Traces,
 } from '../kernel.ts'
+import { DEBUGGED } from './debug-shapes.ts'
 import { callId, count, cutText, frame, orNull, raised, text, typeName } from './shapes.ts'
 
 const bool = z.boolean()
@@ -256,7 +265,7 @@ const history = z.object({
       source: text,
       truncated: bool,
       place: orNull(z.object(place)),
-      outcome: z.enum(['running', 'done', 'raised', 'interrupted', 'left']),
+      outcome: z.enum(['running', 'done', 'raised', 'suspended', 'interrupted', 'left']),
       result: orNull(text),
       at: text,
       elapsed_ms: orNull(count),
@@ -301,4 +310,13 @@ export const LOOKED: { readonly [Name in LookName]: z.ZodType<Looked<Looks[Name]
   history: looked<RunHistory>(history),
   last_error: looked<LastError>(lastError),
   complete: looked<Completions>(completions),
+  suspensions: looked<Suspensions>(DEBUGGED.suspensions),
+  suspension: looked<SuspendedState>(DEBUGGED.suspension),
+  frame: looked<SuspendedFrame>(DEBUGGED.frame),
+  lease: looked<Lease>(DEBUGGED.lease),
+  theirs: looked<Theirs>(DEBUGGED.theirs),
+  adopt: looked<Suspension>(DEBUGGED.adopt),
+  trace: looked<Tracepoint>(DEBUGGED.trace),
+  untrace: looked<Tracepoint>(DEBUGGED.untrace),
+  traces: looked<Traces>(DEBUGGED.traces),
 }

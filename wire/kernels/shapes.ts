@@ -18,10 +18,13 @@ import {
   type Local,
   type Question,
   type Raised,
+  type Restart,
   type ScriptNews,
   SEVERITIES,
   type Shown,
   type Stream,
+  type Suspension,
+  type SuspensionNews,
   TEST_FRAMEWORKS,
   type TestReport,
   type Text,
@@ -66,7 +69,7 @@ export const cutText = z.object({
   error: text.exactOptional(),
 }) satisfies z.ZodType<Text>
 
-const shown = z.object({
+export const shown = z.object({
   repr: cutText,
   type: typeName,
   handle: text.exactOptional(),
@@ -86,6 +89,12 @@ export const frame = z.object({
   implementation: z.literal(true).exactOptional(),
 }) satisfies z.ZodType<Frame>
 
+export const restart = z.object({
+  name: text,
+  description: text,
+  reads: z.literal(true).exactOptional(),
+}) satisfies z.ZodType<Restart>
+
 export const raised: z.ZodType<Raised> = z.object({
   type: typeName,
   message: text,
@@ -93,7 +102,7 @@ export const raised: z.ZodType<Raised> = z.object({
   frames_omitted: count,
   traceback: text,
   notes: z.array(text).exactOptional(),
-  restarts: z.array(z.object({ name: text, description: text })).exactOptional(),
+  restarts: z.array(restart).exactOptional(),
   get cause() {
     return z.object({ how: z.enum(['cause', 'context']), exception: raised }).exactOptional()
   },
@@ -142,6 +151,27 @@ const tests = z.object({
   omitted: count,
 }) satisfies z.ZodType<TestReport>
 
+export const suspension = z.object({
+  id: text,
+  call: orNull(callId),
+  who: text,
+  how: z.enum(['held', 'post_mortem']),
+  level: count,
+  within: orNull(text),
+  type: typeName,
+  message: text,
+  at: text,
+  expires_in_ms: count,
+  busy: z.boolean(),
+}) satisfies z.ZodType<Suspension>
+
+/** What a peer says when a suspension has ended. That one has begun is the answer of its evaluation. */
+export const suspensionEnded = z.object({
+  id: text,
+  how: z.enum(['resumed', 'left', 'expired', 'within', 'lost']),
+  message: text,
+}) satisfies z.ZodType<Omit<Extract<SuspensionNews, { type: 'ended' }>, 'type'>>
+
 export const evaluated = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('done'),
@@ -156,6 +186,13 @@ export const evaluated = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('raised'),
+    exception: raised,
+    elapsed_ms: count,
+    diagnostics: diagnostics.exactOptional(),
+  }),
+  z.object({
+    type: z.literal('suspended'),
+    suspension,
     exception: raised,
     elapsed_ms: count,
     diagnostics: diagnostics.exactOptional(),
@@ -176,7 +213,6 @@ export const evaluated = z.discriminatedUnion('type', [
 export const evalEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('output'), stream, text }),
   z.object({ type: z.literal('dropped'), stream, characters: count }),
-  z.object({ type: z.literal('paused'), condition: text, restarts: z.array(text) }),
 ]) satisfies z.ZodType<EvalEvent>
 
 export const interruptReport = z.object({

@@ -13,10 +13,11 @@ import type {
   Looked,
   LookName,
   Looks,
+  SuspensionNews,
   Watcher,
 } from '../kernel.ts'
 import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './attach.ts'
-import { HealthWatch } from './health.ts'
+import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
 
 export interface JoinedOptions {
@@ -48,7 +49,8 @@ export class JoinedKernel implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
   readonly #options: JoinedOptions
-  readonly #health = new HealthWatch()
+  readonly #health = new Listeners<Health>()
+  readonly #suspensions = new Listeners<SuspensionNews>()
   readonly #over = new AbortController()
   #present: SwankKernel
   /** Why it cannot be spoken to at this moment. */
@@ -73,6 +75,10 @@ export class JoinedKernel implements Kernel {
 
   watchHealth(listener: (health: Health) => void): () => void {
     return this.#health.add(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    return this.#suspensions.add(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -120,6 +126,7 @@ export class JoinedKernel implements Kernel {
     kernel.watchHealth(health => {
       if (health !== 'ended') this.#health.tell(health)
     })
+    kernel.watchSuspensions(news => this.#suspensions.tell(news))
     void kernel.ended.then(end => {
       if (end.reason === 'lost' && !this.#over.signal.aborted) void this.#join(end.message)
       else this.lose(end)

@@ -17,12 +17,13 @@ import type {
   LookName,
   Looks,
   Stream,
+  SuspensionNews,
   Watcher,
 } from '../kernel.ts'
 import type { SwankConnection } from '../swank/connection.ts'
 import { SwankPeer } from '../swank/peer.ts'
 import { unresponsive } from './faults.ts'
-import { HealthWatch } from './health.ts'
+import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { evaluated, parseAnswer } from './shapes.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
@@ -88,7 +89,8 @@ export class SwankKernel implements Kernel {
   readonly #pulse: Pulse
   /** Whether the image hears anything while code runs. */
   readonly #hears: boolean
-  readonly #health = new HealthWatch()
+  readonly #health = new Listeners<Health>()
+  readonly #suspensions = new Listeners<SuspensionNews>()
   #end: KernelEnd | undefined
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
@@ -148,6 +150,10 @@ export class SwankKernel implements Kernel {
 
   watchHealth(listener: (health: Health) => void): () => void {
     return this.#health.add(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    return this.#suspensions.add(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {

@@ -1,9 +1,9 @@
-import { ABILITIES, type Ability, type Epoch, type KernelIdentity, type Work } from '../kernel.ts'
+import { ABILITIES, type Ability, type Epoch, type KernelIdentity, type WayOn, type Work } from '../kernel.ts'
 import type { KernelHello } from '../link/handshake.ts'
 
 /** What a work is done with: the source or name that it is about, under the key that a Lisp has for it, and the rest. */
 export interface Parts {
-  readonly key: 'source' | 'file' | 'module' | 'system' | 'target'
+  readonly key: 'source' | 'file' | 'module' | 'system' | 'target' | 'suspension'
   readonly about: string
   readonly rest: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }
@@ -23,10 +23,19 @@ export function partsOf(work: Work): Parts {
       return { key: 'system', about: work.system, rest: { force: work.force } }
     case 'tests':
       return { key: 'target', about: work.target, rest: work.framework ? { framework: work.framework } : {} }
+    case 'frame': {
+      const { suspension, frame, source } = work
+      return { key: 'suspension', about: suspension, rest: { frame, source } }
+    }
+    case 'resume':
+      return { key: 'suspension', about: work.suspension, rest: wayOn(work.way) }
     default:
       return work satisfies never
   }
 }
+
+/** `way` names it; what it needs stands beside it. */
+const wayOn = ({ type: way, ...rest }: WayOn) => ({ way, ...rest })
 
 const packageOf = (work: { readonly package?: string }) => (work.package ? { package: work.package } : {})
 

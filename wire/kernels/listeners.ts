@@ -1,0 +1,14 @@
+/** Who wants to know of something that happens now and then, such as a change of a kernel's health. */
+export class Listeners<News> {
+  readonly #listeners = new Set<(news: News) => void>()
+
+  /** Returns what ends the listening. */
+  add(listener: (news: News) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  tell(news: News): void {
+    for (const listener of this.#listeners) listener(news)
+  }
+}
