@@ -33,6 +33,7 @@ export const FILES = [
   'source',
   'interrupt',
   'history',
+  'beside',
   'threads',
   'facts',
   'subjects',

@@ -92,6 +92,7 @@
             "elapsed_ms" (record-elapsed record))))
 
 (define-call "history" (limit before)
+  (note-events)
   (found (object "entries" (array-of
                             (loop for record in *records*
                                   when (or (null before) (< (record-number record) before))
