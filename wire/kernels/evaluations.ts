@@ -1,5 +1,6 @@
 import type { CallId, EvalEvent, Stream, Watcher } from '../kernel.ts'
-import { Refusal } from '../link/link.ts'
+import { type Link, Refusal } from '../link/link.ts'
+import { LightSignal } from '../signal.ts'
 import { askParams, evalEvent, parseAnswer } from './shapes.ts'
 
 /** One evaluation that has been asked for and has not settled. */
@@ -10,6 +11,24 @@ export interface Pending {
   readonly hear: (event: unknown) => void
   /** Thrown in place of the answer. */
   fault: unknown
+}
+
+export interface Asked {
+  readonly method: string
+  readonly params: object
+}
+
+/** Asks for what became of a call that the peer was given; nothing is begun. */
+export const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
+
+/** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
+export function send(link: Link, { method, params, pending }: Asked & { readonly pending: Pending }) {
+  const { signal } = pending.watcher
+  if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
+  const late = new LightSignal()
+  const asking = link.call(method, params, { on: pending.hear, signal: late })
+  late.abort()
+  return asking
 }
 
 /** The evaluations of one kernel, in the order in which they were asked for: the first is the one that runs. */

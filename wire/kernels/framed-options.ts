@@ -3,6 +3,7 @@ import type { Limits } from '../codec/messages.ts'
 import type { ScriptNews, Stream } from '../kernel.ts'
 import type { PulseTimes } from './pulse.ts'
 import * as shapes from './shapes.ts'
+import type { SuspensionEnd } from './suspensions.ts'
 
 export interface FramedOptions {
   /** For messages: `python`, `myproject`. */
@@ -37,13 +38,21 @@ export interface FramedOptions {
   readonly limits?: Partial<Limits>
 }
 
+export interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
+  /** A suspension has ended. */
+  suspensionEnded(end: SuspensionEnd): void
+}
+
 /** What a peer says unasked. What is not understood may come from a newer one, and changes nothing. */
-export function hearNote(options: FramedOptions, { name, params }: { name: string; params: unknown }): void {
+export function hearNote(options: NoteListeners, { name, params }: { name: string; params: unknown }): void {
   if (name === 'output') {
     const note = shapes.outputNote.safeParse(params)
     if (note.success) options.background?.(note.data.stream, note.data.text)
   } else if (name === 'script') {
     const note = shapes.scriptNote.safeParse(params)
     if (note.success) options.scripted?.(note.data)
+  } else if (name === 'suspension') {
+    const note = shapes.suspensionEnded.safeParse(params)
+    if (note.success) options.suspensionEnded(note.data)
   }
 }

@@ -19,9 +19,8 @@ import type {
   Watcher,
 } from '../kernel.ts'
 import { type Link, Refusal } from '../link/link.ts'
-import { LightSignal } from '../signal.ts'
 import { shortened, underDeadline } from './deadlines.ts'
-import { Evaluations, type Pending } from './evaluations.ts'
+import { type Asked, Evaluations, type Pending, recallOf, send } from './evaluations.ts'
 import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
 import { type FramedOptions, hearNote } from './framed-options.ts'
 import { Line, type Rejoining } from './line.ts'
@@ -29,7 +28,8 @@ import { Listeners } from './listeners.ts'
 import { LOOKED } from './look-shapes.ts'
 import { PULSE, Pulse } from './pulse.ts'
 import * as shapes from './shapes.ts'
-import { asSent, identityOf } from './told.ts'
+import { Suspensions } from './suspensions.ts'
+import { asSent, identityOf, suspendingAsSent } from './told.ts'
 
 /** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
 const INTERRUPT_MS = 6_000
@@ -46,15 +46,17 @@ const NUDGE_MS = 300
  */
 export async function framedKernel(options: FramedOptions): Promise<FramedKernel> {
   const evaluations = new Evaluations(options.name)
+  const suspensions = new Suspensions()
+  const listeners = { ...options, suspensionEnded: suspensions.end.bind(suspensions) }
   const line = await Line.open({
     ...options,
     serve: async (method, params) => {
       if (method === 'ask') return evaluations.ask(params)
       throw new Refusal('unknown_method', `A kernel cannot ask for ${method}.`)
     },
-    note: (name, params) => hearNote(options, { name, params }),
+    note: (name, params) => hearNote(listeners, { name, params }),
   })
-  return new FramedKernel({ options, evaluations, line })
+  return new FramedKernel({ options, evaluations, suspensions, line })
 }
 
 export class FramedKernel implements Kernel {
@@ -65,12 +67,13 @@ export class FramedKernel implements Kernel {
   readonly #line: Line
   readonly #pulse: Pulse
   readonly #health = new Listeners<Health>()
-  readonly #suspensions = new Listeners<SuspensionNews>()
+  readonly #suspensions: Suspensions
   #closing: Promise<void> | undefined
 
-  constructor(parts: { options: FramedOptions; evaluations: Evaluations; line: Line }) {
+  constructor(parts: Parts) {
     this.#options = parts.options
     this.#evaluations = parts.evaluations
+    this.#suspensions = parts.suspensions
     this.#line = parts.line
     this.identity = identityOf(parts.line.hello, { attached: parts.options.opener === 'daemon' })
     this.ended = parts.line.ended
@@ -79,7 +82,10 @@ export class FramedKernel implements Kernel {
       changed: health => this.#health.tell(health),
       times: parts.options.pulse ?? PULSE,
     })
-    void this.ended.then(() => this.#pulse.stop())
+    void this.ended.then(({ message }) => {
+      this.#pulse.stop()
+      this.#suspensions.lose(message)
+    })
   }
 
   get health(): Health {
@@ -91,10 +97,11 @@ export class FramedKernel implements Kernel {
   }
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
-    return this.#suspensions.add(listener)
+    return this.#suspensions.watch(listener)
   }
 
-  async evaluate({ call, who, work, again = false }: Evaluation, watcher: Watcher): Promise<Evaluated> {
+  async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
+    const { call, again } = evaluation
     this.#refuse()
     if (watcher.signal?.aborted) return { type: 'withdrawn' }
     const pending = this.#evaluations.add(call, watcher)
@@ -102,8 +109,11 @@ export class FramedKernel implements Kernel {
     watcher.signal?.addEventListener('abort', aborted, { once: true })
     this.#pulse.begin()
     try {
-      const first = again ? recallOf(call) : { method: 'evaluate', params: { call, who, ...asSent(work) } }
-      return await this.#carryThrough(pending, first)
+      const result = await this.#carryThrough(pending, again ? recallOf(call) : this.#asked(evaluation))
+      if (result.type === 'suspended') this.#suspensions.begin(result.suspension, call)
+      // What is remembered of it may be older than its end.
+      if (result.type === 'suspended' && again) void this.#suspensions.listAgain(this)
+      return result
     } finally {
       this.#pulse.end()
       this.#evaluations.remove(pending)
@@ -111,12 +121,14 @@ export class FramedKernel implements Kernel {
     }
   }
 
-  look<Name extends LookName>(
+  async look<Name extends LookName>(
     name: Name,
     query: Looks[Name]['query'],
     look: Look,
   ): Promise<Looked<Looks[Name]['found']>> {
-    return this.#look({ method: name, query, shape: LOOKED[name] }, look)
+    const looked = await this.#look({ method: name, query, shape: LOOKED[name] }, look)
+    this.#suspensions.looked(name, looked)
+    return looked
   }
 
   status(look: Look): Promise<KernelStatus> {
@@ -124,15 +136,16 @@ export class FramedKernel implements Kernel {
   }
 
   async interrupt(call: CallId): Promise<InterruptReport> {
+    const suspended = this.#suspensions.notRunning(call)
+    if (suspended !== undefined) return suspended
     this.#nudgeLater(call)
     const asking = { method: 'interrupt', query: { call }, shape: shapes.interruptReport }
+    const { name, nudge, interruptMs = INTERRUPT_MS } = this.#options
     try {
-      return await this.#ask(asking, { deadlineMs: this.#options.interruptMs ?? INTERRUPT_MS })
+      return await this.#ask(asking, { deadlineMs: interruptMs })
     } catch (error) {
-      const { name, nudge } = this.#options
-      const silent = error instanceof WireError && error.code === 'UNRESPONSIVE'
-      if (silent) return unheard({ name, owned: nudge !== undefined })
-      throw error
+      if (!(error instanceof WireError) || error.code !== 'UNRESPONSIVE') throw error
+      return unheard({ name, owned: nudge !== undefined })
     }
   }
 
@@ -153,8 +166,10 @@ export class FramedKernel implements Kernel {
   }
 
   /** The peer came back over a new transport; see `Line.rejoin`. */
-  rejoin(rejoining: Rejoining): Promise<'joined' | 'other_image'> {
-    return this.#line.rejoin(rejoining)
+  async rejoin(rejoining: Rejoining): Promise<'joined' | 'other_image'> {
+    const how = await this.#line.rejoin(rejoining)
+    if (how === 'joined') void this.#suspensions.listAgain(this)
+    return how
   }
 
   /** The present link. It may be broken. */
@@ -203,12 +218,9 @@ export class FramedKernel implements Kernel {
 
   /** Turns an evaluation away before anything is sent. */
   #refuse(): void {
-    const { name } = this.#options
     if (this.health === 'ended') throw this.#line.gone()
-    if (this.health === 'unresponsive') {
-      throw unresponsive(name)
-    }
-    if (this.#evaluations.size >= QUEUE) throw busy(name)
+    if (this.health === 'unresponsive') throw unresponsive(this.#options.name)
+    if (this.#evaluations.size >= QUEUE) throw busy(this.#options.name)
   }
 
   /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
@@ -216,7 +228,7 @@ export class FramedKernel implements Kernel {
     const { name, piped, awaitLinkMs } = this.#options
     let link = this.#line.here ?? (await this.#line.present(awaitLinkMs))
     if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
-    let asking = this.#send(link, { ...first, pending })
+    let asking = send(link, { ...first, pending })
     for (;;) {
       try {
         const answer = await asking
@@ -231,20 +243,14 @@ export class FramedKernel implements Kernel {
         const offence = offenceOf(await link.closed)
         if (offence) throw outcomeUnknown(name, offence)
         link = await this.#line.present()
-        asking = this.#send(link, { ...recallOf(pending.call), pending })
+        asking = send(link, { ...recallOf(pending.call), pending })
       }
     }
   }
 
-  /** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
-  #send(link: Link, sending: Asked & { readonly pending: Pending }): Promise<unknown> {
-    const { method, params, pending } = sending
-    const { signal } = pending.watcher
-    if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
-    const late = new LightSignal()
-    const asking = link.call(method, params, { on: pending.hear, signal: late })
-    late.abort()
-    return asking
+  #asked({ call, who, work, suspend }: Evaluation): Asked {
+    const suspending = suspend && this.identity.abilities.has('suspend') ? suspendingAsSent(suspend) : {}
+    return { method: 'evaluate', params: { call, who, ...asSent(work), ...suspending } }
   }
 
   async #look<Found>(asking: Asking<Looked<Found>>, look: Look): Promise<Looked<Found>> {
@@ -283,13 +289,12 @@ export class FramedKernel implements Kernel {
   }
 }
 
-interface Asked {
-  readonly method: string
-  readonly params: object
+interface Parts {
+  readonly options: FramedOptions
+  readonly evaluations: Evaluations
+  readonly suspensions: Suspensions
+  readonly line: Line
 }
-
-/** Asks for what became of a call that the peer was given; nothing is begun. */
-const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
 
 interface Asking<Answer> {
   readonly method: string

@@ -172,6 +172,14 @@ export const suspensionEnded = z.object({
   message: text,
 }) satisfies z.ZodType<Omit<Extract<SuspensionNews, { type: 'ended' }>, 'type'>>
 
+export const suspended = z.object({
+  type: z.literal('suspended'),
+  suspension,
+  exception: raised,
+  elapsed_ms: count,
+  diagnostics: diagnostics.exactOptional(),
+}) satisfies z.ZodType<Extract<Evaluated, { type: 'suspended' }>>
+
 export const evaluated = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('done'),
@@ -190,13 +198,7 @@ export const evaluated = z.discriminatedUnion('type', [
     elapsed_ms: count,
     diagnostics: diagnostics.exactOptional(),
   }),
-  z.object({
-    type: z.literal('suspended'),
-    suspension,
-    exception: raised,
-    elapsed_ms: count,
-    diagnostics: diagnostics.exactOptional(),
-  }),
+  suspended,
   z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
   z.object({ type: z.literal('left'), message: text, elapsed_ms: count }),
   z.object({ type: z.literal('withdrawn') }),

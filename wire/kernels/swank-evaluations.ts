@@ -27,15 +27,25 @@ export class Turn {
   exits: Exiting | undefined
   /** How often it was helped out of it. */
   releases = 0
+  /** The request that it is answered by: its own, or that of the evaluation that it resumes. */
+  request: Promise<unknown> | undefined
+  isSuspended = false
+  /** Resolves with the suspension that it has come to, if it does. */
+  readonly suspended: Promise<Evaluated>
   readonly result: Promise<Evaluated>
   /** Resolves, and never rejects, when it has settled. */
   readonly over: Promise<void>
+  #suspend: (outcome: Promise<Evaluated>) => void = () => {}
   #resolve: (result: Evaluated) => void = () => {}
   #reject: (fault: unknown) => void = () => {}
 
   constructor(evaluation: Evaluation, watcher: Watcher) {
     this.evaluation = evaluation
     this.watchers = [watcher]
+    this.suspended = new Promise(resolve => {
+      this.#suspend = resolve
+    })
+    this.suspended.catch(() => {})
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -52,6 +62,12 @@ export class Turn {
 
   get elapsedMs(): number {
     return this.state === 'waiting' ? 0 : performance.now() - this.begun
+  }
+
+  /** It has ended for whoever asked, although its request is not answered. */
+  suspend(outcome: Promise<Evaluated>): void {
+    this.isSuspended = true
+    this.#suspend(outcome)
   }
 
   hear(event: EvalEvent): void {

@@ -5,6 +5,7 @@ import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
 import { parseAnswer } from './shapes.ts'
 import type { Turn, Turns } from './swank-evaluations.ts'
 import { type Entered, type Said, said, told, toldOf } from './swank-messages.ts'
+import type { Suspended } from './swank-suspended.ts'
 
 /** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
 const RELEASES = 20
@@ -17,6 +18,7 @@ export interface HearingOptions {
   readonly name: string
   readonly connection: Pick<SwankConnection, 'rex' | 'send'>
   readonly turns: Turns
+  readonly suspended: Suspended
   /** Output that belongs to no evaluation. */
   background?: ((stream: Stream, text: string) => void) | undefined
 }
@@ -43,19 +45,24 @@ export class Hearing {
 
   /** A message of our own code. What is not of the agreed form is the fault of the evaluation that it is about. */
   #told(json: string): void {
-    const { name, turns } = this.#options
+    const { name, turns, suspended } = this.#options
     const message = parsed(json)
     const of = toldOf.safeParse(message)
     const turn = of.success ? turns.find(of.data.call) : turns.running
     try {
       const heard = parseAnswer(told, message, `What ${name} said of an evaluation`)
-      if (turn === undefined || turn.state !== 'running') this.#late(heard)
+      if ('ended' in heard) suspended.end(heard.ended)
+      else if (turn === undefined || turn.state !== 'running') this.#late(heard)
       else if ('started' in heard) turn.thread = heard.started.thread
       else if ('event' in heard) turn.hear(heard.event)
       else if ('exits' in heard) turn.exits = heard.exits
+      else if ('suspended' in heard) suspended.hear(turn, heard.suspended)
       else void this.#answer(turn, { ...heard.ask, refusal: '' })
     } catch (error) {
-      if (turn !== undefined) turn.fault ??= error
+      if (turn === undefined) return
+      turn.fault ??= error
+      // It may not be answered for a long time.
+      if (of.success && of.data.suspended !== undefined) turn.suspend(Promise.reject(error))
     }
   }
 

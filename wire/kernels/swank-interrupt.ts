@@ -89,6 +89,10 @@ export class Ladder {
 
   async #ended(turn: Turn, waited: number): Promise<InterruptReport> {
     const result = await turn.result
+    if (result.type === 'suspended') {
+      const suspended = `an error suspended it as ${result.suspension.id} before the interrupt took effect`
+      return { outcome: 'not_running', message: suspended }
+    }
     if (result.type !== 'interrupted')
       return { outcome: 'not_running', message: 'it ended by itself before the interrupt took effect' }
     const message = `it was seen to stop, ${lasted(waited)} after it was asked to; it had run for ${lasted(result.elapsed_ms)}`

@@ -7,6 +7,7 @@ import { parseAnswer } from './shapes.ts'
 import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
 import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
 import { type SwankLine, TIMED_OUT } from './swank-line.ts'
+import type { Suspended } from './swank-suspended.ts'
 import { asked } from './swank-told.ts'
 
 /** How long the image has to take down that a call is to stop, in ms. */
@@ -17,6 +18,7 @@ export interface LooksOptions {
   readonly name: string
   readonly line: SwankLine
   readonly turns: Turns
+  readonly suspended: Suspended
   readonly pulse: Pulse
   /** Whether the image hears anything while code runs. */
   readonly hears: boolean
@@ -37,10 +39,12 @@ export class SwankLooks {
     query: Looks[Name]['query'],
     look: Look,
   ): Promise<Found<Name>> {
-    const { line, turns, hears } = this.#options
+    const { line, turns, suspended, hears } = this.#options
     if ('evaluate' in query && query.evaluate) return this.#lookInTurn(name, query, look)
     if (turns.running !== undefined && !hears) return busyWith(turns.running)
-    return this.#answered(name, line.call(name, asked(query, look)), look)
+    const found = await this.#answered(name, line.call(name, asked(query, look)), look)
+    suspended.looked(name, found)
+    return found
   }
 
   /** Has the image interrupt one call, and no other. Undefined where it lives and does not answer in time. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Frame, Raised, Restart } from '../kernel.ts'
 import { isAtom, textOf } from '../swank/connection.ts'
 import type { Sexp } from '../swank/sexp.ts'
-import { callId, count, evalEvent, orNull, text } from './shapes.ts'
+import { callId, count, evalEvent, evaluated, orNull, suspended, suspensionEnded, text } from './shapes.ts'
 
 /** What an image says unasked, as far as it is anything to us. */
 export type Said =
@@ -55,7 +55,7 @@ export function said(message: Sexp): Said {
 }
 
 /** Of whom a message of ours is: all of them name their call. */
-export const toldOf = z.object({ call: callId })
+export const toldOf = z.object({ call: callId, suspended: z.unknown().optional() })
 
 /** That the code has begun to end its own process, and with which exit code, where that is known. */
 const exiting = z.object({ code: orNull(z.int()) })
@@ -67,7 +67,12 @@ export const told = z.union([
   z.object({ event: evalEvent }),
   z.object({ exits: exiting }),
   z.object({ ask: z.object({ tag: count, thread: count, prompt: text }) }),
+  z.object({ suspended }),
+  z.object({ ended: suspensionEnded }),
 ])
+
+/** What it answers to `resume` at once: that it goes on, or all that it has come to. */
+export const resumed = z.union([z.object({ type: z.literal('accepted') }), evaluated])
 
 function asked(kind: 'line' | 'text' | 'yes_or_no', ...[thread, tag, prompt]: (Sexp | undefined)[]): Said {
   if (typeof thread !== 'number' || typeof tag !== 'number') return { type: 'other' }

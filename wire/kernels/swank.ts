@@ -25,14 +25,15 @@ import { SwankPeer } from '../swank/peer.ts'
 import { unresponsive } from './faults.ts'
 import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
-import { evaluated, parseAnswer } from './shapes.ts'
+import { parseAnswer } from './shapes.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
 import { Hearing } from './swank-hearing.ts'
 import { Ladder, type LadderTimes } from './swank-interrupt.ts'
 import { SwankLine, wasLeft } from './swank-line.ts'
 import { SwankLooks } from './swank-looks.ts'
 import type { Exiting } from './swank-messages.ts'
-import { asSent, identityOf, identityShape, leftBy } from './swank-told.ts'
+import { Suspended } from './swank-suspended.ts'
+import { identityOf, identityShape, leftBy } from './swank-told.ts'
 
 /** The sources of our far end in Lisp. */
 const PEER = join(import.meta.dirname, '../peers/lisp')
@@ -84,13 +85,13 @@ export class SwankKernel implements Kernel {
   readonly #peer: SwankPeer
   readonly #line: SwankLine
   readonly #turns: Turns
+  readonly #suspended: Suspended
   readonly #looks: SwankLooks
   readonly #ladder: Ladder
   readonly #pulse: Pulse
   /** Whether the image hears anything while code runs. */
   readonly #hears: boolean
   readonly #health = new Listeners<Health>()
-  readonly #suspensions = new Listeners<SuspensionNews>()
   #end: KernelEnd | undefined
   #expected: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
@@ -112,12 +113,10 @@ export class SwankKernel implements Kernel {
     })
     this.#line = new SwankLine({ name, connection, peer: parts.peer })
     this.#turns = new Turns({ name, run: turn => this.#run(turn) })
-    const hearing = new Hearing({
-      name,
-      connection,
-      turns: this.#turns,
-      background,
-    })
+    const suspends = this.identity.abilities.has('suspend')
+    this.#suspended = new Suspended({ name, line: this.#line, suspends })
+    const [turns, suspended] = [this.#turns, this.#suspended]
+    const hearing = new Hearing({ name, connection, turns, suspended, background })
     this.#ladder = new Ladder({
       name,
       hears: this.#hears,
@@ -130,13 +129,8 @@ export class SwankKernel implements Kernel {
       changed: health => this.#health.tell(health),
       times: options.pulse ?? PULSE,
     })
-    this.#looks = new SwankLooks({
-      name,
-      line: this.#line,
-      turns: this.#turns,
-      pulse: this.#pulse,
-      hears: this.#hears,
-    })
+    const [line, pulse, hears] = [this.#line, this.#pulse, this.#hears]
+    this.#looks = new SwankLooks({ name, line, turns, suspended, pulse, hears })
     connection.listen(message => {
       this.#line.heard()
       hearing.hear(message)
@@ -153,7 +147,7 @@ export class SwankKernel implements Kernel {
   }
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
-    return this.#suspensions.add(listener)
+    return this.#suspended.watch(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -199,8 +193,9 @@ export class SwankKernel implements Kernel {
   async interrupt(call: CallId): Promise<InterruptReport> {
     this.#refuse()
     const turn = this.#turns.find(call)
+    if (turn !== undefined) return this.#stop(turn)
     const message = 'it had ended before it could be interrupted, or is not known'
-    return turn === undefined ? { outcome: 'not_running', message } : this.#stop(turn)
+    return this.#suspended.notRunning(call) ?? { outcome: 'not_running', message }
   }
 
   /**
@@ -221,6 +216,7 @@ export class SwankKernel implements Kernel {
     if (this.#end !== undefined) return
     this.#end = this.#expected ?? end
     this.#turns.close(this.#gone())
+    this.#suspended.lose(this.#end.message)
     this.#pulse.stop()
     this.#options.connection.end()
     this.#settleEnded(this.#end)
@@ -268,12 +264,9 @@ export class SwankKernel implements Kernel {
   }
 
   async #run(turn: Turn): Promise<Evaluated> {
-    const { name } = this.#options
-    const { call, who, work } = turn.evaluation
     if (this.#hears) this.#pulse.begin()
     try {
-      const answer = await this.#line.call('evaluate', { call, who, ...asSent(work) })
-      return parseAnswer(evaluated, answer, `What ${name} made of an evaluation`)
+      return await this.#suspended.run(turn)
     } catch (error) {
       if (wasLeft(error) && turn.exits === undefined) return leftBy(turn)
       if (turn.exits !== undefined) throw await this.#exited(turn.exits)

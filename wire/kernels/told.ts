@@ -1,4 +1,12 @@
-import { ABILITIES, type Ability, type Epoch, type KernelIdentity, type WayOn, type Work } from '../kernel.ts'
+import {
+  ABILITIES,
+  type Ability,
+  type Epoch,
+  type KernelIdentity,
+  type Suspending,
+  type WayOn,
+  type Work,
+} from '../kernel.ts'
 import type { KernelHello } from '../link/handshake.ts'
 
 /** What a work is done with: the source or name that it is about, under the key that a Lisp has for it, and the rest. */
@@ -44,6 +52,11 @@ export function asSent(work: Work): object {
   const { about, rest } = partsOf(work)
   return { [work.type]: about, ...rest }
 }
+
+/** What an error is to do, as docs/wire.md has it. */
+export const suspendingAsSent = ({ leaseMs: lease_ms, hold }: Suspending) => ({
+  suspend: { lease_ms, ...(hold !== undefined && { hold }) },
+})
 
 /** The abilities among those words. What we do not know is left out. */
 export const abilitiesAmong = (words: readonly string[]): Set<Ability> =>
