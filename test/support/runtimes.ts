@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Where `test/setup.mjs` puts what the tests need beyond Node. Nothing here is on anybody's PATH. */
@@ -11,3 +12,12 @@ export const lispCache = join(runtimes, 'lisp-cache')
 
 /** A Python with ipykernel, jupyter_client, numpy, msgpack and the Python MCP SDK in it. */
 export const venvPython = join(runtimes, 'python', 'bin', 'python')
+
+/** The Emacs of the tests, and the folder and the Lisp side of its SLIME. */
+export function emacsPaths(): { readonly emacs: string; readonly slime: string; readonly loader: string } {
+  const { paths } = JSON.parse(readFileSync(join(runtimes, 'emacs.json'), 'utf8')) as {
+    readonly paths: readonly string[]
+  }
+  const [emacs = '', slime = '', loader = ''] = paths
+  return { emacs, slime, loader }
+}
