@@ -28,13 +28,14 @@ import {
   type Watcher,
   type Work,
 } from '../../wire/kernel.ts'
+import { FakeSuspensions } from './fake-suspensions.ts'
 
 /** What a fake kernel answers. Whatever is not in its table is answered as a real one would answer the unknown. */
 export interface Script {
   readonly language?: string
   readonly epoch?: string
   readonly abilities?: readonly Ability[]
-  /** By source text, or by `load FILE` and `reload MODULE`. What is not here is done at once, without a value. */
+  /** By source text, or as `sourceOf` names it. What is not here is done at once, without a value. */
   readonly evaluate?: Readonly<Record<string, Scene>>
   /** By expression; a function is given the query. */
   readonly inspect?: Readonly<Record<string, Reply<Inspected, InspectQuery>>>
@@ -111,7 +112,9 @@ export class FakeKernel implements Kernel {
   health: Health = 'responsive'
   readonly #script: Script
   readonly #listeners = new Set<(health: Health) => void>()
-  readonly #suspended = new Set<(news: SuspensionNews) => void>()
+  readonly #watchers = new Set<(news: SuspensionNews) => void>()
+  /** Evaluations whose scene has ended with `suspendedAs`. */
+  readonly suspended = new FakeSuspensions(news => this.tell(news))
   readonly #calls = new Map<CallId, Promise<Evaluated>>()
   readonly #running = new Map<CallId, { deaf: boolean; stop(evaluated: Evaluated): void }>()
   /** Rejects when the image is lost. */
@@ -144,13 +147,13 @@ export class FakeKernel implements Kernel {
   }
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
-    this.#suspended.add(listener)
-    return () => this.#suspended.delete(listener)
+    this.#watchers.add(listener)
+    return () => this.#watchers.delete(listener)
   }
 
   /** Tells whoever watches of a suspension. */
   tell(news: SuspensionNews): void {
-    for (const listener of this.#suspended) listener(news)
+    for (const listener of this.#watchers) listener(news)
   }
 
   turn(health: Health): void {
@@ -162,6 +165,7 @@ export class FakeKernel implements Kernel {
   die(end: KernelEnd = { reason: 'killed', message: 'It was killed.' }): void {
     this.turn('ended')
     this.#lose(this.#closed(end.message))
+    this.suspended.lose(end.message)
     this.#settleEnd(end)
   }
 
@@ -170,12 +174,17 @@ export class FakeKernel implements Kernel {
     if (this.health === 'ended') return Promise.reject(this.#closed('It has ended.'))
     const known = this.#calls.get(call)
     if (known !== undefined) return known
-    const begun = this.#turn.then(() => {
+    const begun = this.#turn.then(async () => {
       if (watcher.signal?.aborted) return { type: 'withdrawn' } as const
       const source = sourceOf(work)
       const place = work.type === 'source' ? work.place : undefined
       this.asked.push({ method: 'evaluate', call, source, ...(place !== undefined && { place }) })
-      return this.#play(call, this.#script.evaluate?.[source] ?? {}, watcher)
+      const refused = this.suspended.refusal(work)
+      const scene = this.#script.evaluate?.[source] ?? { ...(refused && { ends: refused }) }
+      const { ends } = scene
+      if (!(typeof ends === 'object' && 'type' in ends && ends.type === 'refused'))
+        this.suspended.resume(work)
+      return this.suspended.came(await this.#play(call, scene, watcher), call)
     })
     const result = Promise.race([begun, this.#lost])
     this.#turn = begun.catch(() => undefined)
@@ -248,6 +257,8 @@ export class FakeKernel implements Kernel {
     if (name === 'inspect') return { reply: this.#script.inspect?.[expr], what: expr }
     if (name === 'more') return { reply: this.#script.more?.[handle] ?? stale, what: handle }
     if (name === 'globals') return { reply: this.#script.globals ?? NO_GLOBALS, what: '' }
+    const listed = { type: 'found', value: { suspensions: this.suspended.live } }
+    if (name === 'suspensions') return { reply: this.#script.looks?.suspensions ?? listed, what: '' }
     return { reply: this.#script.looks?.[name], what: Object.values(query).find(isText) ?? '' }
   }
 
