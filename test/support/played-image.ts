@@ -21,17 +21,25 @@ export interface Played {
   readonly image: SwankClient
 }
 
+/** What it says of itself. */
+interface Playing {
+  readonly style?: string | null
+  readonly implementation?: string
+  readonly abilities?: readonly string[]
+}
+
 const servers = new Set<FakeSwank>()
 
 /** An image that says who it is, lets itself be left, shows that it lives, and answers nothing else by itself. */
 export async function playImage({
   style = 'spawn',
   implementation = 'SBCL 9',
+  abilities = IDENTITY.abilities,
   ...options
-}: Partial<SwankOptions> & { style?: string | null; implementation?: string } = {}): Promise<Played> {
+}: Partial<SwankOptions> & Playing = {}): Promise<Played> {
   const server = await fakeSwank({
     script: {
-      'peer:identity': ({ id }, client) => client.json(id, { ...IDENTITY, implementation, style }),
+      'peer:identity': ({ id }, client) => client.json(id, { ...IDENTITY, implementation, style, abilities }),
       'peer:leave': ({ id }, client) => client.json(id, true).socket.end(),
       'swank:ping': ({ id }, client) => client.say(`(:invalid-rpc ${id} "Thread not found: -1")`),
     },
@@ -56,9 +64,9 @@ export interface Given {
   tell(message: object): SwankClient
 }
 
-/** The next evaluation that the image is given. */
-export async function given(image: SwankClient): Promise<Given> {
-  const rex = await image.called('peer:evaluate')
+/** The next evaluation, or resume, that the image is given. */
+export async function given(image: SwankClient, method: 'evaluate' | 'resume' = 'evaluate'): Promise<Given> {
+  const rex = await image.called(`peer:${method}`)
   const { call } = rex.given
   const name = typeof call === 'object' && call !== null && 'text' in call ? call.text : ''
   const tell = (message: object) =>
