@@ -93,13 +93,17 @@ function showHistory({ entries, total }: RunHistory): string {
   return [`${entries.length} of ${total}, newest first${more}`, ...entries.flatMap(entryLines)].join('\n')
 }
 
+/** `running for 3 s`, `suspended after 4 ms`; all others have ended `in` it. */
+const BEFORE_TIME: Partial<Record<RunHistoryEntry['outcome'], string>> = {
+  running: 'for',
+  suspended: 'after',
+}
+
 /** `#12 claude-code 2.1, 2026-10-02T09:00:00Z, done in 4 ms`, the code, and what it came to. */
 function entryLines(entry: RunHistoryEntry): string[] {
   const { number, who, at, outcome, elapsed_ms, source, truncated, place, result } = entry
   const took =
-    elapsed_ms === null
-      ? outcome
-      : `${outcome} ${outcome === 'running' ? 'for' : 'in'} ${duration(elapsed_ms)}`
+    elapsed_ms === null ? outcome : `${outcome} ${BEFORE_TIME[outcome] ?? 'in'} ${duration(elapsed_ms)}`
   const where = place === null ? '' : placeOf(place)
   const words = [`#${number} ${oneLine(who)}`, at, took, ...(where === '' ? [] : [where])]
   const lines = [words.join(', '), indent(`${source.trimEnd()}${truncated ? ' … (cut)' : ''}`)]

@@ -1,8 +1,9 @@
-import type { Evaluated, Refused } from '../wire/kernel.ts'
+import type { Evaluated, Refused, Suspension } from '../wire/kernel.ts'
 import type { OutputLog } from './define.ts'
 import { diagnosed } from './diagnostics.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed } from './output.ts'
+import { suspendedDetails } from './suspension-text.ts'
 import { duration, exceptionLine, frameLine, oneLine, programFrame } from './wording.ts'
 
 /** The end of something that ran to its end. */
@@ -38,9 +39,15 @@ export function concluded<Result>(
       const { exception, suspension, elapsed_ms, diagnostics } = evaluated
       const at = programFrame(exception.frames)
       return failed('exception', {
-        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}. It waits there as ${suspension.id}.`,
-        details: { exception, suspension, ...diagnosed(diagnostics), ...text, elapsed_ms },
-        next: `debug_state ${JSON.stringify({ suspension: suspension.id })} shows its restarts and frames; debug_restart has it go on.`,
+        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
+        details: {
+          exception,
+          suspension: suspendedDetails(suspension, exception.restarts),
+          ...diagnosed(diagnostics),
+          ...text,
+          elapsed_ms,
+        },
+        next: goingOn(suspension),
       })
     }
     case 'interrupted': {
@@ -64,6 +71,13 @@ export function concluded<Result>(
     default:
       return evaluated satisfies never
   }
+}
+
+/** What can be done about an evaluation that is suspended. */
+function goingOn({ id, how }: Suspension): string {
+  const named = JSON.stringify({ suspension: id })
+  const restart = how === 'held' ? 'has it go on' : 'runs it again or gives it up'
+  return `It is suspended as ${id}. debug_frame ${named} shows its variables, debug_eval runs code there, and debug_restart ${restart}.`
 }
 
 /** What an image would not begin, as a failure of the call; what is like the thing that is missing is in `details`. */

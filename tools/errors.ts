@@ -45,6 +45,11 @@ export const TOOL_ERRORS = {
       'The kernel was lost while the call ran. It may or may not have had its effect. Never run again by itself.',
   },
   not_available: { retryable: false, meaning: 'This kernel cannot do that; the tool is not listed for it.' },
+  held_by_other: {
+    retryable: false,
+    meaning:
+      'Somebody else holds the suspended evaluation and alone has it go on; `details.holder` says who. Nothing ran.',
+  },
   denied: { retryable: false, meaning: 'The policy or a person refused the call. Nothing ran.' },
   approval_unavailable: {
     retryable: false,

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Shown } from '../wire/kernel.ts'
 import { concluded, type Done } from './concluded.ts'
-import { defineTool } from './define.ts'
+import { defineTool, type KernelContext } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
+import { type Failed, failed } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import {
   IN_PACKAGE,
@@ -16,7 +17,7 @@ import {
   showInForce,
 } from './source.ts'
 import { cutNote, duration, typeWord } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { carriedOut, ON_ERROR } from './working.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export interface Evaluation extends Printed, Diagnosed, InForce {
@@ -37,7 +38,8 @@ export const evalExpr = defineTool({
   description:
     'Run code in the live image, in its own language: one expression or any statements, with top-level await ' +
     'where the language has it. What it defines or changes stays for later calls. Answers with the value, what was ' +
-    'printed, and, if the code raised, the exception with its frames and what was printed before. ' +
+    'printed, and, if the code raised, the exception with its frames and what was printed before; where the answer ' +
+    'names a suspension, the error waits there, and debug_state and debug_restart go on from it. ' +
     'Use it to calculate, to verify a guess, or to change something on purpose; to understand a value, a ' +
     'function or a class use inspect, which shows more and runs nothing. Code that takes long is not stopped: ' +
     'it goes on as a job that the answer names.',
@@ -45,6 +47,13 @@ export const evalExpr = defineTool({
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
     ...PLACED,
     package: IN_PACKAGE,
+    on_error: z
+      .enum(ON_ERROR)
+      .default('suspend')
+      .describe(
+        'What an error does: `suspend` keeps its frames, and in Lisp the call itself, for the debug_ tools; `hold` ' +
+          'keeps the call itself alive in Python, too, so that it can go on; `end` keeps nothing.',
+      ),
   },
   // As Agent-Q writes it.
   parameterAliases: { form: 'expr' },
@@ -68,20 +77,36 @@ export const evalExpr = defineTool({
     body: expr,
   }),
 
-  async handler({ expr, file, line, package: inside }, context) {
+  async handler({ expr, file, line, package: inside, on_error: onError }, context) {
     const place = placeGiven({ file, line })
     if ('type' in place) return place
-    const refused = packageRefused(inside, context.kernel)
+    const refused =
+      packageRefused(inside, context.kernel) ?? (onError === 'hold' ? holdRefused(context) : undefined)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await carriedOut({ type: 'source', source: expr, ...place, ...read }, context)
+    const evaluated = await carriedOut({ type: 'source', source: expr, ...place, ...read }, context, onError)
     return concluded(evaluated, { output: context.output, done: evaluation })
   },
 
   show: result => showEvaluation(result as Evaluation),
 })
 
-function evaluation(done: Done, text: Printed): Evaluation {
+/** Why no stack can be held alive here; undefined where it can be, or is anyhow. */
+function holdRefused({ kernel: { identity }, kernelName, leases }: KernelContext): Failed | undefined {
+  const { abilities, language } = identity
+  const holds = abilities.has('hold') || (abilities.has('suspend') && language === 'lisp')
+  if (holds && leases.leaseMs !== null) return undefined
+  const why = holds
+    ? 'this client is shown no tool to go on from an error with'
+    : `${kernelName} (${identity.implementation}) cannot hold an evaluation alive where an error is raised`
+  return failed('invalid_args', {
+    message: `on_error is hold, and ${why}. Nothing was run.`,
+    details: { parameter: 'on_error', language },
+    next: 'Leave on_error out: an error is told with its frames all the same, and suspended where it can be.',
+  })
+}
+
+export function evaluation(done: Done, text: Printed): Evaluation {
   const { values, elapsed_ms, diagnostics } = done
   const first = values[0]
   const { handle, preview } = first ?? {}
@@ -99,7 +124,7 @@ function evaluation(done: Done, text: Printed): Evaluation {
 }
 
 /** Values first: what is printed below them is the program's own text, and could say anything. */
-function showEvaluation(result: Evaluation): string {
+export function showEvaluation(result: Evaluation): string {
   const { values, elapsed_ms } = result
   // `truncated` is of the whole result, and a value that was cut says so itself.
   const truncated = result.truncated && !values.some(value => value.repr.truncated)

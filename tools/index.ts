@@ -4,6 +4,10 @@ import { classHierarchy, classSlots } from './classes.ts'
 import { compileForm } from './compile.ts'
 import { complete } from './complete.ts'
 import { createFile } from './create.ts'
+import { debugEval } from './debug-eval.ts'
+import { debugFrame } from './debug-frame.ts'
+import { debugRestart } from './debug-restart.ts'
+import { debugState } from './debug-state.ts'
 import type { Tool } from './define.ts'
 import { symbolDefinition } from './definition.ts'
 import { deleteFile } from './delete.ts'
@@ -28,11 +32,13 @@ import { aproposSearch, listPackageSymbols } from './search.ts'
 import { searchFiles } from './search-files.ts'
 import { loadSystem } from './systems.ts'
 import { threads } from './threads.ts'
+import { traceCalls } from './traced-calls.ts'
+import { traceFunction } from './tracing.ts'
 import { directoryTree } from './tree.ts'
 import { undoChange } from './undo.ts'
 import { writeFile } from './write.ts'
 
-/** Every tool, in the order in which models read them: look at values and names, at what runs; then run; then files. */
+/** Every tool, in the order in which models read them: look at values and names, at what runs; then run; errors; files. */
 export const TOOLS: readonly Tool[] = [
   listGlobals,
   inspect,
@@ -56,6 +62,12 @@ export const TOOLS: readonly Tool[] = [
   reload,
   loadSystem,
   runTests,
+  debugState,
+  debugFrame,
+  debugEval,
+  debugRestart,
+  traceFunction,
+  traceCalls,
   readMore,
   job,
   getProjectRoot,

@@ -115,7 +115,7 @@ function showLoading(result: Loading): string {
   return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
 }
 
-function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
+export function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
   const { module, file, added, replaced, kept, skipped, survivors, omitted, complete } = loaded
   const what = [file, module].find(one => one !== null) ?? 'it'
   const where = module === null ? 'at the top level' : `into ${oneLine(module)}`

@@ -15,12 +15,17 @@ export interface Asking<Name extends LookName> {
 /** Asks it within the time that a look may take, and answers with what was found or with why there is nothing. */
 export async function lookUp<Name extends LookName>(
   { look, query, words }: Asking<Name>,
-  { kernel, lookMs, signal, jobs }: KernelContext,
+  { kernel, lookMs, signal, jobs }: Looking,
 ): Promise<Ok<Looks[Name]['found'] & Told> | Failed> {
   const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
   return looked.type === 'found'
     ? ok({ ...looked.value, ...told(kernel) })
     : unfound(looked, { jobs, words: words ?? anExpression(kernel) })
+}
+
+/** What it takes to look, and no more. */
+export type Looking = Pick<KernelContext, 'lookMs' | 'signal' | 'jobs'> & {
+  readonly kernel: Pick<Kernel, 'identity' | 'look'>
 }
 
 /** Asks about a name, which may be read in a package, where the language has such. */
@@ -34,7 +39,7 @@ export async function lookUpName<Name extends LookOfName>(
 }
 
 /** The looks whose query is a `Naming`. */
-type LookOfName = 'definition' | 'describe' | 'arglist' | 'slots' | 'hierarchy' | 'references'
+type LookOfName = 'definition' | 'describe' | 'arglist' | 'slots' | 'hierarchy' | 'references' | 'trace'
 
 /** How a tool speaks of what was asked for. */
 export interface Words {
@@ -45,6 +50,10 @@ export interface Words {
   readonly reread: string
   readonly search: string
   readonly narrow: string
+  /** What is said where there is no such thing. Left out: that nothing is called so. */
+  absent?(what: string): string
+  /** What code runs in that cannot be looked at until it has ended. Left out: the image. */
+  readonly occupied?: string
 }
 
 const AN_EXPRESSION: Words = {
@@ -72,13 +81,13 @@ const IN_LISP = {
 }
 
 /** The words for an expression, in those of the kernel's language. */
-export const anExpression = ({ identity }: Kernel): Words =>
+export const anExpression = ({ identity }: Pick<Kernel, 'identity'>): Words =>
   identity.language === 'lisp'
     ? { ...AN_EXPRESSION, ...IN_LISP, reread: 'Give one form; to run several use eval_expr.' }
     : AN_EXPRESSION
 
 /** The words for a name, in those of the kernel's language. */
-export const aName = ({ identity }: Kernel): Words =>
+export const aName = ({ identity }: Pick<Kernel, 'identity'>): Words =>
   identity.language === 'lisp'
     ? {
         ...A_NAME,
@@ -104,7 +113,7 @@ export function unfound(
       })
     case 'not_found':
       return failed('not_found', {
-        message: `Nothing is called ${looked.what}.${nearest(looked.nearest)}`,
+        message: `${words.absent?.(looked.what) ?? `Nothing is called ${looked.what}.`}${nearest(looked.nearest)}`,
         details: { what: looked.what, nearest: looked.nearest },
         next: words.search,
       })
@@ -118,7 +127,7 @@ export function unfound(
     case 'stale_handle':
       return stale(looked.handle, looked.because)
     case 'busy':
-      return busy(looked, jobs)
+      return busy(looked, { jobs, words })
     case 'timed_out':
       return failedInside('inspect_timeout', {
         message: `Looking took longer than ${duration(looked.deadline_ms)} and was given up. The image goes on as before.`,
@@ -152,15 +161,22 @@ function malformed(looked: Extract<Unfound, { type: 'malformed' }>, words: Words
   })
 }
 
-function busy({ call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>, jobs: Jobs): Failed {
+function busy(
+  { call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>,
+  { jobs, words }: { readonly jobs: Jobs; readonly words: Words },
+): Failed {
   const job = jobNamed(call, jobs)
   const what = job === undefined ? 'another evaluation' : `job ${job}`
+  const since = `${what} since ${duration(elapsed_ms)}`
   return failed('busy', {
-    message: `The image is busy with ${what} since ${duration(elapsed_ms)}, and this needs code to run there. Nothing was run.`,
+    message:
+      words.occupied === undefined
+        ? `The image is busy with ${since}, and this needs code to run there. Nothing was run.`
+        : `${words.occupied} is busy with ${since}; until that has ended, nothing else can be asked of it.`,
     details: { call, elapsed_ms, ...(job !== undefined && { job }) },
     next:
       job === undefined
-        ? 'Try again later, or look at names and paths, which needs no code to run.'
+        ? `Try again later${words.occupied === undefined ? ', or look at names and paths, which needs no code to run' : ''}.`
         : `Wait for it with job ${JSON.stringify({ job, action: 'wait' })}, or stop it with "interrupt".`,
   })
 }

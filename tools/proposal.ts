@@ -1,4 +1,6 @@
+import type { KernelContext } from './define.ts'
 import type { FolderLooks } from './entries.ts'
+import type { Looking } from './looked.ts'
 import type { Newline } from './newlines.ts'
 import type { Failed, Ok } from './outcome.ts'
 
@@ -202,5 +204,13 @@ export interface CommittedFile {
 /** What working out a proposal is given. It can look, and cannot change anything. */
 export interface PlanContext {
   readonly files: ProjectFiles
+  /** The image that the call is for; only where its tool needs one. */
+  readonly image?: PlanImage
   pathOf(path: string): string
+}
+
+/** An image as far as a plan may look at it. */
+export interface PlanImage extends Looking, Pick<KernelContext, 'kernelName' | 'leases'> {
+  /** `text` as something that a preview was computed from; `moved` as `Evidence` has it. */
+  seen(evidence: Omit<Evidence, 'hash'> & { readonly text: string }): Evidence
 }

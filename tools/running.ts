@@ -1,6 +1,6 @@
 import type { Asking, Job } from './define.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
-import { duration, oneLine } from './wording.ts'
+import { duration } from './wording.ts'
 
 /** What a call is answered with that goes on after the patience of its caller. */
 export interface Running extends Printed {

@@ -4,6 +4,12 @@ import { type Diagnosed, showDiagnosed } from './diagnostics.ts'
 import type { Envelope, ToolError } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { isRunning, showRunning } from './running.ts'
+import {
+  isSuspendedDetails,
+  restartChoices,
+  type SuspendedDetails,
+  suspensionLine,
+} from './suspension-text.ts'
 import { frameLine, indent, oneLine, programFrame, reportOf, restartLines } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
@@ -71,12 +77,16 @@ export function showError({ code, message, next, details }: ToolError): string {
     output_handle,
     diagnostics,
     diagnostics_omitted,
+    suspension,
     ...rest
   } = details
   const { elapsed_ms: _, notice: __, ...known } = rest
-  const facts = wasSettled(known) ? withoutEdits(known) : known
+  const told = suspension === undefined || isSuspendedDetails(suspension) ? known : { ...known, suspension }
+  const facts = wasSettled(told) ? withoutEdits(told) : told
   const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
-  if (isRaised(exception)) lines.push(...showRaised(exception))
+  const waits = isSuspendedDetails(suspension) ? suspension : undefined
+  if (waits !== undefined) lines.push(suspensionLine(waits))
+  if (isRaised(exception)) lines.push(...showRaised(exception, waits))
   lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnosed))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
   const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed
@@ -92,18 +102,28 @@ function plainError(error: ToolError): string {
 }
 
 /** The report, as far as it says more than has been said; and what the program's innermost frame held. */
-function showRaised(raised: Raised): string[] {
+function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string[] {
   const { frames } = raised
   const report = reportOf(raised)
-  const lines = report === '' ? [] : [report]
+  const lines = [...(report === '' ? [] : [report]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {
     lines.push(`locals of ${frameLine(at)}:`)
     lines.push(...at.locals.map(local => indent(`${oneLine(local.name)} = ${oneLine(local.repr)}`)))
     if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
   }
-  return [...lines, ...restartLines(raised)]
+  return [...lines, ...(waits === undefined ? restartLines(raised) : choices(waits, raised))]
 }
+
+/** The restarts by their numbers; nothing where the report has them. */
+function choices({ restarts }: SuspendedDetails, { traceback }: Raised): string[] {
+  const said = restarts.every(({ description, name }) => traceback.includes(description || name))
+  return said ? [] : ['restarts, for debug_restart:', ...restartChoices(restarts)]
+}
+
+/** What the image says of the error besides, as far as its report has not said it. */
+const unsaidNotes = ({ notes = [], traceback }: Raised): string[] =>
+  notes.filter(note => !traceback.includes(note)).map(note => `note: ${oneLine(note)}`)
 
 function isRaised(value: unknown): value is Raised {
   return typeof value === 'object' && value !== null && 'traceback' in value && 'frames' in value

@@ -57,7 +57,7 @@ function lineWithoutFile(): Failed {
 /** The failure of a call that names a package where the language reads in none; undefined where all is well. */
 export function packageRefused(
   given: string | undefined,
-  { identity }: Kernel,
+  { identity }: Pick<Kernel, 'identity'>,
   what = 'package says in what code is read',
 ): Failed | undefined {
   if (given === undefined || identity.abilities.has('packages')) return undefined

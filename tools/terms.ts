@@ -15,6 +15,10 @@ export interface Terms {
   readonly order: string
   readonly exception: string
   readonly members: string
+  /** Whether a backtrace begins with the innermost frame. */
+  readonly innermostFirst: boolean
+  /** A call as it is written there. */
+  call(name: string, given: readonly { readonly name: string; readonly text: string }[]): string
   /** Kinds of names and of values. */
   kind(kind: NameKind | Kind): string
 }
@@ -25,6 +29,8 @@ const ANY: Terms = {
   order: 'asked in this order',
   exception: 'exception',
   members: 'members',
+  innermostFirst: false,
+  call: (name, given) => `${name}(${given.map(one => `${one.name}=${one.text}`).join(', ')})`,
   kind: kind => kind,
 }
 
@@ -43,6 +49,8 @@ const LISP: Terms = {
   order: 'class precedence list',
   exception: 'condition',
   members: 'slots',
+  innermostFirst: true,
+  call: (name, given) => `(${[name, ...given.map(one => one.text)].join(' ')})`,
   kind: kind => LISP_KINDS[kind] ?? kind,
 }
 
@@ -52,6 +60,6 @@ export function termsOf({ language }: Told): Terms {
 }
 
 /** What a result is given, so that it can be told in the words of its language. */
-export function told({ identity }: Kernel): Told {
+export function told({ identity }: Pick<Kernel, 'identity'>): Told {
   return identity.language === 'lisp' ? { language: identity.language } : {}
 }

@@ -1,5 +1,6 @@
 import type { Level } from '../../tools/define.ts'
-import type { Evidence, Proposal } from '../../tools/proposal.ts'
+import type { Evidence, PlanImage, Proposal } from '../../tools/proposal.ts'
+import { type Context, ContextOnKernel } from './context.ts'
 import { toolMoved } from './effect.ts'
 import { freeze, toolHash } from './freezing.ts'
 import type { Arguments, Passage } from './passage.ts'
@@ -29,6 +30,14 @@ export function planOf(
     origin: originOf(caller),
     proposal: { ...proposal, evidence: [...proposal.evidence, ...ownEvidence(passage, hash)] },
   })
+}
+
+/** The image that a tool may look at to work a call out. */
+export function imageOf(context: Context): PlanImage | undefined {
+  if (!(context instanceof ContextOnKernel)) return undefined
+  const { kernel, kernelName, leases, lookMs, signal, jobs } = context
+  const seen: PlanImage['seen'] = ({ what, text, moved }) => ({ what, hash: sha256(text), moved })
+  return { kernel, kernelName, leases, lookMs, signal, jobs, seen }
 }
 
 /** Any plan stands on its tool, of that hash, and on the image that it is for: they are watched like files. */

@@ -11,7 +11,7 @@ import { carryOut, effectsOf, type LetThrough, type Stale } from './effect.ts'
 import { withdrawn } from './faults.ts'
 import { copied } from './freezing.ts'
 import { type Decision, isAboutFiles } from './gate.ts'
-import { planOf } from './own-evidence.ts'
+import { imageOf, planOf } from './own-evidence.ts'
 import type { Arguments, Passage, Refusal } from './passage.ts'
 import { originOf } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
@@ -156,8 +156,14 @@ export class PlannedCall {
   }
 
   async #propose(args: Arguments): Promise<Proposal | Outcome> {
-    const { files, pathOf } = this.#passage.context('safe')
-    return this.#passage.tool.plan(args, { files: this.#disclosure.over(files), pathOf })
+    const context = this.#passage.context('safe')
+    const { files, pathOf } = context
+    const image = imageOf(context)
+    return this.#passage.tool.plan(args, {
+      files: this.#disclosure.over(files),
+      pathOf,
+      ...(image && { image }),
+    })
   }
 
   #undrawn(outcome: Outcome, wish: Wish): Outcome {

@@ -156,12 +156,24 @@ export const JUDGED: Readonly<Record<string, Judged>> = {
   get_last_error: { args: {}, texts: {} },
   get_repl_history: { args: {}, texts: {} },
   complete: { args: { text: '(ca' }, texts: { text: 'data' } },
-  eval_expr: { args: { expr: '(+ 1 2)' }, texts: { expr: 'code', file: 'data', package: 'data' } },
+  eval_expr: {
+    args: { expr: '(+ 1 2)' },
+    texts: { expr: 'code', file: 'data', package: 'data', on_error: 'data' },
+  },
   compile_form: { args: { form: '(+ 1 2)' }, texts: { form: 'code', file: 'data', package: 'data' } },
   macroexpand_form: { args: { form: '(when 1 2)' }, texts: { form: 'code', package: 'data' } },
   load_file: { args: { path: 'attacked.lisp' }, texts: { path: 'data', names: 'data' } },
   load_system: { args: { system: 'no-such-system' }, texts: { system: 'data' } },
   run_tests: { args: { target: 'no-such-test' }, texts: { target: 'data', framework: 'data' } },
+  debug_state: { args: {}, texts: { suspension: 'data' } },
+  debug_frame: { args: {}, texts: { suspension: 'data' } },
+  debug_eval: { args: { expr: '(+ 1 2)' }, texts: { suspension: 'data', expr: 'code' } },
+  debug_restart: {
+    args: { restart: 'no-such-restart' },
+    texts: { suspension: 'data', restart: 'data', value: 'code' },
+  },
+  trace_function: { args: {}, texts: { name: 'data', package: 'data', remove: 'data' } },
+  trace_calls: { args: {}, texts: { tracepoint: 'data' } },
   read_more: { args: { handle: '@zz.1' }, texts: { handle: 'data' } },
 }
 

@@ -61,7 +61,7 @@ test('seed 2, case 12: the core profile lists exactly list_globals, inspect and 
   )
 })
 
-test('the live profile adds what the answers of core point to, what a hanging program needs, and changing its code', () => {
+test('the live profile adds what the answers of core point to, what a hanging program needs, changing its code, and errors that wait', () => {
   const live = [
     'list_globals',
     'inspect',
@@ -72,6 +72,10 @@ test('the live profile adds what the answers of core point to, what a hanging pr
     'compile_form',
     'load_file',
     'reload',
+    'debug_state',
+    'debug_frame',
+    'debug_eval',
+    'debug_restart',
     'read_more',
     'job',
   ]
@@ -107,7 +111,7 @@ test('an unknown tool is answered with the nearest names', () => {
 })
 
 test('every form has the same parameters, closed and described, the reserved ones last', () => {
-  const expected = ['expr', 'file', 'line', 'package', 'kernel', 'patience']
+  const expected = ['expr', 'file', 'line', 'package', 'on_error', 'kernel', 'patience']
   const schemas = [
     listed('core', 'openai')[2]?.function?.parameters,
     listed('core', 'anthropic')[2]?.input_schema,
@@ -138,7 +142,12 @@ test('MCP is always told all four hints, and that running code can destroy whate
   assert.equal(annotations('dangerous'), running)
   assert.equal(
     listed('live', 'mcp').map(one => one.annotations),
-    [safe, safe, safe, safe, safe, running, running, running, running, safe, running],
+    [
+      ...[safe, safe, safe, safe, safe],
+      ...[running, running, running, running],
+      ...[safe, safe, running, running],
+      ...[safe, running],
+    ],
   )
 })
 
@@ -181,7 +190,7 @@ test('usage for people says how to call a tool, with examples for a shell', () =
   const usage = text('core', 'text', 'eval_expr')
   assert.ok(
     usage.startsWith(
-      'eval_expr <expr> [file] [line] [package] [kernel] [patience]\ncautious; from profile core on',
+      'eval_expr <expr> [file] [line] [package] [on_error] [kernel] [patience]\ncautious; from profile core on',
     ),
   )
   assert.match(usage, 'also called eval_form')

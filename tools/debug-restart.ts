@@ -1,0 +1,226 @@
+import { z } from 'zod'
+import type { Loaded, WayOn } from '../wire/kernel.ts'
+import { concluded, type Done } from './concluded.ts'
+import { proposed, type Shown, stoppedAt, stoppedOf } from './debug-plans.ts'
+import { defineTool } from './define.ts'
+import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
+import { loadedLines } from './load.ts'
+import { type Failed, failed, ok } from './outcome.ts'
+import { type Printed, printed, showPrinted } from './output.ts'
+import { SOURCE_LENGTH } from './source.ts'
+import { type Finding, FRAME, heldByOther, SUSPENSION, suspensionMeant } from './suspended.ts'
+import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
+import { duration } from './wording.ts'
+import { carriedOut } from './working.ts'
+
+/** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
+export interface Resumed extends Evaluation {
+  readonly loaded?: Loaded
+}
+
+/** It was given up, or left by a restart that leads to the top level: it has no value. */
+export interface Left extends Printed {
+  readonly status: 'left'
+  readonly message: string
+  readonly elapsed_ms: number
+}
+
+export const debugRestart = defineTool({
+  name: 'debug_restart',
+  description:
+    'Have an evaluation that an error has suspended go on, in exactly one of four ways: take a restart, return a ' +
+    'value from a frame, call the function of a frame again, or leave, which gives it up. If the cause is a wrong ' +
+    'function, define it anew first (compile_form, load_file, eval_expr): what goes on calls the new one. Answers ' +
+    'with what the evaluation came to, as eval_expr would have; an error is suspended again, and what takes long ' +
+    'goes on as a job. The restarts and frames are in debug_state, what a frame can do in debug_frame.',
+  parameters: {
+    suspension: SUSPENSION,
+    restart: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('A restart by its number or its name, such as `0` or `use-value`; of a name, the innermost.'),
+    return_from: FRAME.optional().describe('The number of a frame that is to return `value` to its caller.'),
+    restart_frame: FRAME.optional().describe(
+      'The number of a frame whose function is called again, with the same arguments.',
+    ),
+    leave: z.boolean().optional().describe('Give it up: to the top level, without a value.'),
+    value: z
+      .string()
+      .min(1)
+      .max(SOURCE_LENGTH)
+      .optional()
+      .describe('Code whose values a restart is given that takes some, or that a frame returns.'),
+  },
+  level: 'cautious',
+  profile: 'live',
+  categories: ['debugging', 'execution'],
+  needs: ['suspend', 'suspensions', 'suspension'],
+  examples: [
+    { args: { restart: 'use-value', value: '42' }, shows: 'a restart by its name, with a value' },
+    { args: { suspension: 's3', restart: '1' }, shows: 'a restart by its number' },
+    { args: { restart_frame: 2 }, shows: 'a function that was mended, called again' },
+    { args: { return_from: 1, value: '(list)' }, shows: 'a frame that returns a value of yours' },
+    { args: { leave: true }, shows: 'an evaluation that is not wanted any more' },
+  ],
+
+  preview: args => ({ title: 'Have a suspended evaluation go on', body: JSON.stringify(args, null, 2) }),
+
+  // A number means what was shown under it, and nothing else.
+  plan: ({ suspension, value, ...ways }, context) =>
+    proposed(context, async image => {
+      const wanted = wantedOf({ ...ways, value })
+      if (wanted.type === 'failed') return wanted
+      return previewOf(wanted, { given: suspension, value, image })
+    }),
+
+  async handler({ suspension: given, value, ...ways }, context) {
+    const wanted = wantedOf({ ...ways, value })
+    if (wanted.type === 'failed') return wanted
+    const found = await resolved(wanted, { given, value }, context)
+    if (found.type === 'failed') return found
+    const { suspension, way } = found
+    const evaluated = await carriedOut({ type: 'resume', suspension, way }, context)
+    const { output } = context
+    if (evaluated.type !== 'left') return concluded(evaluated, { output, done: resumed })
+    const { message, elapsed_ms } = evaluated
+    return ok<Left>({ status: 'left', message, ...printed(output.soFar()), elapsed_ms })
+  },
+
+  show: result => showResumed(result as Resumed | Left),
+})
+
+/** The one way that the arguments name. */
+type Wanted =
+  | { readonly type: 'restart'; readonly name: string }
+  | { readonly type: 'return'; readonly frame: number; readonly value: string }
+  | { readonly type: 'again'; readonly frame: number }
+  | { readonly type: 'leave' }
+
+interface Ways {
+  readonly restart?: string | undefined
+  readonly return_from?: number | undefined
+  readonly restart_frame?: number | undefined
+  readonly leave?: boolean | undefined
+  readonly value?: string | undefined
+}
+
+function wantedOf(ways: Ways): Wanted | Failed {
+  const { restart, return_from: from, restart_frame: again, leave, value } = ways
+  const all: Wanted[] = []
+  if (restart !== undefined) all.push({ type: 'restart', name: restart })
+  if (from !== undefined) all.push({ type: 'return', frame: from, value: value ?? '' })
+  if (again !== undefined) all.push({ type: 'again', frame: again })
+  if (leave === true) all.push({ type: 'leave' })
+  const [wanted] = all
+  if (wanted === undefined || all.length > 1)
+    return wrong(
+      `${all.length === 0 ? 'None' : all.length} of restart, return_from, restart_frame and leave was given; it goes on in exactly one way.`,
+    )
+  if (wanted.type === 'return' && value === undefined)
+    return wrong('return_from needs value: code whose values the frame returns.', 'value')
+  if ((wanted.type === 'again' || wanted.type === 'leave') && value !== undefined)
+    return wrong('value is for restart and return_from; nothing would be done with it here.', 'value')
+  return wanted
+}
+
+const wrong = (message: string, parameter?: string): Failed =>
+  failed('invalid_args', {
+    message: `${message} Nothing was run.`,
+    ...(parameter !== undefined && { details: { parameter } }),
+    next: 'debug_state shows the restarts and frames that there are.',
+  })
+
+/** The suspension, and how it is to go on, with the restart by its number. */
+async function resolved(
+  wanted: Wanted,
+  { given, value }: { readonly given: string | undefined; readonly value: string | undefined },
+  context: Finding,
+): Promise<{ readonly type: 'resolved'; readonly suspension: string; readonly way: WayOn } | Failed> {
+  if (wanted.type !== 'restart') {
+    const meant = await suspensionMeant(given, context)
+    if (meant.type === 'failed') return meant
+    return heldByOther(meant.id, context) ?? { type: 'resolved', suspension: meant.id, way: wanted }
+  }
+  const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, context)
+  if (found.type === 'failed') return found
+  const { id: suspension, state } = found
+  const restart = restartMeant(wanted.name, { suspension, restarts: numbered(state.restarts) })
+  if ('type' in restart) return restart
+  const way = { type: 'restart', restart: restart.number, ...(value !== undefined && { value }) } as const
+  return { type: 'resolved', suspension, way }
+}
+
+/** The restart of that number, or the innermost of that name, in whatever case and however it is quoted. */
+function restartMeant(
+  given: string,
+  { suspension, restarts }: { readonly suspension: string; readonly restarts: readonly NumberedRestart[] },
+): NumberedRestart | Failed {
+  const plain = given
+    .trim()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/^:/, '')
+    .toLowerCase()
+  const found = /^\d+$/.test(plain)
+    ? restarts[Number(plain)]
+    : restarts.find(({ name }) => name.toLowerCase() === plain)
+  if (found !== undefined) return found
+  const there = restarts.map(restart => restartText(restart)).join('\n')
+  return failed('not_found', {
+    message: `${suspension} has no restart ${JSON.stringify(given)}. ${there === '' ? 'It has none.' : `It has:\n${there}\n`}Nothing was run.`,
+    details: { what: given, nearest: restarts.map(({ name }) => name), restarts },
+    next: 'Give one of those by its number or name, or use return_from, restart_frame or leave.',
+  })
+}
+
+/** What is shown to a person: which evaluation, why it stopped, and the way on with all that it means. */
+async function previewOf(
+  wanted: Wanted,
+  {
+    given,
+    value,
+    image,
+  }: { readonly given: string | undefined; readonly value: string | undefined; readonly image: Finding },
+): Promise<Shown | Failed> {
+  const code = value === undefined ? '' : `\nwith the values of this code:\n${value}`
+  if (wanted.type === 'restart' || wanted.type === 'leave') {
+    const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, image)
+    if (found.type === 'failed') return found
+    const { id, state, stopped } = found
+    if (wanted.type === 'leave')
+      return { title: `Give up ${stopped}`, body: 'It leaves to the top level, without a value.', what: id }
+    const restart = restartMeant(wanted.name, { suspension: id, restarts: numbered(state.restarts) })
+    if ('type' in restart) return restart
+    return {
+      title: `Have ${stopped}, go on by the restart ${restart.name}`,
+      body: `restart ${restartText(restart)}${code}`,
+      what: id,
+    }
+  }
+  const parameter = wanted.type === 'return' ? 'return_from' : 'restart_frame'
+  const at = await stoppedAt({ given, frame: wanted.frame, parameter }, image)
+  if (at.type === 'failed') return at
+  const does =
+    wanted.type === 'return'
+      ? `${at.frame} returns to its caller`
+      : `the function of ${at.frame} is called again, with the same arguments`
+  return {
+    title: `Have ${at.stopped}, go on: ${wanted.type === 'return' ? 'return from' : 'call again'} ${at.frame}`,
+    body: `${does}${code}`,
+    what: at.id,
+  }
+}
+
+function resumed(done: Done, text: Printed): Resumed {
+  const { loaded } = done
+  return { ...evaluation(done, text), ...(loaded !== undefined && { loaded }) }
+}
+
+function showResumed(result: Resumed | Left): string {
+  if ('status' in result)
+    return [`left: ${result.message} (${duration(result.elapsed_ms)})`, ...showPrinted(result)].join('\n')
+  const { loaded, elapsed_ms } = result
+  const lines = loaded === undefined ? [] : loadedLines(loaded, elapsed_ms)
+  return [...lines, showEvaluation(result)].join('\n')
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import type { StackFrame, Suspension } from '../wire/kernel.ts'
+import { defineTool, type Holder, type KernelContext } from './define.ts'
+import { dataSize, fitting } from './fit.ts'
+import { lookUp } from './looked.ts'
+import { ok } from './outcome.ts'
+import { aSuspension, holderWords, SUSPENSION, suspensionMeant } from './suspended.ts'
+import {
+  backtrace,
+  conditionLine,
+  type NumberedRestart,
+  numbered,
+  restartChoices,
+  suspensionLine,
+} from './suspension-text.ts'
+import { type Told, termsOf } from './terms.ts'
+import { oneLine } from './wording.ts'
+
+/** What `debug_state` answers with. */
+export interface DebugState extends Told {
+  readonly suspension: Suspension
+  readonly holder: Holder
+  /** The number is that under which one is taken. */
+  readonly restarts: readonly NumberedRestart[]
+  /** Frame 0 is where the error happened. */
+  readonly frames: readonly StackFrame[]
+  /** The first frame of the next page; null where this is the last. */
+  readonly next: number | null
+  readonly frames_total: number | null
+  /** What else is suspended in the image, newest first; only where no suspension was named. */
+  readonly others?: readonly OtherSuspension[]
+}
+
+interface OtherSuspension extends Pick<Suspension, 'id' | 'how' | 'who' | 'within' | 'type' | 'message'> {
+  readonly holder: Holder
+}
+
+export const debugState = defineTool({
+  name: 'debug_state',
+  description:
+    'Show an evaluation that an error has suspended: the error, the restarts (the ways to go on) with their numbers, ' +
+    'and the stack, a page of frames at a time. Use it first when an answer says that something is suspended, or to ' +
+    'see what is. For the variables of one frame use debug_frame; to run code in a frame use debug_eval; to have it ' +
+    'go on, or to give it up, use debug_restart. Runs no code, and keeps the evaluation suspended for longer. For an ' +
+    'error that was not suspended use get_last_error.',
+  parameters: {
+    suspension: SUSPENSION,
+    from: z.int().min(0).max(1_000_000).default(0).describe('The first frame that is shown.'),
+    count: z.int().min(1).max(200).default(20).describe('How many frames are shown at most.'),
+  },
+  level: 'safe',
+  profile: 'live',
+  categories: ['debugging'],
+  needs: ['suspensions', 'suspension'],
+  examples: [
+    { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
+    { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
+  ],
+
+  async handler({ suspension: given, from, count }, context) {
+    const meant = await suspensionMeant(given, context)
+    if (meant.type === 'failed') return meant
+    const { id: suspension, all } = meant
+    const words = aSuspension(suspension, context, 'from')
+    const looked = await lookUp({ look: 'suspension', query: { suspension, from, count }, words }, context)
+    if (looked.type === 'failed') return looked
+    const { frames: found, next, restarts, ...state } = looked.result
+    const frames = fitting(found, dataSize)
+    const last = frames.at(-1)
+    return ok<DebugState>({
+      ...state,
+      holder: context.leases.holderOf(suspension),
+      restarts: numbered(restarts),
+      frames,
+      next: frames.length < found.length && last !== undefined ? last.number + 1 : next,
+      ...othersOf(suspension, all, context),
+    })
+  },
+
+  show: result => showState(result as DebugState),
+})
+
+function othersOf(shown: string, all: readonly Suspension[] | undefined, { leases }: KernelContext) {
+  const others = all?.filter(({ id }) => id !== shown) ?? []
+  if (others.length === 0) return {}
+  return {
+    others: others.map(({ id, how, who, within, type, message }) => ({
+      id,
+      how,
+      who,
+      within,
+      type,
+      message,
+      holder: leases.holderOf(id),
+    })),
+  }
+}
+
+function showState(state: DebugState): string {
+  const { suspension, holder, restarts, others = [] } = state
+  const { who, at, busy } = suspension
+  return [
+    conditionLine(suspension),
+    suspensionLine(suspension),
+    `since ${at}, asked for by ${oneLine(who)}; it ${holderWords(holder)}`,
+    ...(busy ? ['code runs in it at this moment; nothing else can be asked of it until that has ended'] : []),
+    ...(restarts.length === 0
+      ? ['no restarts']
+      : ['restarts, for debug_restart:', ...restartChoices(restarts)]),
+    ...stackOf(state),
+    ...others.map(otherLine),
+  ].join('\n')
+}
+
+/** The page of the stack, and how to get the next one. */
+function stackOf(state: DebugState): string[] {
+  const { frames, next, frames_total: total } = state
+  const [first, last] = [frames[0], frames.at(-1)]
+  if (first === undefined || last === undefined)
+    return [total === null || total === 0 ? 'no frames to be seen' : `no frames there; there are ${total}`]
+  const order = termsOf(state).innermostFirst ? 'innermost first' : 'innermost last'
+  const whole = first.number === 0 && next === null
+  const page = whole ? '' : ` ${first.number} to ${last.number}${total === null ? '' : ` of ${total}`}`
+  const more = next === null ? '' : `; for more: from ${next}`
+  return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state)]
+}
+
+function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
+  const nested = within === null ? '' : `, within ${oneLine(within)}`
+  return `also suspended: ${oneLine(id)}${nested}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}; it ${holderWords(holder)}`
+}

@@ -1,0 +1,85 @@
+import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
+import { placeOf } from './naming.ts'
+import { type Told, termsOf } from './terms.ts'
+import { duration, indent, oneLine, typeWord } from './wording.ts'
+
+/** Suspended evaluations as text: in the form in which the debuggers of their language show them, with all numbers. */
+
+/** A way to go on, with the number under which it is taken. */
+export interface NumberedRestart extends Restart {
+  readonly number: number
+}
+
+export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart[] =>
+  restarts.map((restart, number) => ({ number, ...restart }))
+
+/** What the answer of an evaluation says of its suspension. */
+export interface SuspendedDetails
+  extends Pick<Suspension, 'id' | 'how' | 'level' | 'within' | 'expires_in_ms'> {
+  readonly restarts: readonly NumberedRestart[]
+}
+
+export function suspendedDetails(
+  { id, how, level, within, expires_in_ms }: Suspension,
+  restarts: readonly Restart[] = [],
+): SuspendedDetails {
+  return { id, how, level, within, expires_in_ms, restarts: numbered(restarts) }
+}
+
+export function isSuspendedDetails(value: unknown): value is SuspendedDetails {
+  return typeof value === 'object' && value !== null && 'id' in value && 'restarts' in value
+}
+
+/** `suspended as s3@ab12, level 2, within s2@ab12: held where it happened; kept for 10 min after each look at it` */
+export function suspensionLine(suspension: Omit<SuspendedDetails, 'restarts'>): string {
+  const { id, how, level, within, expires_in_ms } = suspension
+  const nested = level === 1 ? '' : `, level ${level}${within === null ? '' : `, within ${oneLine(within)}`}`
+  return `suspended as ${oneLine(id)}${nested}: ${HOW[how]}; ends in ${duration(expires_in_ms)} unless looked at or worked with`
+}
+
+const HOW: Readonly<Record<Suspension['how'], string>> = {
+  held: 'its stack is alive, and waits where the error happened',
+  post_mortem: 'its stack has unwound, and its frames are kept to be looked at',
+}
+
+/** ` 0: [USE-VALUE] Use another value.`, as the debugger of a Lisp lists them; each in one line. */
+export function restartChoices(restarts: readonly NumberedRestart[]): string[] {
+  return restarts.map(restart => indent(restartText(restart)))
+}
+
+export function restartText({ number, name, description, reads }: NumberedRestart): string {
+  const said = description === '' ? '' : ` ${oneLine(description)}`
+  return `${number}: [${oneLine(name).toUpperCase()}]${said}${reads === true ? ' (takes a value)' : ''}`
+}
+
+export const conditionLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
+  message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`
+
+/** Frames as a backtrace of the language shows them: a Lisp's begins with the innermost, others end with it. */
+export function backtrace(frames: readonly StackFrame[], told: Told): string[] {
+  const lisp = termsOf(told).innermostFirst
+  if (lisp) return frames.map(frame => indent(lispFrame(frame)))
+  return frames.toReversed().flatMap(frame => pythonFrame(frame).map(indent))
+}
+
+/** `3: (SHOP::TOTAL #<ORDER>) at /srv/shop.lisp:12` */
+function lispFrame(frame: StackFrame): string {
+  const place = placeOf(frame)
+  return `${frame.number}: ${callText(frame)}${place === '' ? '' : ` at ${place}`}`
+}
+
+/** `3: File "/srv/shop.py", line 12, in total`, and below it the line of source. */
+function pythonFrame({ number, function: name, file, line, source }: StackFrame): string[] {
+  const where = file === null ? '' : `File ${JSON.stringify(file)}${line === null ? '' : `, line ${line}`}, `
+  const told = source === null || source.trim() === '' ? [] : [indent(oneLine(source.trim()))]
+  return [`${number}: ${where}in ${oneLine(name)}`, ...told]
+}
+
+export const callText = ({ call, function: name }: Pick<StackFrame, 'call' | 'function'>): string =>
+  oneLine(call ?? name)
+
+/** `frame 3 (shop::total, /srv/shop.lisp:12)`: what does not change as long as the frame stands. */
+export function frameWord(frame: StackFrame): string {
+  const place = placeOf(frame)
+  return `frame ${frame.number} (${oneLine(frame.function)}${place === '' ? '' : `, ${place}`})`
+}
