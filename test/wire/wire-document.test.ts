@@ -172,6 +172,7 @@ const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   ...Object.fromEntries(Object.entries(RESULTS).map(([method, shape]) => [`json result ${method}`, shape])),
   'json event evaluate': shapes.evalEvent,
   'json params ask': shapes.askParams,
+  'json note suspension': shapes.suspensionEnded,
 }
 
 for (const [words, shape] of Object.entries(EXAMPLES))
@@ -200,7 +201,7 @@ test('every outcome of looking and of evaluating has an example, or is named', (
   ]
   assert.equal(
     [...new Set(types)].sort(),
-    [...looked, 'done', 'interrupted', 'left', 'refused', 'withdrawn'].sort(),
+    [...looked, 'done', 'interrupted', 'left', 'refused', 'suspended', 'withdrawn'].sort(),
   )
 })
 
@@ -208,7 +209,7 @@ test('the table of methods names their abilities, and the params in the examples
   const methods = table('Method', 'Ability', 'Params')
   assert.equal(
     methods.map(([method]) => method),
-    ['evaluate', ...Array(6).fill(''), 'recall', ...LOOKS, 'interrupt', 'status', 'stop'],
+    ['evaluate', ...Array(8).fill(''), 'recall', ...LOOKS, 'interrupt', 'status', 'stop'],
   )
   const abilities = methods.map(([, ability]) => ability).filter(ability => ability !== '')
   // A row without a method is another way to call the one above it.

@@ -49,8 +49,9 @@ const packageOf = (work: { readonly package?: string }) => (work.package ? { pac
 
 /** The parameters of `evaluate` for each kind of work, as docs/wire.md names them. */
 export function asSent(work: Work): object {
-  const { about, rest } = partsOf(work)
-  return { [work.type]: about, ...rest }
+  const { key, about, rest } = partsOf(work)
+  // Its `frame` is the number of one.
+  return { [work.type === 'frame' ? key : work.type]: about, ...rest }
 }
 
 /** What an error is to do, as docs/wire.md has it. */
