@@ -13,6 +13,8 @@ import { SYSTEM_CLOCK } from './core/clock.ts'
 import { openFiles } from './core/files.ts'
 import { type Journal, openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
+import { openLeaseDesk } from './core/lease-desk.ts'
+import { type LeaseBook, openLeases } from './core/leases.ts'
 import { openPolicyDesk } from './core/policy/desk.ts'
 import { openPolicy } from './core/policy.ts'
 import { keepSecret } from './core/redact.ts'
@@ -31,6 +33,7 @@ import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openSeating } from './front/seat/seating.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
+import { openSuspensionMethods } from './front/suspension-methods.ts'
 import { guard } from './guard.ts'
 import { attached, living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
@@ -75,7 +78,8 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     log: (sentence, error) => log.error({ error }, sentence),
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
-  const kernels = kernelsOf({ config, paths, texts, journal, log, limits })
+  const leases = openLeases(journal)
+  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
@@ -107,13 +111,15 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     journal,
     approvals,
     policy,
+    leases,
     stateDir: paths.stateDir,
     texts,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
-  const seating = openSeating({ runtimeDir: paths.runtimeDir, approvals, journal, kernels })
+  const { runtimeDir } = paths
+  const { seats, whileBridged } = openSeating({ runtimeDir, approvals, journal, kernels })
   const seals = openSeals()
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
@@ -123,8 +129,10 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     methods: openMethods({
       calls,
       kernels,
-      seats: seating.seats,
+      seats: seats.methods,
+      whoSits: seats.whoSits,
       policy: openPolicyMethods(desk),
+      suspensions: openSuspensionMethods({ desk: openLeaseDesk(leases), ...seats }),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted),
       status: () => ({
@@ -141,7 +149,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       shutdown: when => endIf(when),
     }),
     serveMcp: connection =>
-      seating.whileBridged(connection.session.options, async ({ origin, doubt }) => {
+      whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
         const { serveMcp } = await import('./front/mcp.ts')
         await serveMcp({
@@ -255,17 +263,19 @@ interface KernelsParts {
   readonly paths: Paths
   readonly texts: TextStore
   readonly journal: Journal
+  readonly leases: LeaseBook
   readonly log: Log
   readonly limits: DaemonOptions['limits']
 }
 
-function kernelsOf({ config, paths, texts, journal, log, limits }: KernelsParts): Kernels {
+function kernelsOf({ config, paths, texts, journal, leases, log, limits }: KernelsParts): Kernels {
   const { python, lisp, swank, env: pass, trusted } = config.kernels
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
+    lives: life => leases.lives(life),
     programs: openPrograms({
       runtimeDir,
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },

@@ -1,3 +1,4 @@
+import { counted } from '../tools/naming.ts'
 import { duration } from '../tools/wording.ts'
 import type { KernelRow } from './core/kernels.ts'
 
@@ -41,7 +42,12 @@ function runningReasons({ running, kernels }: Uses): string[] {
   const programs = kernels.flatMap(({ name, script, script_state }) =>
     script_state === 'running' ? [`the kernel ${name} still runs ${script}`] : [],
   )
-  if (busy.length + programs.length > 0) return [...busy, ...programs]
+  const waiting = kernels.flatMap(({ name, suspended }) =>
+    suspended === 0
+      ? []
+      : [`${counted(suspended, 'suspended evaluation')} of the kernel ${name} would be lost`],
+  )
+  if (busy.length + programs.length + waiting.length > 0) return [...busy, ...programs, ...waiting]
   return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]
 }
 
@@ -60,7 +66,9 @@ export function watchIdle({ idleMs, uses, end }: Idling): () => void {
   const timer = setInterval(
     () => {
       const now = uses()
-      if (now.clients > 0 || now.running > 0 || living(now).length > 0) needed = performance.now()
+      const isSuspended = now.kernels.some(({ suspended }) => suspended > 0)
+      if (now.clients > 0 || now.running > 0 || isSuspended || living(now).length > 0)
+        needed = performance.now()
       if (performance.now() - needed < idleMs) return
       clearInterval(timer)
       end()

@@ -4,7 +4,7 @@ import { wayBack } from './attaching-refusals.ts'
 import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
-import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
 import type { Attachment } from './remembered.ts'
 import type { TextStore } from './texts.ts'
@@ -28,6 +28,8 @@ export interface AttachedOptions {
   heard(text: string): void
   /** It was joined, or is no kernel any more. */
   noted(news: KernelNews): void
+  /** It was joined, until `ended` of its kernel. */
+  lives(life: NewLife): void
   /** It has ended by itself, and is to be joined by nobody any more. */
   ended(): void
 }
@@ -144,6 +146,7 @@ export class AttachedKernel implements Named {
       script: null,
       script_state: null,
       running: this.alive ? (this.#kernel?.running ?? null) : null,
+      suspended: this.alive ? (this.#kernel?.suspended ?? 0) : 0,
       message: this.#message(),
       background: this.#background?.row() ?? null,
     }
@@ -233,6 +236,7 @@ export class AttachedKernel implements Named {
     this.#kernel = kernel
     this.#away = null
     this.#note('attached')
+    this.#options.lives({ name: this.name, root: this.root, kernel })
     this.#wake()
     void kernel.ended.then(end => this.#lost(end))
   }

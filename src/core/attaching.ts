@@ -4,7 +4,7 @@ import { readSecretFile } from '../../wire/secret-file.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attaching-refusals.ts'
 import { KernelError } from './kernel-error.ts'
-import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
 import { findTarget, fullName, handleOf, parentOf, type Target, whoAnswer } from './programs.ts'
 import type { Attachment, Remembered } from './remembered.ts'
 import { nameFrom, realOf } from './roots.ts'
@@ -55,6 +55,7 @@ export interface AttachingOptions {
   /** What a kernel of that name prints by itself, as it comes. */
   heard(name: string, text: string): void
   noted(news: KernelNews): void
+  lives(life: NewLife): void
   /** A name that a person gave for a new kernel, or a `KernelError`. */
   checked(name: string): string
 }
@@ -130,10 +131,10 @@ export class Attaching {
   }
 
   #add(sought: Sought): AttachedKernel {
-    const { programs, texts, now, noted, kernels } = this.#options
+    const { programs, texts, now, noted, lives, kernels } = this.#options
     const ended = () => this.#remember()
     const heard = (text: string) => this.#options.heard(sought.name, text)
-    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, noted, ended })
+    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, noted, lives, ended })
     kernels.set(sought.name, kernel)
     return kernel
   }

@@ -12,7 +12,9 @@ import { Flight } from './flight.ts'
 import { openJobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import type { Kernels } from './kernels.ts'
+import { type LeaseBook, openLeases } from './leases.ts'
 import { openOnce } from './once.ts'
+import { openOwing } from './owing.ts'
 import type { PathOptions } from './passage.ts'
 import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
@@ -44,6 +46,8 @@ export interface Caller {
   readonly origin?: string | undefined
   /** How the person at the client itself can be asked about its calls. Left out: only on seats. */
   readonly client?: ClientAsker | undefined
+  /** Who has a seat on this connection now, for people; undefined where nobody has. Left out: nobody can. */
+  readonly seat?: (() => string | undefined) | undefined
 }
 
 export interface CallRequest {
@@ -103,6 +107,8 @@ export interface CallsOptions {
   readonly approvals?: Approvals
   /** The files of a project, confined to it. Left out: none can be looked at. */
   readonly files?: Files
+  /** Who holds what is suspended. Left out: a book of its own. */
+  readonly leases?: LeaseBook
   /** Long output goes to files below it. */
   readonly stateDir: string
   /** Where long texts are kept, if others keep some there too; it is closed with the calls. Left out: one of its own. */
@@ -136,14 +142,17 @@ export function openCalls(given: CallsOptions): Calls {
   const { clock, log } = options
   const jobs = openJobs(clock)
   const texts = options.texts ?? openTexts(options)
+  const leases = options.leases ?? openLeases(options.journal)
   const once = openOnce()
   const pending = new Map<string, number>()
   const path: PathOptions = {
     ...options,
     jobs,
     texts,
+    leases,
     consumed: new Set(),
   }
+  const owing = openOwing(options.registry, leases)
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 
   /** Counts the call with its caller until it ends, however long that takes. */
@@ -192,7 +201,8 @@ export function openCalls(given: CallsOptions): Calls {
       try {
         const admitted = admit(request)
         if (!(admitted instanceof Flight)) return answered(admitted)
-        return await waitFor({ flight: admitted, request, clock, cancelMs: CANCEL_MS })
+        const answer = await waitFor({ flight: admitted, request, clock, cancelMs: CANCEL_MS })
+        return owing(answer, request)
       } catch (error) {
         const { tool } = request
         return answered(faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log }))

@@ -15,7 +15,6 @@ import type { Failed } from '../../tools/outcome.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Flight } from './flight.ts'
-import { NO_LEASES } from './leases.ts'
 
 /** A kernel, and the name under which it is known. */
 export interface Place {
@@ -84,15 +83,22 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly kernel: Kernel
   readonly kernelName: string
   readonly ask: (question: Question) => Promise<string>
-  readonly leases: Leases = NO_LEASES
   readonly #output: () => OutputLog
+  readonly #leasesOf: () => Leases
+  #leases: Leases | undefined
 
-  constructor(given: Given & { readonly place: Place; output(): OutputLog }) {
+  constructor(given: Given & { readonly place: Place; output(): OutputLog; leases(): Leases }) {
     super(given)
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.ask = question => given.flight.ask(question)
     this.#output = given.output
+    this.#leasesOf = given.leases
+  }
+
+  get leases(): Leases {
+    this.#leases ??= this.#leasesOf()
+    return this.#leases
   }
 
   get output(): OutputLog {

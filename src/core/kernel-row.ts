@@ -10,6 +10,13 @@ export interface KernelNews {
   readonly what: string
 }
 
+/** A kernel that has begun to live, or was joined. */
+export interface NewLife {
+  readonly name: string
+  readonly root: string
+  readonly kernel: Kernel
+}
+
 /** One name, and the kernel that bears it, in whatever state. */
 export interface Named {
   readonly name: string
@@ -55,6 +62,8 @@ export interface KernelRow {
   /** Null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended. */
   readonly script_state: ScriptNews['state'] | null
   readonly running: { readonly call: string; readonly elapsed_ms: number } | null
+  /** Evaluations that wait where an error happened, and do not run. */
+  readonly suspended: number
   /** How it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
   readonly message: string | null
   /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */

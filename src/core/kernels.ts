@@ -5,7 +5,7 @@ import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { type Announced, type Attach, Attaching } from './attaching.ts'
 import { KernelError } from './kernel-error.ts'
 import * as refusals from './kernel-refusals.ts'
-import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
 import {
   type CrashLimits,
   type Ears,
@@ -91,6 +91,8 @@ export interface KernelsOptions {
   readonly remembered?: Remembered
   /** Kernels that begin and end; not those of a trial. */
   noted?(news: KernelNews): void
+  /** Kernels that begin to live, or were joined; not those of a trial. */
+  lives?(life: NewLife): void
   /** What `launch` knows how to start. */
   readonly languages?: readonly string[]
   /** Never a root. */
@@ -133,6 +135,7 @@ class OpenKernels implements Kernels {
       kernels: this.#kernels,
       texts,
       noted: news => options.noted?.(news),
+      lives: life => options.lives?.(life),
       now: options.now ?? (() => performance.now()),
       heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
@@ -278,6 +281,7 @@ class OpenKernels implements Kernels {
         launch(asked, { ...ears, background: text => this.#heard(asked.name, ears, text) }),
       texts,
       noted: news => this.#options.noted?.(news),
+      lives: life => this.#options.lives?.(life),
       now,
       limits,
     })

@@ -1,4 +1,175 @@
 import type { Leases } from '../../tools/define.ts'
+import type {
+  CallId,
+  Evaluated,
+  Evaluation,
+  Health,
+  Kernel,
+  Look,
+  LookName,
+  Looks,
+  SuspensionNews,
+  Watcher,
+} from '../../wire/kernel.ts'
+import type { Caller } from './call.ts'
+import { type Claim, claimOf, seenBy } from './claims.ts'
+import type { Journal } from './journal.ts'
+import { KnownCallers } from './known-callers.ts'
+import { type Held, type Life, SuspendedBook } from './suspended-book.ts'
 
 /** Where nobody is shown a debugger: errors end evaluations. */
 export const NO_LEASES: Leases = { leaseMs: null, hold: () => {}, holderOf: () => ({ type: 'anyone' }) }
+
+/** How long a suspended evaluation waits for whoever asked for it, and a person's for them, in milliseconds. */
+export const LEASE_MS = 600_000
+export const PERSON_LEASE_MS = 1_800_000
+
+/** Who holds which suspended evaluation, over all kernels and callers of a daemon. */
+export interface LeaseBook {
+  readonly book: SuspendedBook
+  readonly callers: KnownCallers
+  /** A kernel began to live, or was joined. Its life is listened to until it ends, and forgotten then. */
+  lives(life: Pick<Life, 'name' | 'root' | 'kernel'>): void
+  /** The leases of one call on one kernel, until the call has ended. */
+  of(place: Placed, call: LeasedCall): Leases
+  /** The same kernel, on which that caller can have no code run in what another one holds. */
+  heldFor(place: Placed, caller: Caller): Kernel
+  /** A caller calls; what it is owed is told to it, with this answer: often nothing. */
+  owedTo(caller: Caller): readonly string[]
+}
+
+interface Placed {
+  readonly name: string
+  readonly kernel: Kernel
+}
+
+interface LeasedCall {
+  readonly call: CallId
+  readonly caller: Caller
+  /** Settles when it has ended. */
+  readonly done: Promise<unknown>
+}
+
+export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
+  const book = new SuspendedBook(journal)
+  const callers = new KnownCallers()
+  const lifeOf = ({ name, kernel }: Placed, { root }: Caller) => book.lifeOf({ name, root, kernel })
+
+  return {
+    book,
+    callers,
+    lives: life => void book.lifeOf(life),
+    of(place, { call, caller, done }) {
+      const life = lifeOf(place, caller)
+      const leaseMs = leaseOf(caller)
+      if (leaseMs !== null) expected(life, { call, claim: claimOf(caller), done })
+      return {
+        leaseMs,
+        hold: suspension => book.hold(life, suspension, claimOf(caller)),
+        holderOf(id) {
+          const held = life.held.get(id)
+          return held === undefined ? { type: 'anyone' } : seenBy(held.claim, caller)
+        },
+      }
+    },
+    heldFor: (place, caller) => {
+      const life = lifeOf(place, caller)
+      return new HeldKernel(place.kernel, {
+        find: id => life.held.get(id),
+        may: held => seenBy(held.claim, caller).type !== 'other',
+        acts: held => book.acts(held, claimOf(caller)),
+      })
+    },
+    owedTo(caller) {
+      if (leaseOf(caller) !== null) callers.note(caller)
+      return book.owedTo(caller)
+    },
+  }
+}
+
+/** Null for those who are shown no tool to go on with. */
+const leaseOf = ({ profile }: Caller): number | null => (profile === 'core' ? null : LEASE_MS)
+
+/** News of a suspension may come before the answer that tells its caller of it. */
+function expected(
+  life: Life,
+  { call, claim, done }: { readonly call: CallId; readonly claim: Claim; readonly done: Promise<unknown> },
+): void {
+  life.calls.set(call, claim)
+  void done.then(() => life.calls.delete(call))
+}
+
+/** By what right something is done to suspended evaluations. */
+interface Rights {
+  find(id: string): Held | undefined
+  may(held: Held): boolean
+  acts(held: Held): void
+}
+
+/** A kernel, in whose suspended evaluations only those run code who hold them, whatever a tool has looked at before. */
+class HeldKernel implements Kernel {
+  readonly identity: Kernel['identity']
+  readonly ended: Kernel['ended']
+  readonly #kernel: Kernel
+  readonly #rights: Rights
+
+  constructor(kernel: Kernel, rights: Rights) {
+    this.#kernel = kernel
+    this.#rights = rights
+    this.identity = kernel.identity
+    this.ended = kernel.ended
+  }
+
+  get health(): Health {
+    return this.#kernel.health
+  }
+
+  evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
+    const { work } = evaluation
+    if (work.type === 'frame' || work.type === 'resume') {
+      const held = this.#rights.find(work.suspension)
+      if (held !== undefined && !this.#rights.may(held)) return Promise.resolve(heldByOther(held))
+      if (held !== undefined) this.#rights.acts(held)
+    }
+    return this.#kernel.evaluate(evaluation, watcher)
+  }
+
+  watchHealth(listener: (health: Health) => void): () => void {
+    return this.#kernel.watchHealth(listener)
+  }
+
+  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
+    return this.#kernel.watchSuspensions(listener)
+  }
+
+  look<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) {
+    return this.#kernel.look(name, query, look)
+  }
+
+  interrupt(call: CallId) {
+    return this.#kernel.interrupt(call)
+  }
+
+  status(look: Look) {
+    return this.#kernel.status(look)
+  }
+
+  close(): Promise<void> {
+    return this.#kernel.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+function heldByOther({ suspension, claim }: Held): Evaluated {
+  const who = claim.type === 'anyone' ? 'somebody else' : claim.who
+  return {
+    type: 'refused',
+    reason: 'malformed',
+    message: `${suspension.id} is held by ${who}.`,
+    what: suspension.id,
+    next: 'A person who sits can hand it over: imago console',
+  }
+}

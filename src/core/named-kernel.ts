@@ -4,7 +4,7 @@ import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
 import { programEnded } from './kernel-refusals.ts'
-import type { KernelNews, KernelRow, Named } from './kernel-row.ts'
+import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
 import { Occupied } from './occupied.ts'
 import { Program } from './program.ts'
 import type { TextStore } from './texts.ts'
@@ -41,6 +41,8 @@ export interface Starting {
   readonly texts: TextStore | undefined
   /** It lives, or has ended. */
   noted(news: KernelNews): void
+  /** It lives, from now until `ended` of its kernel. */
+  lives(life: NewLife): void
   /** Milliseconds on a clock that only goes forward. */
   now(): number
   readonly limits: CrashLimits
@@ -128,6 +130,7 @@ export class NamedKernel implements Named {
       script: script ?? null,
       script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
+      suspended: this.#life?.kernel.suspended ?? 0,
       message: this.#message ?? this.#program.news?.message ?? null,
       background: this.#background?.row() ?? null,
     }
@@ -213,6 +216,7 @@ export class NamedKernel implements Named {
       this.#message = null
       this.#lost = undefined
       this.#note(life, 'started')
+      this.#starting.lives({ name: this.name, root: this.root, kernel })
       void kernel.ended.then(end => this.#ended(life, end))
       return kernel
     } catch (error) {

@@ -21,6 +21,7 @@ export class Occupied implements Kernel {
   readonly #now: () => number
   /** In the order in which they were asked for, which is the order in which they run. */
   readonly #evaluations = new Set<CallId>()
+  readonly #suspended = new Set<string>()
   #since = 0
 
   constructor(kernel: Kernel, now: () => number) {
@@ -28,6 +29,15 @@ export class Occupied implements Kernel {
     this.#now = now
     this.identity = kernel.identity
     this.ended = kernel.ended
+    kernel.watchSuspensions(news => {
+      if (news.type === 'suspended') this.#suspended.add(news.suspension.id)
+      else this.#suspended.delete(news.id)
+    })
+  }
+
+  /** How many evaluations wait where an error happened. */
+  get suspended(): number {
+    return this.#suspended.size
   }
 
   /** The evaluation that runs, and for how long it has. */

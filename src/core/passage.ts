@@ -1,6 +1,7 @@
 import type { Level, OutputLog, Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Choice, Committed } from '../../tools/proposal.ts'
+import type { Ability } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { noticeOf } from './answer.ts'
 import type { CallsOptions } from './call.ts'
@@ -14,6 +15,7 @@ import { asksByDefault, type Decision, decide, type Effect, type Verdict } from 
 import type { JobBook, TrackedJob } from './jobs.ts'
 import { judgedPaths } from './judged-paths.ts'
 import type { Wanted } from './kernels.ts'
+import type { LeaseBook } from './leases.ts'
 import { openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
 import { recalling } from './recalling.ts'
@@ -26,6 +28,7 @@ export interface PathOptions extends CallsOptions {
   readonly jobs: JobBook
   readonly texts: TextStore
   readonly files: Files
+  readonly leases: LeaseBook
   readonly clock: Clock
   readonly lookMs: number
   /** Plans of one caller that may wait for a person. */
@@ -209,8 +212,20 @@ export class Passage {
     const given = { flight, options, level, files, ...(choices && { choices }), ...(commit && { commit }) }
     const place = this.#place
     if (place === undefined) return new Context(given)
-    const asked = again === true ? { ...place, kernel: recalling(place.kernel) } : place
-    return new ContextOnKernel({ ...given, place: asked, output: () => this.#printed() })
+    const leases = () => options.leases.of(place, flight)
+    return new ContextOnKernel({
+      ...given,
+      place: this.#asFor(place, again === true),
+      output: () => this.#printed(),
+      leases,
+    })
+  }
+
+  /** The kernel as this call may use it. */
+  #asFor(place: Place, again: boolean): Place {
+    if (again) return { ...place, kernel: recalling(place.kernel) }
+    if (!this.tool.needs.some(need => ON_SUSPENDED.has(need))) return place
+    return { ...place, kernel: this.options.leases.heldFor(place, this.flight.caller) }
   }
 
   /** What an answer may show of files that the call does not name. */
@@ -278,6 +293,9 @@ export class Passage {
     return Math.round(this.options.clock.now() - this.flight.began)
   }
 }
+
+/** A tool that needs one of these may have code run in what is suspended. */
+const ON_SUSPENDED: ReadonlySet<Ability> = new Set(['suspend', 'suspensions', 'suspension', 'frame', 'lease'])
 
 export function codeOf(outcome: Outcome): string {
   return outcome.type === 'failed' ? outcome.error.code : outcome.type

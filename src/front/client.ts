@@ -9,7 +9,16 @@ import { helloEnvironment } from '../environment.ts'
 import { Failure, messageOf } from '../failure.ts'
 import { startOf } from '../instance.ts'
 import { findPaths, type Paths, VERSION } from '../paths.ts'
-import type { Ask, CallEvent, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
+import type {
+  Ask,
+  CallEvent,
+  Method,
+  Methods,
+  SeatEvent,
+  SuspensionEvent,
+  TerminalChallenge,
+  WatchEvent,
+} from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 
 export interface Connecting {
@@ -40,6 +49,13 @@ export interface Watching {
   heard(text: string): void
 }
 
+export interface WatchingSuspensions {
+  /** Those of all projects; left out: of this one. */
+  readonly everywhere?: boolean
+  readonly signal: AbortSignal
+  heard(event: SuspensionEvent): void
+}
+
 export interface Sitting {
   /** Fails where somebody sits already. */
   readonly alone: boolean
@@ -60,6 +76,8 @@ export interface DaemonClient extends AsyncDisposable {
   ): Promise<Methods[M]['result']>
   /** Tells what a kernel prints while no call runs in it, until `signal` aborts. Never rejects. */
   watch(watching: Watching): Promise<void>
+  /** Tells what becomes of suspended evaluations, until `signal` aborts. Never rejects. */
+  watchSuspensions(watching: WatchingSuspensions): Promise<void>
   /** Has a seat until `signal` aborts or the connection ends; rejects where it is refused or lost. One at a time. */
   sit(sitting: Sitting): Promise<void>
   readonly closed: Promise<WireError | undefined>
@@ -175,6 +193,10 @@ function clientOf({ link, asked, daemon }: Opened): DaemonClient {
     async watch({ name, signal, heard }) {
       const on = (event: unknown) => heard((event as WatchEvent).text)
       await link.call('watch', { name }, { signal, on }).catch(() => {})
+    },
+    async watchSuspensions({ everywhere = false, signal, heard }) {
+      const on = (event: unknown) => heard(event as SuspensionEvent)
+      await link.call('watch_suspensions', { everywhere }, { signal, on }).catch(() => {})
     },
     async sit({ alone, signal, heard, prove }) {
       asked.prove = prove

@@ -36,9 +36,10 @@ function kernelCells(row: KernelRow, home: string): Line {
   }
 }
 
-function stateOf({ state, running }: KernelRow): string {
+function stateOf({ state, running, suspended }: KernelRow): string {
   const word = state.replace('_', ' ')
-  return running === null ? word : `${word} ${duration(running.elapsed_ms)}`
+  const now = running === null ? word : `${word} ${duration(running.elapsed_ms)}`
+  return suspended === 0 ? now : `${now}, ${suspended} suspended`
 }
 
 function whatItIs({ implementation, language, script, script_state, attached }: KernelRow): string {

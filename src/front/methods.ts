@@ -3,15 +3,15 @@ import { LEVELS, PROFILES } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
-import { Refusal, type ServedCall } from '../../wire/link/link.ts'
+import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import type { CallEvent, Calls } from '../core/call.ts'
-import { KernelError, type Kernels } from '../core/kernels.ts'
+import type { Kernels } from '../core/kernels.ts'
+import { onKernels } from './on-kernels.ts'
 import type { PolicyMethods } from './policy-methods.ts'
 import {
   type Ask,
   type DaemonStatus,
-  type FailureData,
   type Method,
   type Methods,
   SHUTDOWN_WHEN,
@@ -21,6 +21,8 @@ import {
 } from './protocol.ts'
 import type { Seats } from './seat/seats.ts'
 import type { Serve, ServeContext } from './server.ts'
+import type { SuspensionMethods } from './suspension-methods.ts'
+import { untilCancelled } from './until-cancelled.ts'
 
 /** What the methods of the client protocol work on. */
 export interface MethodParts {
@@ -28,6 +30,9 @@ export interface MethodParts {
   readonly kernels: Kernels
   readonly seats: Seats
   readonly policy: PolicyMethods
+  readonly suspensions: SuspensionMethods
+  /** Who has a seat on that connection. */
+  whoSits(link: Link): string | undefined
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
@@ -46,9 +51,9 @@ type Handlers = {
 
 /** The methods of docs/editor-protocol.md, by name, each with its parameters checked. */
 export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
-  const { calls, kernels } = parts
+  const { kernels } = parts
   const handlers: Handlers = {
-    call: (params, context) => runCall(calls, params, context),
+    call: (params, context) => runCall(parts, params, context),
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
     tools: wanted => ({ text: parts.listTools(wanted) }),
     kernels: async () => ({ kernels: kernels.list(), ...(await kernels.announced()) }),
@@ -67,6 +72,7 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     detach: ({ name }) => onKernels(() => kernels.detach(name)),
     ...parts.seats,
     ...parts.policy,
+    ...parts.suspensions,
     status: () => parts.status(),
     shutdown: ({ when }) => parts.shutdown(when),
   }
@@ -79,6 +85,8 @@ const name = z.string().max(1_024)
 const reason = z.string().max(10_000)
 const nothing = z.strictObject({})
 const whyChosen = reason.nullable()
+/** A person may keep a stack for an hour without looking at it, and no longer. */
+const leaseMs = z.int().min(1_000).max(3_600_000)
 const choice = z.discriminatedUnion('decision', [
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),
@@ -154,6 +162,17 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
     level: z.enum(LEVELS).exactOptional(),
   }),
   accept_policy: nothing,
+  suspensions: nothing,
+  watch_suspensions: z.strictObject({ everywhere: z.boolean().exactOptional() }),
+  take: z.strictObject({ kernel: name, suspension: key, lease_ms: leaseMs.exactOptional() }),
+  hand: z.strictObject({
+    kernel: name,
+    suspension: key,
+    to: z.string().min(1).max(256).exactOptional(),
+    lease_ms: leaseMs.exactOptional(),
+  }),
+  theirs: z.strictObject({ kernel: name }),
+  adopt: z.strictObject({ kernel: name, id: key, lease_ms: leaseMs.exactOptional() }),
   status: nothing,
   watch: z.strictObject({ name }),
   shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),
@@ -178,7 +197,11 @@ function misfit(method: Method, { issues }: z.ZodError): string {
 }
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
-function runCall(calls: Calls, params: Methods['call']['params'], { session, link, served }: ServeContext) {
+function runCall(
+  { calls, whoSits }: Pick<MethodParts, 'calls' | 'whoSits'>,
+  params: Methods['call']['params'],
+  { session, link, served }: ServeContext,
+) {
   const { tool, args, call, follow = false } = params
   const caller = {
     id: session.id,
@@ -188,6 +211,7 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
     env: session.env,
     readOnlyPromised: false,
     profile: 'full' as const,
+    seat: () => whoSits(link),
   }
   return calls.run({
     tool,
@@ -216,18 +240,8 @@ function runCall(calls: Calls, params: Methods['call']['params'], { session, lin
 
 /** Until the client cancels it or goes away. */
 function watch(kernels: Kernels, name: string, served: ServedCall): Promise<Record<string, never>> {
-  const end = kernels.watch({
-    name,
-    heard: text => void served.event({ type: 'background', text } satisfies WatchEvent),
-  })
-  return new Promise(resolve => {
-    const over = () => {
-      end()
-      resolve({})
-    }
-    if (served.signal.aborted) over()
-    else served.signal.addEventListener('abort', over)
-  })
+  const heard = (text: string) => void served.event({ type: 'background', text } satisfies WatchEvent)
+  return untilCancelled(served, kernels.watch({ name, heard }))
 }
 
 /** What the client said in refusing is told to the code as it is, without who said it to whom. */
@@ -247,21 +261,6 @@ function cancelled({ signal }: ServedCall): Signal {
   else signal.addEventListener('abort', heard)
   return cancel
 }
-
-/** Errors of kernels are answers of these methods, and keep their code; what cannot be meant is `invalid_params`. */
-async function onKernels<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof KernelError)) throw error
-    const { message, details, next, retryable } = error
-    const code = MISTAKES.includes(details.reason) ? 'invalid_params' : error.code
-    throw new Refusal(code, message, { details, next, retryable } satisfies FailureData)
-  }
-}
-
-/** Reasons of a `KernelError` that are mistakes in what was asked for. */
-const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language', 'bad_address']
 
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null || !('ok' in value)) return false

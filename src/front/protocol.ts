@@ -2,11 +2,12 @@
 
 import type { Level, Profile } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import type { InterruptReport, Question } from '../../wire/kernel.ts'
+import type { InterruptReport, Question, Theirs } from '../../wire/kernel.ts'
 import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { PolicyReport } from '../core/policy/report.ts'
+import type { CallerRow, SuspendedRow, SuspensionEvent } from '../core/suspended-row.ts'
 import type { Trial } from '../core/trial.ts'
 
 /** What a client may ask of the daemon. */
@@ -131,12 +132,42 @@ export interface Methods {
    * cancelled. There is nothing to say what is to be accepted: it stands in the files.
    */
   accept_policy: { params: Empty; result: Envelope }
+  /** The suspended evaluations of all kernels, and the callers that one can be put before. To anybody. */
+  suspensions: {
+    params: Empty
+    result: { readonly suspensions: readonly SuspendedRow[]; readonly callers: readonly CallerRow[] }
+  }
+  /**
+   * Follows what becomes of suspended evaluations, until it is cancelled: those of the project, or `everywhere`. Its
+   * events are `SuspensionEvent`s.
+   */
+  watch_suspensions: { params: { readonly everywhere?: boolean }; result: Empty }
+  /** From a seat: this connection holds it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
+  take: { params: SuspensionNamed & { readonly lease_ms?: number }; result: SuspendedRow }
+  /** From a seat: puts it before `to`, by the `who` or `caller` of a `CallerRow`; left out: whoever comes first. */
+  hand: {
+    params: SuspensionNamed & { readonly to?: string; readonly lease_ms?: number }
+    result: SuspendedRow
+  }
+  /** From a seat: the errors that wait in debuggers of the person's own, such as SLIME's, or `sys.last_exc`. */
+  theirs: { params: { readonly kernel: string }; result: Theirs }
+  /** From a seat: makes one of those a suspension, by its `id`, and puts it before whoever comes first. */
+  adopt: {
+    params: { readonly kernel: string; readonly id: string; readonly lease_ms?: number }
+    result: SuspendedRow
+  }
   status: { params: Empty; result: DaemonStatus }
   shutdown: { params: { readonly when: ShutdownWhen }; result: ShutdownResult }
 }
 
 export type Method = keyof Methods
 type Empty = Readonly<Record<string, never>>
+
+/** A suspended evaluation, by its kernel and its id: `s3@ab12`. */
+export interface SuspensionNamed {
+  readonly kernel: string
+  readonly suspension: string
+}
 
 /**
  * `unused`: no running call, no kernel, no other client. `nothing_runs`: no running call, and no script that has not
@@ -224,7 +255,7 @@ export interface Ask {
   readonly question: Question
 }
 
-export type { Announced, AnnouncedRow, CallEvent, KernelRow }
+export type { Announced, AnnouncedRow, CallEvent, CallerRow, KernelRow, SuspendedRow, SuspensionEvent }
 
 /** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
 export interface FailureData {
@@ -244,5 +275,6 @@ export const CLIENT_FAILURES = {
   refused: 'Nobody here answers that question.',
   seat_refused: 'The client gets no seat, or has lost it; the message says why.',
   seat_taken: 'Somebody sits already, and only a seat of its own was asked for.',
+  no_such_suspension: 'No evaluation of that id is suspended there, or it has ended.',
   no_seat: 'Only a seat may do that, and this connection has none.',
 } as const

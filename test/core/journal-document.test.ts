@@ -71,6 +71,19 @@ const ENTRIES: { readonly [Type in JournalEntry['type']]: JournalEntry & { reado
   policy: { type: 'policy', file: 'f', sha256: 's', what: 'w' },
   kernel: { type: 'kernel', kernel: 'k', epoch: null, what: 'w' },
   recalled: { type: 'recalled', call, outcome: 'ok' },
+  suspension: {
+    type: 'suspension',
+    what: 'handed',
+    suspension: 's',
+    kernel: 'k',
+    epoch: 'e',
+    call,
+    who: 'w',
+    holder: null,
+    by: null,
+    to: 't',
+    why: 'w',
+  },
   lost: { type: 'lost', lines: 1 },
 }
 

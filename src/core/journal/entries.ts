@@ -88,6 +88,35 @@ export type JournalEntry =
       readonly epoch: string | null
       readonly what: string
     }
+  /**
+   * An evaluation waits where an error happened (`suspended`, or, for an error of a person's own, `adopted`), somebody
+   * who sits gave it another holder (`taken`, `handed`), or how it ended. `call` and `who` are of the evaluation that was
+   * stopped, `holder` is whoever may have it go on now, null where anybody may, and `by` did this.
+   */
+  | {
+      readonly type: 'suspension'
+      readonly what:
+        | 'suspended'
+        | 'adopted'
+        | 'taken'
+        | 'handed'
+        | 'resumed'
+        | 'left'
+        | 'expired'
+        | 'within'
+        | 'lost'
+      readonly suspension: string
+      readonly kernel: string
+      readonly epoch: string
+      readonly call?: CallId
+      readonly who: string
+      readonly holder: string | null
+      readonly by: string | null
+      /** Before whom it was put; left out: whoever comes first. */
+      readonly to?: string
+      /** The error, or a sentence that says how it ended. */
+      readonly why?: string
+    }
   /** So many lines are missing here, because the journal could not be written. */
   | { readonly type: 'lost'; readonly lines: number }
 

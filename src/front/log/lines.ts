@@ -160,6 +160,8 @@ function noteText(entry: EntryRead): { bad: boolean; text: string } {
       return { bad: false, text: `policy ${said('file')}: ${said('what')}` }
     case 'kernel':
       return { bad: false, text: `kernel ${said('kernel')}: ${said('what')}` }
+    case 'suspension':
+      return { bad: false, text: suspensionText(said) }
     case 'recalled':
       return { bad: false, text: `${said('call')}: its image remembered how it ended: ${said('outcome')}` }
     case 'lost':
@@ -201,6 +203,14 @@ function seatText(said: (name: string) => string, why: string): string {
     default:
       return `${said('seat') || 'seat'} ${said('what')}, ${said('who')}${why}`
   }
+}
+
+/** `s3@7f3a in shop, of claude-code: handed to imago call by seat-1, terminal /dev/pts/3 (process 4711)` */
+function suspensionText(said: (name: string) => string): string {
+  const by = said('by') === '' ? '' : ` by ${said('by')}`
+  const to = said('what') === 'handed' ? ` to ${said('to') || 'whoever comes first'}` : ''
+  const why = said('why') === '' ? '' : `: ${said('why')}`
+  return `${said('suspension')} in ${said('kernel')}, of ${said('who')}: ${said('what')}${to}${by}${why}`
 }
 
 function unreadablePieces({ file, line, text }: Unreadable): Piece[] {

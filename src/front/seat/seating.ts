@@ -3,7 +3,7 @@ import type { Journal } from '../../core/journal.ts'
 import type { Kernels } from '../../core/kernels.ts'
 import { type Doubt, openHosts } from './hosts.ts'
 import { type Barred, proveTerminal } from './proof.ts'
-import { openSeats, type Seats } from './seats.ts'
+import { type OpenSeats, openSeats } from './seats.ts'
 
 export interface SeatingOptions {
   readonly runtimeDir: string
@@ -14,7 +14,7 @@ export interface SeatingOptions {
 
 /** Seats as a daemon has them: a real terminal, below none of the programs that a model works through. */
 export interface Seating {
-  readonly seats: Seats
+  readonly seats: OpenSeats
   /** Remembers what started this bridge, for as long as `work` goes on and as long as that lives. */
   whileBridged<Result>(
     options: Readonly<Record<string, unknown>>,

@@ -16,6 +16,15 @@ export interface SeatsOptions {
   readonly clock?: Clock
 }
 
+/** Who sits, for the methods about seats and for all others. */
+export interface OpenSeats {
+  readonly methods: Seats
+  /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
+  seatOf(what: string, context: ServeContext): Held
+  /** Undefined where nobody has a seat on that connection. */
+  whoSits(link: Link): string | undefined
+}
+
 /** The methods about seats. Who may do what is told by the connection that a message came on, never by the message. */
 export type Seats = {
   readonly [M in SeatMethod]: (
@@ -40,12 +49,12 @@ export type SeatMethod =
  * Who sits, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant, refusal
  * and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
  */
-export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: SeatsOptions): Seats {
+export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: SeatsOptions): OpenSeats {
   const held = new HeldSeats()
   const admissions = new Admissions(clock)
   const { seatOf, withCode } = openRights({ held, approvals, journal })
 
-  return {
+  const methods: Seats = {
     sit: openTaking({ held, admissions, approvals, journal, prove }),
     admit({ wanted, admit }, context) {
       const { seat, who } = seatOf('admit somebody', context)
@@ -75,6 +84,14 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       const { seat, who } = seatOf('take note of trouble with the journal', context)
       await journal.acknowledge(`${seat.id}, ${who}`)
       return {}
+    },
+  }
+  return {
+    methods,
+    seatOf,
+    whoSits(link) {
+      const found = held.of(link)
+      return found && `${found.seat.id}, ${found.who}`
     },
   }
 }

@@ -1,0 +1,57 @@
+import type { Holder } from '../../tools/define.ts'
+import type { Caller } from './call.ts'
+import { originOf } from './pauses.ts'
+
+/** Who holds a suspended evaluation: nobody else may have it go on, or have code run in it. */
+export type Claim =
+  /** All connections of one origin, so that a client that connects anew still holds its own. */
+  | { readonly type: 'caller'; readonly key: string; readonly who: string }
+  /** The one connection of somebody who sits: what else calls from the same project is not that person. */
+  | { readonly type: 'person'; readonly key: string; readonly who: string }
+  | { readonly type: 'anyone' }
+  /** Its evaluation is about to be answered, and whoever gets that answer holds it. */
+  | { readonly type: 'awaited'; readonly who: string }
+
+export type Claimant = Pick<Caller, 'id' | 'who' | 'kind' | 'root' | 'origin' | 'profile' | 'seat'>
+
+/** What a caller holds from now on that it has had suspended, or was the first to act on. */
+export function claimOf(caller: Claimant): Claim {
+  const person = caller.seat?.()
+  return person === undefined
+    ? { type: 'caller', key: originOf(caller), who: caller.who }
+    : personClaim(caller.id, person)
+}
+
+/** `connection`: the id of its session, which is the id of its calls. */
+export const personClaim = (connection: string, who: string): Claim => ({
+  type: 'person',
+  key: `connection ${connection}`,
+  who,
+})
+
+/** The keys of all that this caller can hold. */
+export const keysOf = (caller: Claimant): readonly string[] => [originOf(caller), `connection ${caller.id}`]
+
+/** Undefined where nobody in particular holds it. */
+export const keyOf = (claim: Claim): string | undefined =>
+  claim.type === 'caller' || claim.type === 'person' ? claim.key : undefined
+
+/** Undefined where anybody may have it. */
+export const whoseIs = (claim: Claim): string | undefined => (claim.type === 'anyone' ? undefined : claim.who)
+
+/** The same, as that caller sees it. */
+export function seenBy(claim: Claim, caller: Claimant): Holder {
+  switch (claim.type) {
+    case 'anyone':
+      return { type: 'anyone' }
+    case 'awaited':
+      return { type: 'other', who: claim.who, person: false }
+    case 'caller':
+    case 'person':
+      return keysOf(caller).includes(claim.key)
+        ? { type: 'you' }
+        : { type: 'other', who: claim.who, person: claim.type === 'person' }
+    default:
+      return claim satisfies never
+  }
+}

@@ -1,0 +1,55 @@
+import { oneLine } from '../../tools/wording.ts'
+import { beginning } from './cut.ts'
+import { markedLine } from './marks.ts'
+import type { Held } from './suspended-book.ts'
+import type { EndedHow } from './suspended-row.ts'
+
+/** What callers are told of evaluations that are, or were, theirs: each a sentence or two with what can be done now. */
+
+const MESSAGE_CHARS = 200
+
+/** It ended, and not by the hand of whoever is told. */
+export function endedText(
+  held: Held,
+  { how, message, by }: { readonly how: EndedHow; readonly message: string; readonly by: string | null },
+): string {
+  return `${called(held)} is suspended no more. ${endedIn(how, by)}${message === '' ? '' : ` ${line(message)}`}`
+}
+
+export const takenText = (held: Held, by: string): string =>
+  `${called(held)} was taken over by ${line(by)}. You can look at it; to act on it again, have it handed to you.`
+
+export const handedText = (held: Held, { by, to }: { readonly by: string; readonly to: string | null }) =>
+  `${called(held)} was put before ${to === null ? 'whoever comes first' : line(to)} by ${line(by)}.`
+
+export function offeredText(held: Held, by: string): string {
+  const { life, suspension, claim } = held
+  const whom = claim.type === 'anyone' ? 'whoever comes first' : 'you'
+  const args = JSON.stringify({ suspension: suspension.id, kernel: life.name })
+  return `${line(by)} has put ${called(held)} before ${whom}: debug_state ${args} shows it.`
+}
+
+/** `s3@ab12 in shop (ZeroDivisionError: division by zero)` */
+function called({ life, suspension: { id, type, message } }: Held): string {
+  return `${id} in ${life.name} (${line(`${type.name}: ${message}`)})`
+}
+
+function endedIn(how: EndedHow, by: string | null): string {
+  const who = by === null ? 'Somebody' : line(by)
+  switch (how) {
+    case 'resumed':
+      return `${who} had it go on.`
+    case 'left':
+      return `${who} has left it.`
+    case 'expired':
+      return 'Nobody came in time, and it was aborted.'
+    case 'within':
+      return 'What it stood on has ended.'
+    case 'lost':
+      return 'It was lost.'
+    default:
+      return how satisfies never
+  }
+}
+
+const line = (text: string) => markedLine(beginning(oneLine(text), MESSAGE_CHARS))
