@@ -55,8 +55,9 @@ export const traceFunction = defineTool({
       ? {
           title: `Trace ${oneLine(name ?? 'nothing')}`,
           body:
-            `The next ${counted(calls, 'call')} of ${name ?? 'nothing'}${inside === undefined ? '' : `, read in the package ${inside}`}, ` +
-            `within ${counted(seconds, 'second')} at most, are taken down with their arguments and results.`,
+            `Arguments and results of the next ${counted(calls, 'call')} of ${name ?? 'nothing'}` +
+            `${inside === undefined ? '' : `, read in the package ${inside},`} are taken down, ` +
+            `for ${counted(seconds, 'second')} at most.`,
         }
       : { title: `End the tracepoint ${oneLine(remove)}`, body: remove },
 

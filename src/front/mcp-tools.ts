@@ -31,6 +31,10 @@ const ADVICE: readonly (readonly [tools: readonly string[], line: string])[] = [
     'Call eval_expr for a calculation or a targeted check. It runs code in the live program, and whatever that code changes stays changed.',
   ],
   [
+    ['debug_state', 'debug_restart'],
+    'An error that is suspended waits: look with debug_state and debug_frame, mend the cause, then have it go on with debug_restart, instead of running everything again. Leave what you do not want any more.',
+  ],
+  [
     ['inspect', 'eval_expr'],
     'inspect runs no code of the program. When only running code could answer, it says needs_evaluation: then use eval_expr.',
   ],

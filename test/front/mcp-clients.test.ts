@@ -20,6 +20,10 @@ const LIVE = [
   'compile_form',
   'load_file',
   'reload',
+  'debug_state',
+  'debug_frame',
+  'debug_eval',
+  'debug_restart',
   'read_more',
   'job',
 ]

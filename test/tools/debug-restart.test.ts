@@ -1,0 +1,165 @@
+import { debugEval } from '../../tools/debug-eval.ts'
+import { debugRestart } from '../../tools/debug-restart.ts'
+import { showError } from '../../tools/show.ts'
+import { assert, suite } from '../support/harness.ts'
+import { errorOf, resultOf, run, shown } from './context.ts'
+import { lispImage, STOPPED, suspendedBy } from './suspended-image.ts'
+
+const test = suite('debug_restart and debug_eval')
+
+/** What the image was asked to do, by a call with these arguments. */
+async function workOf(args: object, image = lispImage()) {
+  const outcome = await run(debugRestart, args, image.script)
+  if (outcome.type !== 'ok') throw new Error(JSON.stringify(outcome))
+  assert.is(image.evaluated.length, 1)
+  return image.evaluated[0]?.work
+}
+
+test('a restart is taken by its number, or by its name: then the innermost, in any case', async () => {
+  const resume = { type: 'resume', suspension: 's3@ab12' }
+  for (const restart of ['0', 'use-value', 'USE-VALUE', ':use-value', '[USE-VALUE]'])
+    assert.equal(await workOf({ restart, value: '(+ 1 2)' }), {
+      ...resume,
+      way: { type: 'restart', restart: 0, value: '(+ 1 2)' },
+    })
+  assert.equal(await workOf({ restart: '2' }), { ...resume, way: { type: 'restart', restart: 2 } })
+  assert.equal(await workOf({ suspension: 's3', restart: 'Retry' }), {
+    ...resume,
+    way: { type: 'restart', restart: 1 },
+  })
+})
+
+test('a frame returns a value, is called again, or all of it is left', async () => {
+  const resume = { type: 'resume', suspension: 's3@ab12' }
+  assert.equal(await workOf({ return_from: 1, value: '7' }), {
+    ...resume,
+    way: { type: 'return', frame: 1, value: '7' },
+  })
+  assert.equal(await workOf({ restart_frame: 2 }), { ...resume, way: { type: 'again', frame: 2 } })
+  assert.equal(await workOf({ leave: true }), { ...resume, way: { type: 'leave' } })
+})
+
+test('exactly one way is taken, and a value only where something is done with it', async () => {
+  for (const [args, said] of [
+    [{}, /None of restart, return_from, restart_frame and leave was given/],
+    [{ leave: false }, /None of/],
+    [{ restart: '0', leave: true }, /2 of restart, return_from, restart_frame and leave was given/],
+    [{ restart: '0', return_from: 0, restart_frame: 0, leave: true, value: '1' }, /4 of/],
+    [{ return_from: 1 }, /return_from needs value/],
+    [{ leave: true, value: '1' }, /nothing would be done with it/],
+    [{ restart_frame: 0, value: '1' }, /nothing would be done with it/],
+  ] as const) {
+    const image = lispImage()
+    const error = errorOf(await run(debugRestart, args, image.script))
+    assert.is(error.code, 'invalid_args')
+    assert.match(error.message, said)
+    assert.equal(image.evaluated, [])
+  }
+})
+
+test('a restart that is not there is told with those that are, and nothing is run', async () => {
+  for (const restart of ['4', '99999999999999999999', 'use value', '-1', 'toString', '__proto__']) {
+    const image = lispImage()
+    const error = errorOf(await run(debugRestart, { restart }, image.script))
+    assert.is(error.code, 'not_found')
+    assert.match(
+      error.message,
+      `s3@ab12 has no restart ${JSON.stringify(restart)}. It has:\n0: [USE-VALUE] Use another value.`,
+    )
+    assert.equal(error.details.nearest, ['use-value', 'retry', 'use-value', 'abort'])
+    assert.equal(image.evaluated, [])
+  }
+})
+
+test('what it comes to is what eval_expr would have answered', async () => {
+  const image = lispImage({ ends: { type: 'done', values: [shown('42')], elapsed_ms: 5 } })
+  const result = resultOf(await run(debugRestart, { restart: 'retry' }, image.script))
+  assert.is(result.value_repr, '42')
+  assert.is(debugRestart.show(result), '42')
+})
+
+test('what it has loaded is told, too', async () => {
+  const loaded = {
+    module: 'SHOP',
+    file: '/srv/shop.lisp',
+    added: ['shop::ship'],
+    replaced: [],
+    kept: [],
+    skipped: [],
+    survivors: [],
+    omitted: 0,
+    complete: true,
+  }
+  const image = lispImage({ ends: { type: 'done', values: [], elapsed_ms: 5, loaded } })
+  const result = resultOf(await run(debugRestart, { restart: 'retry' }, image.script))
+  assert.match(debugRestart.show(result), /^loaded \/srv\/shop\.lisp into SHOP, 5 ms\nadded: shop::ship\n/)
+})
+
+test('to leave is a success with no value, whether asked for or by a restart that leads there', async () => {
+  for (const args of [{ leave: true }, { restart: 'abort' }]) {
+    const ends = { type: 'left', message: 'It was left by the restart ABORT.', elapsed_ms: 3 } as const
+    const result = resultOf(await run(debugRestart, args, lispImage({ ends }).script))
+    assert.is(result.status, 'left')
+    assert.is(debugRestart.show(result), 'left: It was left by the restart ABORT. (3 ms)')
+  }
+})
+
+test('an error on the way is suspended again, as a new one that is the caller’s', async () => {
+  const next = { ...STOPPED, id: 's4@ab12' }
+  const image = lispImage({ ends: suspendedBy(next) })
+  const error = errorOf(await run(debugRestart, { restart: 'retry' }, image.script))
+  assert.is(error.code, 'exception')
+  assert.is((error.details.suspension as { id: string }).id, 's4@ab12')
+  assert.equal(image.taken, ['s4@ab12'])
+  assert.equal(image.evaluated[0]?.suspend, { leaseMs: 600_000 })
+})
+
+test('another’s is not acted on: the answer names the holder, and how a person hands it over', async () => {
+  for (const person of [false, true]) {
+    const image = lispImage({ holders: { [STOPPED.id]: { type: 'other', who: 'cursor 1.2', person } } })
+    for (const [tool, args] of [
+      [debugRestart, { restart: '0' }],
+      [debugRestart, { leave: true }],
+      [debugEval, { expr: '(print 1)' }],
+    ] as const) {
+      const error = errorOf(await run(tool, { suspension: STOPPED.id, ...args }, image.script))
+      assert.is(error.code, 'held_by_other')
+      assert.equal(error.details, { suspension: 's3@ab12', holder: 'cursor 1.2', person })
+      assert.match(error.message, /held by cursor 1\.2.*Nothing was run/)
+      assert.match(error.next ?? '', /:hand s3@ab12/)
+    }
+    assert.equal(image.evaluated, [])
+  }
+})
+
+test('what the image refuses by then is told as it says it, and nothing was run', async () => {
+  const ends = {
+    type: 'refused',
+    reason: 'malformed',
+    message: 'Frame 2 of s3@ab12 cannot return: it was optimized away.',
+    what: 's3@ab12',
+  } as const
+  const error = errorOf(await run(debugRestart, { return_from: 2, value: '1' }, lispImage({ ends }).script))
+  assert.is(error.code, 'invalid_args')
+  assert.match(error.message, 'Frame 2 of s3@ab12 cannot return: it was optimized away. Nothing was run.')
+})
+
+test('code runs in the frame, and its value is answered as of eval_expr', async () => {
+  const image = lispImage({ ends: { type: 'done', values: [shown('3')], elapsed_ms: 1 } })
+  const result = resultOf(await run(debugEval, { expr: 'n', frame: 1 }, image.script))
+  assert.is(debugEval.show(result), '3')
+  assert.equal(image.evaluated[0]?.work, {
+    type: 'frame',
+    suspension: 's3@ab12',
+    frame: 1,
+    source: 'n',
+  })
+})
+
+test('an error in a frame is suspended one level deeper, within the one it stands on', async () => {
+  const inner = { ...STOPPED, id: 's4@ab12', level: 2, within: STOPPED.id }
+  const image = lispImage({ ends: suspendedBy(inner) })
+  const error = errorOf(await run(debugEval, { expr: '(error "x")' }, image.script))
+  assert.match(showError(error), 'suspended as s4@ab12, level 2, within s3@ab12: ')
+  assert.equal(image.taken, ['s4@ab12'])
+})

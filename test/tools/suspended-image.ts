@@ -1,0 +1,160 @@
+import type { Holder, Leases } from '../../tools/define.ts'
+import type {
+  Evaluated,
+  Evaluation,
+  Kernel,
+  Looked,
+  Restart,
+  StackFrame,
+  Suspension,
+} from '../../wire/kernel.ts'
+import { ABILITIES } from '../../wire/kernel.ts'
+import { type Answers, callId, kernel as kernelOf, RAISED, type Scripted } from './context.ts'
+
+/** An image in which evaluations are suspended, scripted, for the tests of what the tools make of it. */
+
+export const STOPPED: Suspension = {
+  id: 's3@ab12',
+  call: callId('call-0'),
+  who: 'claude-code 2.1',
+  how: 'held',
+  level: 1,
+  within: null,
+  type: { name: 'simple-error', module: 'common-lisp', qualified: 'simple-error' },
+  message: 'Cannot ship 3.',
+  at: '2026-11-22T15:00:00.000Z',
+  expires_in_ms: 600_000,
+  busy: false,
+}
+
+export const RESTARTS: readonly Restart[] = [
+  { name: 'use-value', description: 'Use another value.', reads: true },
+  { name: 'retry', description: 'Ship it again.' },
+  { name: 'use-value', description: 'An outer one.', reads: true },
+  { name: 'abort', description: 'Return to the top level.' },
+]
+
+export const FRAMES: readonly StackFrame[] = [
+  {
+    number: 0,
+    function: 'error',
+    call: '(ERROR "Cannot ship ~S." 3)',
+    file: null,
+    line: null,
+    source: null,
+    implementation: true,
+  },
+  {
+    number: 1,
+    function: 'shop::ship',
+    call: '(SHOP::SHIP #<ORDER 3>)',
+    file: '/srv/shop.lisp',
+    line: 12,
+    source: '(error "Cannot ship ~S." n)',
+  },
+  {
+    number: 2,
+    function: 'shop::checkout',
+    call: '(SHOP::CHECKOUT)',
+    file: null,
+    line: null,
+    source: null,
+  },
+]
+
+/** What may change while somebody looks at it. */
+export interface World {
+  suspensions: readonly Suspension[]
+  restarts: readonly Restart[]
+  frames: readonly StackFrame[]
+  holders: Readonly<Record<string, Holder>>
+  ends: Evaluated
+}
+
+export interface Image extends World {
+  /** Everything that was evaluated, and what was asked of `leases`. */
+  readonly evaluated: Evaluation[]
+  readonly taken: string[]
+  readonly queries: unknown[]
+  readonly script: Scripted & { readonly kernel: Answers; readonly leases: Leases }
+}
+
+export function lispImage(given: Partial<World> = {}, identity: Partial<Kernel['identity']> = {}): Image {
+  const world: World = {
+    suspensions: [STOPPED],
+    restarts: RESTARTS,
+    frames: FRAMES,
+    holders: { [STOPPED.id]: { type: 'you' } },
+    ends: { type: 'done', values: [], elapsed_ms: 5 },
+    ...given,
+  }
+  const evaluated: Evaluation[] = []
+  const taken: string[] = []
+  const queries: unknown[] = []
+  const leases: Leases = {
+    leaseMs: 600_000,
+    hold: ({ id }) => void taken.push(id),
+    holderOf: id => world.holders[id] ?? { type: 'anyone' },
+  }
+  const lisp = {
+    ...kernelOf().identity,
+    language: 'lisp',
+    implementation: 'SBCL 2.2.9',
+    abilities: new Set(ABILITIES.filter(ability => ability !== 'hold')),
+    ...identity,
+  }
+  const kernel: Answers = {
+    identity: lisp,
+    async evaluate(evaluation) {
+      evaluated.push(evaluation)
+      return world.ends
+    },
+    suspensions: async () => ({ type: 'found', value: { suspensions: world.suspensions } }),
+    async suspension(query) {
+      queries.push(query)
+      return named(world, query.suspension, suspension => {
+        const { from, count } = query
+        const frames = world.frames.slice(from, from + count)
+        const next = from + count < world.frames.length ? from + count : null
+        const frames_total = world.frames.length
+        return { suspension, restarts: world.restarts, frames, next, frames_total }
+      })
+    },
+  }
+  return Object.assign(world, { evaluated, taken, queries, script: { kernel, leases } })
+}
+
+function named<Found>(
+  { suspensions }: World,
+  id: string,
+  found: (suspension: Suspension) => Found,
+): Looked<Found> {
+  const suspension = suspensions.find(one => one.id === id)
+  if (suspension !== undefined) return { type: 'found', value: found(suspension) }
+  return { type: 'not_found', what: id, nearest: suspensions.map(one => one.id) }
+}
+
+/** An evaluation that this suspension is the end of. */
+export function suspendedBy(suspension: Suspension, more: Partial<typeof RAISED> = {}): Evaluated {
+  const exception = { ...RAISED, type: suspension.type, message: suspension.message, ...more }
+  return { type: 'suspended', suspension, exception, elapsed_ms: 8 }
+}
+
+/** A Python one: its stack has unwound, or it is held at the raise. */
+export const UNWOUND: Suspension = {
+  ...STOPPED,
+  how: 'post_mortem',
+  type: RAISED.type,
+  message: RAISED.message,
+}
+
+export const PYTHON_FRAMES: readonly StackFrame[] = [
+  { number: 0, function: 'ratio', call: null, file: 'app.py', line: 3, source: '    return 1 / n\n' },
+  { number: 1, function: '<module>', call: null, file: 'app.py', line: 9, source: 'ratio(0)' },
+]
+
+export const PYTHON = {
+  language: 'python',
+  implementation: 'CPython 3.11.7',
+  abilities: new Set(ABILITIES),
+} as const

@@ -1,0 +1,149 @@
+import { getReplHistory } from '../../tools/activity.ts'
+import { compileForm } from '../../tools/compile.ts'
+import type { Tool } from '../../tools/define.ts'
+import { evalExpr } from '../../tools/evaluate.ts'
+import { macroexpandForm } from '../../tools/expand.ts'
+import { loadFile, reload } from '../../tools/load.ts'
+import { runTests } from '../../tools/run-tests.ts'
+import { showError } from '../../tools/show.ts'
+import { loadSystem } from '../../tools/systems.ts'
+import { ABILITIES } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { errorOf, RAISED, resultOf, run } from './context.ts'
+import { lispImage, PYTHON, RESTARTS, STOPPED, suspendedBy, UNWOUND } from './suspended-image.ts'
+
+const test = suite('errors that suspend what raised them')
+
+const RUNNING: readonly (readonly [Tool, object])[] = [
+  [evalExpr, { expr: '(ship 3)' }],
+  [compileForm, { form: '(ship 3)' }],
+  [macroexpandForm, { form: '(ship 3)' }],
+  [loadFile, { path: '/srv/shop.lisp' }],
+  [reload, { module: 'shop' }],
+  [loadSystem, { system: 'shop' }],
+]
+
+test('every tool that runs code has its errors suspended, for the caller; tests do not', async () => {
+  for (const [tool, args] of RUNNING) {
+    const image = lispImage({ ends: suspendedBy(STOPPED) })
+    const error = errorOf(await run(tool, args, image.script))
+    assert.is(error.code, 'exception')
+    assert.equal(image.evaluated[0]?.suspend, { leaseMs: 600_000 }, tool.name)
+    assert.equal(image.taken, ['s3@ab12'])
+  }
+  const image = lispImage({ ends: { type: 'raised', exception: RAISED, elapsed_ms: 1 } })
+  await run(runTests, { target: 'shop' }, image.script)
+  assert.is(image.evaluated[0]?.suspend, undefined)
+})
+
+test('nothing is suspended where nobody could go on, or the image cannot', async () => {
+  const nobody = lispImage()
+  const leases = { ...nobody.script.leases, leaseMs: null }
+  await run(evalExpr, { expr: 'x' }, { ...nobody.script, leases })
+  const cannot = lispImage(
+    {},
+    { abilities: new Set(ABILITIES.filter(one => one !== 'suspend' && one !== 'hold')) },
+  )
+  await run(evalExpr, { expr: 'x' }, cannot.script)
+  const not = lispImage()
+  await run(evalExpr, { expr: 'x', on_error: 'end' }, not.script)
+  for (const { evaluated } of [nobody, cannot, not]) {
+    assert.is(evaluated.length, 1)
+    assert.is(evaluated[0]?.suspend, undefined)
+  }
+})
+
+test('a stack is held alive where that can be asked for, and is anyhow in Lisp', async () => {
+  const lisp = lispImage()
+  await run(evalExpr, { expr: 'x', on_error: 'hold' }, lisp.script)
+  assert.equal(lisp.evaluated[0]?.suspend, { leaseMs: 600_000 })
+  const python = lispImage({}, PYTHON)
+  await run(evalExpr, { expr: 'x', on_error: 'hold' }, python.script)
+  assert.equal(python.evaluated[0]?.suspend, { leaseMs: 600_000, hold: true })
+})
+
+test('where no stack can be held, a call that wants it held is refused, and runs nothing', async () => {
+  const attached = lispImage({}, { ...PYTHON, abilities: new Set(ABILITIES.filter(one => one !== 'hold')) })
+  const core = lispImage({}, PYTHON)
+  for (const [image, leaseMs, said] of [
+    [attached, 600_000, 'demo (CPython 3.11.7) cannot hold an evaluation alive'],
+    [core, null, 'this client is shown no tool to go on'],
+  ] as const) {
+    const leases = { ...image.script.leases, leaseMs }
+    const error = errorOf(await run(evalExpr, { expr: 'x', on_error: 'hold' }, { ...image.script, leases }))
+    assert.is(error.code, 'invalid_args')
+    assert.match(error.message, said)
+    assert.equal(image.evaluated, [])
+  }
+})
+
+test('the answer has the error, the suspension with its restarts by number, and what can be done', async () => {
+  const ends = suspendedBy(STOPPED, { restarts: RESTARTS, frames: [], traceback: 'Cannot ship 3.' })
+  const error = errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script))
+  assert.equal(error.details.suspension, {
+    id: 's3@ab12',
+    how: 'held',
+    level: 1,
+    within: null,
+    expires_in_ms: 600_000,
+    restarts: RESTARTS.map((restart, number) => ({ number, ...restart })),
+  })
+  const [first, next, ...rest] = showError(error).split('\n')
+  assert.is(first, 'exception: simple-error: Cannot ship 3.')
+  assert.match(
+    next ?? '',
+    'next: It is suspended as s3@ab12. debug_frame {"suspension":"s3@ab12"} shows its variables',
+  )
+  assert.match(next ?? '', 'debug_restart has it go on')
+  assert.match(rest.join('\n'), 'suspended as s3@ab12: its stack is alive')
+  assert.match(
+    rest.join('\n'),
+    '\nrestarts, for debug_restart:\n  0: [USE-VALUE] Use another value. (takes a value)\n',
+  )
+  assert.not.match(rest.join('\n'), /none taken|details:/)
+})
+
+test('restarts that the report of the language has are not told twice', async () => {
+  const traceback =
+    'Cannot ship 3.\n   [Condition of type simple-error]\n\nRestarts:\n 0: [USE-VALUE] Use another value.\n 1: [RETRY] Ship it again.\n 2: [USE-VALUE] An outer one.\n 3: [ABORT] Return to the top level.\n'
+  const ends = suspendedBy(STOPPED, { restarts: RESTARTS, frames: [], traceback })
+  const text = showError(errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script)))
+  assert.is(text.split('Ship it again.').length, 2)
+})
+
+test('of a stack that has unwound, running it again is what a restart does', async () => {
+  const image = lispImage({ ends: suspendedBy(UNWOUND) }, PYTHON)
+  const error = errorOf(await run(evalExpr, { expr: 'x' }, image.script))
+  assert.match(error.next ?? '', 'debug_restart runs it again or gives it up')
+  assert.match(showError(error), 'its stack has unwound, and its frames are kept to be looked at')
+})
+
+test('why an error was not suspended is said, as the image says it', async () => {
+  const note = 'It was not suspended: 8 evaluations wait already. Leave one with debug_restart.'
+  const ends = { type: 'raised', exception: { ...RAISED, notes: [note] }, elapsed_ms: 1 } as const
+  const error = errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script))
+  assert.is(error.details.suspension, undefined)
+  assert.match(showError(error), `\nnote: ${note}\n`)
+})
+
+test('the history says of an evaluation that it is suspended, and after how long', async () => {
+  const entry = {
+    number: 4,
+    who: 'claude-code 2.1',
+    call: null,
+    source: '(ship 3)',
+    truncated: false,
+    place: null,
+    outcome: 'suspended',
+    result: 'Cannot ship 3.',
+    at: '2026-11-22T15:00:00Z',
+    elapsed_ms: 8,
+  } as const
+  const { script } = lispImage()
+  const history = async () => ({ type: 'found', value: { entries: [entry], total: 4 } }) as const
+  const result = resultOf(await run(getReplHistory, {}, { ...script, kernel: { ...script.kernel, history } }))
+  assert.match(
+    getReplHistory.show(result),
+    '#4 claude-code 2.1, 2026-11-22T15:00:00Z, suspended after 8 ms\n  (ship 3)\n  → Cannot ship 3.',
+  )
+})
