@@ -28,7 +28,7 @@ const CALLS = [
   ['compile_form', { source: '(defun cl-user::of-imago () (let ((x 1)) nil))' }],
   ['apropos_search', { pattern: 'string' }],
   ['eval_expr', { expr: '(swank::no-such-function)' }],
-  ['symbol_definition', { name: 'swank:create-server' }],
+  ['symbol_definition', { symbols: ['swank:create-server'] }],
   ['eval_expr', { expr: '(loop)', patience: 0.1 }],
 ] as const
 const BETWEEN_MS = 100

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { emacsPaths, lispCache } from './runtimes.ts'
 
@@ -22,7 +23,9 @@ export interface SlimeEmacs {
   connect(port: number): Promise<void>
   /** As `slime-disconnect` does it, and waits until nothing is left of the connection in Emacs. */
   disconnect(): Promise<void>
-  /** Types a line into the REPL, and gives what stands below it once the next prompt is there. */
+  /** Types a line into the REPL, and waits until it has been sent. */
+  enter(line: string): Promise<void>
+  /** The same, and gives what stands below it once the next prompt is there. */
   repl(line: string): Promise<string>
   /** Ends it as `kill -9` does. */
   kill(): Promise<void>
@@ -35,10 +38,11 @@ interface Answer {
   readonly error?: string
 }
 
-const AT_PROMPT =
-  '(with-current-buffer (slime-output-buffer)' +
-  ' (and (not (slime-rex-continuations)) (= slime-repl-input-start-mark (point-max))' +
-  ' (string-match-p "> $" (buffer-substring-no-properties (line-beginning-position 0) (point-max)))))'
+const inRepl = (form: string) => `(with-current-buffer (slime-output-buffer) ${form})`
+const AT_PROMPT = inRepl(
+  '(and (not (slime-rex-continuations)) (= slime-repl-input-start-mark (point-max))' +
+    ' (string-match-p "> $" (buffer-substring-no-properties (line-beginning-position 0) (point-max))))',
+)
 
 export async function openSlimeEmacs(): Promise<SlimeEmacs> {
   const { emacs, slime } = emacsPaths()
@@ -55,7 +59,7 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
     env: { ...process.env, HOME: home, TERM: 'vt100', XDG_CACHE_HOME: lispCache, IMAGO_TEST_EMACS: path },
     cwd: home,
     stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
-  })
+  }) as ChildProcessByStdio<Writable, Readable, null>
   let screen = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen = (screen + text).slice(-4_000)
@@ -99,6 +103,14 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
   }
   const text = async (form: string) => (await evaluate(form)).slice(1, -1).replace(/\\(["\\])/g, '$1')
   const type = (keys: string) => void child.stdin.write(keys)
+  /** Where in the REPL the line begins. */
+  const enter = async (line: string) => {
+    await evaluate(`(progn (switch-to-buffer (slime-output-buffer)) (goto-char (point-max)) t)`)
+    const from = await evaluate(inRepl('(marker-position slime-repl-input-start-mark)'))
+    type(`${line}\r`)
+    await until(inRepl(`(string-match-p "\\n" (buffer-substring-no-properties ${from} (point-max)))`))
+    return from
+  }
   return {
     pid,
     eval: evaluate,
@@ -114,13 +126,14 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
       await evaluate('(progn (slime-disconnect) t)')
       await until('(null slime-net-processes)')
     },
+    enter: async line => void (await enter(line)),
     async repl(line) {
-      await evaluate('(progn (switch-to-buffer (slime-output-buffer)) (goto-char (point-max)) t)')
-      const from = await evaluate('(marker-position slime-repl-input-start-mark)')
-      type(`${line}\r`)
-      await until(`(and (> slime-repl-input-start-mark ${from}) ${AT_PROMPT})`)
-      const shown = `(with-current-buffer (slime-output-buffer) (buffer-substring-no-properties ${from} (point-max)))`
-      return (await text(shown)).split('\n').slice(1, -1).join('\n')
+      const from = await enter(line)
+      await until(AT_PROMPT)
+      return (await text(inRepl(`(buffer-substring-no-properties ${from} (point-max))`)))
+        .split('\n')
+        .slice(1, -1)
+        .join('\n')
     },
     async kill() {
       endQuietly(pid)
