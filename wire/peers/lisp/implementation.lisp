@@ -40,6 +40,12 @@ their first values."
   (let ((symbol (and (find-package package) (find-symbol name package))))
     (and symbol (constantp symbol) (list 'quote (symbol-value symbol)))))
 
+(defun image-ends-p ()
+  "Whether the image is about to end. A thread that would make another then waits for as long as
+SBCL waits for it, a minute, and cannot be ended."
+  #+sbcl (let ((lock (native-symbol "SB-IMPL" "*EXIT-LOCK*")))
+           (and lock (sb-thread:mutex-owner (symbol-value lock)) t)))
+
 (defun internal (name package)
   "The symbol of that NAME in PACKAGE, both strings, as things are now; NIL where there is none."
   (let ((package (find-package package)))

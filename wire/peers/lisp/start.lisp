@@ -43,19 +43,27 @@
   #+ecl (mp:exit-process)
   #+ccl (ccl:process-kill ccl:*current-process*))
 
+(defun ending-p ()
+  "Whether the image is about to end, and with it all threads. One that would make another then
+waits for a minute, and cannot be ended."
+  #+sbcl
+  (let ((lock (find-symbol "*EXIT-LOCK*" "SB-IMPL")))
+    (and lock (sb-thread:mutex-owner (symbol-value lock)))))
+
 (defun leave ()
   "Ends the image in order, with its exit hooks. Hooks that do not return within 30 s are left
 behind."
-  (make-thread (lambda ()
-                 (sleep 30)
-                 #+sbcl (sb-ext:exit :abort t)
-                 #+ecl (ext:quit 1)
-                 #+ccl (ccl::%quit 1))
-               "imago: end")
-  ;; On the main thread: from any other, SBCL would run the exit hooks twice.
-  #+sbcl (sb-thread:interrupt-thread *main* (lambda () (sb-ext:exit :timeout 4)))
-  #+ecl (ext:quit 0)
-  #+ccl (ccl:quit 0))
+  (flet ((leave-behind ()
+           (sleep 30)
+           #+sbcl (sb-ext:exit :abort t)
+           #+ecl (ext:quit 1)
+           #+ccl (ccl::%quit 1)))
+    (when (ending-p) (leave-behind))
+    (make-thread #'leave-behind "imago: end")
+    ;; On the main thread: from any other, SBCL would run the exit hooks twice.
+    #+sbcl (sb-thread:interrupt-thread *main* (lambda () (sb-ext:exit :timeout 4)))
+    #+ecl (ext:quit 0)
+    #+ccl (ccl:quit 0)))
 
 #+sbcl
 (defun utf-8-stream (descriptor direction buffering)
@@ -140,12 +148,6 @@ what the main thread does; before the image is ready, the image."
   #+ccl (setf ccl:*break-hook* #'unhandled))
 
 ;;; The lifeline
-
-(defun ending-p ()
-  "Whether the image is about to end, and with it all threads."
-  #+sbcl
-  (let ((lock (find-symbol "*EXIT-LOCK*" "SB-IMPL")))
-    (and lock (sb-thread:mutex-owner (symbol-value lock)))))
 
 (defun watch-lifeline ()
   "Code that ends all threads but its own ends this one, too: another then takes its place."

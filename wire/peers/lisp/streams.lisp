@@ -34,7 +34,11 @@
              0 "" nil 0 nil 0 :open))
 
 (defun connected-p (connection)
-  (open-stream-p (swank::connection.socket-io connection)))
+  (and (open-stream-p (swank::connection.socket-io connection))
+       ;; The end of the image ends threads, and closes nothing.
+       (or (not (swank::multithreaded-connection-p connection))
+           (and (swank/backend:thread-alive-p (swank::mconn.control-thread connection))
+                (swank/backend:thread-alive-p (swank::mconn.reader-thread connection))))))
 
 (defun send-message (sink tree)
   "Sends TREE about the evaluation, or drops it where nobody can have it any more."
@@ -47,26 +51,31 @@
            (list :channel-send 0 (json (list* :object "call" (sink-call sink) (rest tree))))))
         (setf (sink-state sink) :closed))))
 
-(defun wait-for-message (connection pattern)
-  "The message from the client that is like PATTERN, or NIL once the connection has ended."
+(defun wait-for-message (connection pattern &optional (goes-on (constantly t)))
+  "The message from the client that is like PATTERN, or NIL once the connection has ended or the
+function GOES-ON says no."
   (loop with pause = 0.001
-        while (connected-p connection)
+        while (and (connected-p connection) (funcall goes-on))
         do (let ((event (swank::wait-for-event pattern t)))
              (when event (return event))
              (sleep pause)
              (setf pause (min 0.02 (* 2 pause))))))
+
+(defun heard-p (connection &optional (goes-on (constantly t)))
+  "Waits until the client says that it has what was sent; NIL where `wait-for-message' ends before."
+  (let ((tag (swank::make-tag))
+        (swank::*emacs-connection* connection)
+        (swank::*send-counter* most-negative-fixnum))
+    (swank::send-to-emacs (list :ping (swank::current-thread-id) tag))
+    (wait-for-message connection (list :emacs-pong tag) goes-on)))
 
 (defun wait-for-client (sink)
   "Waits until the client has what was sent, after every so many messages, so that a flood fills no
 memory."
   (when (> (incf (sink-messages sink)) *messages-ahead*)
     (setf (sink-messages sink) 0)
-    (let ((tag (swank::make-tag)) (connection (sink-connection sink)))
-      (let ((swank::*emacs-connection* connection)
-            (swank::*send-counter* most-negative-fixnum))
-        (swank::send-to-emacs (list :ping (swank::current-thread-id) tag))
-        (unless (wait-for-message connection (list :emacs-pong tag))
-          (setf (sink-state sink) :closed))))))
+    (unless (heard-p (sink-connection sink))
+      (setf (sink-state sink) :closed))))
 
 (defun flush-sink (sink)
   "Sends what waits. To be called with the lock held."
@@ -111,6 +120,7 @@ is worth it."
     (setf (fill-pointer text) end)
     (replace text string :start1 (- end (length string)))
     (if (or (>= (length text) *event-size*)
+            (image-ends-p)
             (and (find #\Newline string)
                  (> (- (get-internal-real-time) (sink-sent-at sink)) *event-interval*)))
         (flush-sink sink)
@@ -155,12 +165,12 @@ is worth it."
   #+sbcl
   (ignore-errors
    (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
-     (when (or code
-               (sb-thread:mutex-owner (symbol-value (native-symbol "SB-IMPL" "*EXIT-LOCK*"))))
+     (when (or code (image-ends-p))
        (send-message sink (object "exits"
                                   (object "code" (and (typep code '(signed-byte 32)) code))))
-       ;; Another thread writes it to the socket, and may be ended before it has.
-       (sleep 1/10)))))
+       ;; Other threads send it, and end with the image: perhaps before they have.
+       (let ((end (+ (get-internal-real-time) internal-time-units-per-second)))
+         (heard-p (sink-connection sink) (lambda () (< (get-internal-real-time) end))))))))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."
