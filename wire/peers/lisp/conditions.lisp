@@ -25,6 +25,7 @@
                (throw tag (funcall otherwise)))))
       (declare (ignorable #'leave))
       (catch tag
+        (when (image-ends-p) (leave))
         #+(or sb-thread ccl threads)
         (swank/backend:spawn
          (lambda ()
