@@ -70,6 +70,7 @@ test('a program is attached to by its name, its process, both, or its address, a
       script: null,
       script_state: null,
       running: null,
+      suspended: 0,
       message: null,
       background: null,
     })

@@ -67,6 +67,7 @@ test('the default kernel of a root starts at first use, and bears the name of th
       script: null,
       script_state: null,
       running: null,
+      suspended: 0,
       message: null,
       background: null,
     },

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Caller, type Calls, openCalls } from '../../src/core/call.ts'
+import type { Journal, JournalEntry } from '../../src/core/journal.ts'
+import { type LeaseDesk, openLeaseDesk, type Person } from '../../src/core/lease-desk.ts'
+import { type LeaseBook, openLeases } from '../../src/core/leases.ts'
+import { openPolicy } from '../../src/core/policy.ts'
+import { openRegistry } from '../../src/core/registry.ts'
+import type { SuspensionEvent } from '../../src/core/suspended-row.ts'
+import type { Tool } from '../../tools/define.ts'
+import { TOOLS } from '../../tools/index.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import type { Evaluation, Suspending, Watcher } from '../../wire/kernel.ts'
+import { FakeKernel, type Scene, type Script } from './fake-kernel.ts'
+import { suspendedAs } from './fake-suspensions.ts'
+import type { Suite } from './harness.ts'
+import { memoryJournal } from './memory-journal.ts'
+
+/** A fake kernel that remembers what errors were to do, and keeps suspensions for longer when it is asked to. */
+export class StoppingKernel extends FakeKernel {
+  readonly suspending: (Suspending | undefined)[] = []
+  /** What `lease` was asked for, in order. */
+  readonly leases: { readonly suspension: string; readonly lease_ms: number }[]
+
+  constructor(script: Script = {}) {
+    const leases: { suspension: string; lease_ms: number }[] = []
+    const { looks, ...rest } = script
+    super({
+      ...rest,
+      looks: {
+        lease(query) {
+          leases.push(query)
+          return { type: 'found', value: { expires_in_ms: query.lease_ms } }
+        },
+        ...looks,
+      },
+    })
+    this.leases = leases
+  }
+
+  override evaluate(evaluation: Evaluation, watcher: Watcher) {
+    this.suspending.push(evaluation.suspend)
+    return super.evaluate(evaluation, watcher)
+  }
+}
+
+/** An evaluation that an error stops. */
+export const stops = (id: string, more: Parameters<typeof suspendedAs>[1] = {}): Scene => ({
+  ends: suspendedAs(id, more),
+})
+
+/** The call path over kernels that suspend, with a desk for people and everything that was written down. */
+export interface LeasesRig {
+  readonly calls: Calls
+  readonly leases: LeaseBook
+  readonly desk: LeaseDesk
+  /** The suspensions that the journal tells of, in order. */
+  readonly noted: Extract<JournalEntry, { type: 'suspension' }>[]
+  /** What a watcher of all projects was told, in order. */
+  readonly heard: SuspensionEvent[]
+  /** By name; another one may be put there. */
+  readonly kernels: Map<string, StoppingKernel>
+  call(caller: Caller, tool: string, args?: object): Promise<Envelope>
+}
+
+export const ROOT = '/shop'
+
+/** A client of its own program; `connection` where it connects anew. */
+export function client(
+  who: string,
+  { connection = who, ...more }: Partial<Caller> & { connection?: string } = {},
+): Caller {
+  return {
+    id: `connection-${connection}`,
+    kind: 'mcp',
+    root: ROOT,
+    env: {},
+    readOnlyPromised: false,
+    profile: 'live',
+    origin: `host of ${who}`,
+    ...more,
+    who,
+  }
+}
+
+/** Somebody who sits, at a console whose connection is `id`. */
+export function person(
+  id = 'client-9',
+  who = `seat-1, terminal of ${id}`,
+): Person & { readonly caller: Caller } {
+  const caller: Caller = {
+    id,
+    kind: 'cli',
+    root: ROOT,
+    env: {},
+    readOnlyPromised: false,
+    profile: 'full',
+    who: 'imago console',
+    seat: () => who,
+  }
+  return { caller, who }
+}
+
+export function leasesRigsOf(
+  test: Suite,
+): (script?: Script, more?: { readonly tools?: readonly Tool[] }) => LeasesRig {
+  const open: { close(): void }[] = []
+  test.after.each(() => {
+    for (const rig of open.splice(0)) rig.close()
+  })
+  return (script = {}, { tools = TOOLS } = {}) => {
+    const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
+    const { journal: kept, lines } = memoryJournal()
+    const journal = kept as Journal
+    const leases = openLeases(journal)
+    const kernels = new Map([['main', new StoppingKernel(script)]])
+    const calls = openCalls({
+      registry: openRegistry(tools),
+      kernels: {
+        async resolve({ name = 'main' }) {
+          const kernel = kernels.get(name)
+          if (kernel === undefined) throw new Error(`a test has no kernel ${name}`)
+          return { name, kernel }
+        },
+      },
+      policy: openPolicy(folder),
+      journal,
+      leases,
+      stateDir: folder,
+      log: () => undefined,
+    })
+    const desk = openLeaseDesk(leases)
+    const heard: SuspensionEvent[] = []
+    desk.watch({ caller: person('client-0').caller, everywhere: true, heard: event => heard.push(event) })
+    open.push({
+      close() {
+        calls.close()
+        rmSync(folder, { recursive: true, force: true })
+      },
+    })
+    return {
+      calls,
+      leases,
+      desk,
+      get noted() {
+        return (lines as unknown as readonly JournalEntry[]).filter(entry => entry.type === 'suspension')
+      },
+      heard,
+      kernels,
+      call: (caller, tool, args = {}) => calls.run({ tool, args, caller }),
+    }
+  }
+}
+
+/** The only kernel of a rig, or the one of that name. */
+export function kernelOf({ kernels }: LeasesRig, name = 'main'): StoppingKernel {
+  const kernel = kernels.get(name)
+  if (kernel === undefined) throw new Error(`there is no kernel ${name}`)
+  return kernel
+}
+
+/** What an answer says besides, whatever it says. */
+export function noticeOf(answer: Envelope): string | undefined {
+  const said = answer.ok ? answer.result : answer.error.details
+  const notice: unknown = typeof said === 'object' && said !== null ? Reflect.get(said, 'notice') : undefined
+  return typeof notice === 'string' ? notice : undefined
+}
