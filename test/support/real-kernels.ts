@@ -1,0 +1,72 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Kernel } from '../../wire/kernel.ts'
+import { launchKernel } from '../../wire/kernels/launch.ts'
+import { openPrograms } from '../../wire/kernels/programs.ts'
+import { startProgram } from './program.ts'
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-kernels-')))
+const runtimeDir = join(folder, 'run')
+const kills = new Set<() => void>()
+process.on('exit', () => {
+  for (const kill of kills) kill()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface PythonOptions {
+  /** The interpreter, where it is not the one on the path. */
+  readonly python?: string
+  readonly address?: 'unix' | 'tcp'
+}
+
+/** A Python that is started, and ends with this process. */
+export async function ownedPython({ python, address = 'unix' }: PythonOptions = {}): Promise<Kernel> {
+  const one = await launchKernel({
+    language: 'python',
+    name: 'python',
+    root: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    runtimeDir,
+    address,
+    ...(python && { python }),
+  })
+  kills.add(() => one.kill())
+  return one.kernel
+}
+
+/** A Python program that was there before, and listens. */
+export async function pythonProgram({ python, address = 'unix' }: PythonOptions = {}): Promise<Listening> {
+  const name = `program-${kills.size}`
+  const listen = address === 'tcp' ? 'port=0' : ''
+  const program = await startProgram({ folder, runtimeDir, name, listen, ...(python && { python }) })
+  kills.add(() => program.signal('SIGKILL'))
+  return { pid: program.pid, runtimeDir }
+}
+
+/** A program, and where it has announced itself. */
+export interface Listening {
+  readonly pid: number
+  readonly runtimeDir: string
+}
+
+/** A kernel in a program that listens. */
+export async function attachedTo({ pid, runtimeDir }: Listening): Promise<Kernel> {
+  const programs = openPrograms({ runtimeDir })
+  const announced = programs.read().programs.find(program => program.pid === pid)
+  if (announced === undefined) throw new Error('it has not announced itself')
+  const { address, started } = announced
+  return programs.attach({
+    name: 'program',
+    address,
+    process: { pid, started, seen: true },
+    key: undefined,
+    open: false,
+    found: () => {},
+    background: () => {},
+    away: () => {},
+  })
+}
+
+export const attachedPython = async (options: PythonOptions = {}): Promise<Kernel> =>
+  attachedTo(await pythonProgram(options))
