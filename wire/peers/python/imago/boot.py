@@ -115,6 +115,7 @@ class Owned:
         self._ending.set()
         self._streams.leave_link()
         self._session.drop()
+        self._evaluator.suspensions.become_child()
         self._interrupts.become_child()
 
 

@@ -20,7 +20,8 @@ class Evaluation:
 
     ``outcome`` is its ``Evaluated`` once it has one. ``body`` is the coroutine that runs it, and ``task`` the one of the
     program's event loop ``loop`` that does, while there is one; ``awaited`` is the coroutine that an event loop of
-    ours runs for it.
+    ours runs for it. ``suspend`` is ``(lease_ms, hold)`` where an error is to suspend it, ``within`` the suspension
+    that it then stands on, and ``again`` the work that it runs in the place of its own.
     """
 
     __slots__ = (
@@ -37,10 +38,13 @@ class Evaluation:
         'on_end',
         'outflow',
         'entry',
+        'suspend',
+        'within',
+        'again',
         '_evaluator',
     )
 
-    def __init__(self, evaluator, call, who, work):
+    def __init__(self, evaluator, call, who, work, suspend=None):
         self._evaluator = evaluator
         self.call = call
         self.who = who
@@ -54,6 +58,8 @@ class Evaluation:
         self.awaited = None
         self.on_end = None
         self.entry = None
+        self.suspend = suspend
+        self.within = self.again = None
         self.outflow = Outflow()
 
     def begin(self):

@@ -20,6 +20,8 @@ from imago.ladder import Ladder, said
 from imago.link import Fail
 from imago.places import Here
 from imago.stills import still
+from imago.suspending import ended_with
+from imago.suspensions import Suspensions
 
 #: Evaluations that may wait.
 WAITING = 1024
@@ -28,7 +30,7 @@ WAITING = 1024
 class Evaluator:
     """``on_begin`` and ``on_end`` are called with each evaluation or evaluated look, in the context its code runs in."""
 
-    def __init__(self, namespace, output, interrupts, clock, handles, place=None):
+    def __init__(self, namespace, output, interrupts, clock, handles, place=None, note=None):
         self.namespace = namespace
         self.handles = handles
         self.guard = interrupts.guard
@@ -39,6 +41,7 @@ class Evaluator:
         self.history = History()
         self.errors = Errors()
         self.children = Children()
+        self.suspensions = Suspensions(handles, clock, self.place, note)
         self.running = None
         self.on_begin = self.on_end = _unwatched
         #: Gives the last values names at the top level, where the image is ours.
@@ -65,7 +68,7 @@ class Evaluator:
 
     # Asked from the reader's thread.
 
-    def evaluate(self, served, call, who, work):
+    def evaluate(self, served, call, who, work, suspend=None):
         """Runs a call that is new; joins, or answers from memory, one that is known."""
         known = self._calls.find(call)
         if known is not None:
@@ -73,7 +76,7 @@ class Evaluator:
             return
         if len(self._waiting) >= WAITING:
             raise Fail('busy', '%d evaluations wait already; this one was not run' % len(self._waiting))
-        evaluation = Evaluation(self, call, who, work)
+        evaluation = Evaluation(self, call, who, work, suspend)
         self._calls.add(evaluation)
         self._follow(evaluation, served)
         with self._changing:
@@ -167,6 +170,9 @@ class Evaluator:
         evaluation = self._next()
         if evaluation is None:
             return
+        if evaluation.outcome is not None:
+            self._end(evaluation)
+            return
         self.running = self._output.current = evaluation
         CURRENT.set(evaluation)
         self.on_begin(evaluation)
@@ -194,7 +200,9 @@ class Evaluator:
                 return None
             evaluation = self._waiting.popleft()
             evaluation.begin()
-            evaluation.entry = self.history.begin(evaluation)
+            evaluation.outcome = evaluation.work.begin(self, evaluation)
+            if evaluation.outcome is None:
+                evaluation.entry = self.history.begin(evaluation)
             return evaluation
 
     async def _evaluate(self, evaluation):
@@ -205,11 +213,17 @@ class Evaluator:
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
             raised = exceptions.report(error, self.guard)
-            kind = 'interrupted' if self._interrupts.hit(evaluation) and _stopped(error) else 'raised'
-            evaluation.outcome = {'type': kind, 'exception': raised, 'elapsed_ms': elapsed}
+            with self.shield:
+                if self._interrupts.hit(evaluation) and _stopped(error):
+                    evaluation.outcome = {'type': 'interrupted', 'exception': raised, 'elapsed_ms': elapsed}
+                else:
+                    evaluation.outcome = ended_with(self, evaluation, error, raised, elapsed)
             return
         elapsed = evaluation.elapsed_ms()
         self._check_child(None)
+        if ran.left is not None:
+            evaluation.outcome = {'type': 'left', 'message': ran.left, 'elapsed_ms': elapsed}
+            return
         shown = [looking.show(value, self.handles, self.guard) for value in ran.values]
         if self.last_values is not None:
             self.last_values.keep(ran.values, evaluation.who)
@@ -256,6 +270,7 @@ class Evaluator:
     def _end(self, evaluation):
         self._interrupts.forget(evaluation)
         self.children.forget(evaluation)
+        self.suspensions.leave(evaluation)
         self.on_end(evaluation)
         CURRENT.set(None)
         self.running = self._output.current = None
@@ -269,9 +284,9 @@ class Evaluator:
         outcome = evaluation.outcome
         if evaluation.entry is not None:
             self.history.end(evaluation.entry, outcome)
-        if outcome['type'] == 'raised':
+        if outcome['type'] in ('raised', 'suspended'):
             self.errors.note(outcome['exception'], who=evaluation.who, call=evaluation.call)
-        evaluation.work = evaluation.body = None
+        evaluation.work = evaluation.body = evaluation.again = evaluation.within = None
         self._output.settle(evaluation, outcome)
         with self._changing:
             if evaluation.state == 'running':

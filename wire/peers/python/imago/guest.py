@@ -35,6 +35,7 @@ class Guest:
         self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
         kernel.evaluator.on_begin = self._borrowed.begin
         kernel.evaluator.on_end = self._give_back
+        kernel.evaluator.suspensions.heard = lambda: kernel.session.link is not None
 
     @property
     def address(self):
@@ -71,6 +72,7 @@ class Guest:
         """In a forked child, which has its parent's descriptors but neither its threads nor any right to its link."""
         self._borrowed.end(None)
         self.kernel.session.drop()
+        self.kernel.evaluator.suspensions.become_child()
         self._door.drop()
         self.kernel.interrupts.become_child()
 

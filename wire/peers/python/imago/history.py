@@ -20,7 +20,7 @@ WHO_CHARS = 200
 SOURCE_CHARS = 4000
 RESULT_CHARS = 400
 
-_OUTCOMES = frozenset(['done', 'raised', 'interrupted'])
+_OUTCOMES = frozenset(['done', 'raised', 'suspended', 'interrupted', 'left'])
 
 
 class Entry:
@@ -92,7 +92,7 @@ class Errors:
 
     def __init__(self):
         self._last = None
-        self._known = _interpreters()[1]
+        self._known = left_error()[1]
         self._seen = ['evaluations']
 
     def watch(self, what):
@@ -101,7 +101,7 @@ class Errors:
 
     def note(self, raised, who=None, call=None):
         """Keeps a ``Raised`` as the last error."""
-        self._known = _interpreters()[1]
+        self._known = left_error()[1]
         self._last = {'error': raised, 'who': who, 'call': call, 'at': rfc3339(time.time())}
 
     def watch_threads(self):
@@ -121,20 +121,21 @@ class Errors:
 
     def last(self):
         """A ``LastError``."""
-        error, known = _interpreters()
+        error, known = left_error()
         last = self._last
         if error is not None and known != self._known:
             # It is none of those that we took down, and came after the last of them.
             last = {'error': still(error), 'who': None, 'call': None, 'at': None}
         if last is None:
             last = {'error': None, 'who': None, 'call': None, 'at': None}
-        return {**last, 'seen': [*self._seen, _WHERE]}
+        return {**last, 'seen': [*self._seen, WHERE]}
 
 
-_WHERE = 'sys.last_exc' if sys.version_info >= (3, 12) else 'sys.last_value'
+#: Where the interpreter leaves the error that a prompt has shown last.
+WHERE = 'sys.last_exc' if sys.version_info >= (3, 12) else 'sys.last_value'
 
 
-def _interpreters():
+def left_error():
     """What the interpreter, or a prompt of the program's, has left of its last error; and by what that is known."""
     for name in ('last_exc', 'last_value'):
         error = stored(sys.__dict__, name)

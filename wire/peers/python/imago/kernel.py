@@ -17,6 +17,7 @@ from imago.looks import ABILITIES
 from imago.output import Output
 from imago.service import Service
 from imago.session import Session
+from imago.tracing import Tracing
 from imago.workers import Workers
 
 
@@ -31,9 +32,14 @@ class Kernel:
         self.output = Output(self.clock, self.session.note)
         self.interrupts = Interrupts(self.clock)
         handles = Handles(self.epoch)
-        self.evaluator = Evaluator(namespace, self.output, self.interrupts, self.clock, handles, place)
+        note = self.session.note
+        self.evaluator = Evaluator(namespace, self.output, self.interrupts, self.clock, handles, place, note)
         self._workers = Workers()
-        self._service = Service(self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, stop)
+        self._tracing = Tracing(handles, self.clock, self.session)
+        self.session.at_end.append(self._tracing.lost)
+        self._service = Service(
+            self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, self._tracing, stop
+        )
         self.serve = self._service.serve
 
     def ask(self, prompt, secret):
@@ -44,12 +50,14 @@ class Kernel:
         return self.session.ask(running.call if running else None, prompt, secret)
 
     def rest(self):
-        """The link is over: what only served it ends."""
+        """The link to an attached program is over: what only served it ends."""
+        self.evaluator.suspensions.lose('The link to the daemon was lost.')
         self._workers.stop()
 
     def close(self):
         """Ends the link, and the threads that were made here, each once it has nothing left to do."""
         self.session.close()
+        self._tracing.close()
         self.evaluator.stop()
         self._workers.stop()
         self.clock.stop()

@@ -4,8 +4,8 @@ A function is given the image and its query, runs no user code, and returns a ``
 called on a worker, while the program runs. ``inspect`` stands in ``service.py``: it may have to run code.
 """
 
-from imago import looking
-from imago.looking import outcomes
+from imago import looking, tracing
+from imago.looking import outcomes, suspended
 from imago.looking.arglists import arglist
 from imago.looking.completing import complete
 from imago.looking.definitions import definition
@@ -18,18 +18,22 @@ from imago.looking.searching import apropos
 from imago.looking.slots import slots
 from imago.looking.threads import threads
 from imago.params import count, flag, optional, text
+from imago.theirs import Left, adopt, theirs
 
 
 class Image:
     """What is looked at: the namespace of the top level, and what is remembered beside it."""
 
-    __slots__ = ('namespace', 'handles', 'history', 'errors')
+    __slots__ = ('namespace', 'handles', 'history', 'errors', 'suspensions', 'left', 'tracing')
 
-    def __init__(self, namespace, handles, history, errors):
+    def __init__(self, namespace, handles, evaluator, tracing):
         self.namespace = namespace
         self.handles = handles
-        self.history = history
-        self.errors = errors
+        self.history = evaluator.history
+        self.errors = evaluator.errors
+        self.suspensions = evaluator.suspensions
+        self.left = Left(handles)
+        self.tracing = tracing
 
 
 LOOKS = {
@@ -64,8 +68,15 @@ LOOKS = {
     'slots': ({'name': text, 'limit': count}, slots),
     'hierarchy': ({'name': text, 'limit': count}, hierarchy),
     'references': ({'name': text, 'limit': count}, references),
+    'suspensions': ({}, suspended.suspensions),
+    'suspension': ({'suspension': text, 'from': count, 'count': count}, suspended.suspension),
+    'frame': ({'suspension': text, 'frame': count}, suspended.frame),
+    'lease': ({'suspension': text, 'lease_ms': count}, suspended.lease),
+    'theirs': ({}, theirs),
+    'adopt': ({'id': text, 'lease_ms': count}, adopt),
     'threads': ({'filter': optional(text), 'limit': count, 'frames': count, 'locals': flag}, threads),
+    **tracing.LOOKS,
 }
 
 #: What this peer can do, as its hello says it.
-ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', *LOOKS]
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspend', *LOOKS]

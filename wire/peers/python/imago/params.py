@@ -47,3 +47,13 @@ def query(readers, params):
     """The parameters that ``readers`` names, each as its reader returns it; what is left out is left out."""
     found = {name: read(params, name) for name, read in readers.items()}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def suspending(params):
+    """``(lease_ms, hold)`` of what an error is to do, where it is to suspend; else ``None``."""
+    suspend = params.get('suspend')
+    if suspend is None:
+        return None
+    if not isinstance(suspend, dict):
+        raise Fail('invalid_params', 'suspend must be an object with lease_ms')
+    return count(suspend, 'lease_ms', 1), suspend.get('hold') is not None and flag(suspend, 'hold')

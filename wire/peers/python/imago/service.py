@@ -9,19 +9,19 @@ from imago.clock import report_fault
 from imago.interrupting import DeadlineExceeded
 from imago.link import Fail
 from imago.looks import LOOKS, Image
-from imago.params import count, flag, query, text
+from imago.params import count, flag, query, suspending, text
 from imago.works import work_of
 
 
 class Service:
     """The table of methods of one kernel. ``serve`` is what a link is given to call."""
 
-    def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, stop):
+    def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, tracing, stop):
         self._evaluator = evaluator
         self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
-        self._image = Image(namespace, handles, evaluator.history, evaluator.errors)
+        self._image = Image(namespace, handles, evaluator, tracing)
         self._stop = stop
         self._methods = {
             'evaluate': self._evaluate,
@@ -48,7 +48,8 @@ class Service:
             raise Fail('fault', '%s failed with %s: %s' % (method, type(error).__name__, error)) from None
 
     def _evaluate(self, served, params):
-        self._evaluator.evaluate(served, text(params, 'call'), text(params, 'who'), work_of(params))
+        call, who = text(params, 'call'), text(params, 'who')
+        self._evaluator.evaluate(served, call, who, work_of(params), suspending(params))
 
     def _recall(self, served, params):
         self._evaluator.recall(served, text(params, 'call'))

@@ -14,6 +14,8 @@ class Session:
         self.link = None
         #: Set once there has been a link.
         self.connected = native.Event()
+        #: Called with each link that is over, once it is.
+        self.at_end = []
 
     def begin(self, channel, handshake, hello, serve):
         """Ends a handshake that has proved both ends. From here on there is a link; ``serve`` is for running it."""
@@ -29,6 +31,8 @@ class Session:
         finally:
             if self.link is link:
                 self.link = None
+            for ended in self.at_end:
+                ended(link)
 
     def note(self, name, params):
         """Tells the daemon something, if it is there and keeps up. Returns whether it was told."""

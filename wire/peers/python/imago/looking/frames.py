@@ -56,9 +56,14 @@ def function_name(code):
     return cut(qualified_of(code) or name_of(code), NAME_MAX_CHARS)
 
 
+def has_own_names(frame):
+    """Whether it is the frame of a function, rather than of the top level or the body of a class."""
+    return bool(frame.f_code.co_flags & _OPTIMIZED)
+
+
 def variables(frame):
     """A function's variables by name, as a dict of our own. Those of a module are its globals, and are left out."""
-    if not frame.f_code.co_flags & _OPTIMIZED:
+    if not has_own_names(frame):
         return {}
     return _named(frame.f_locals)
 

@@ -5,12 +5,13 @@ from itertools import islice
 
 from imago import sources
 from imago.looking.codes import shown_file
-from imago.looking.fields import clean, plain
+from imago.looking.fields import clean, cut, plain
 from imago.looking.lexing import CLOSE, COMMENT, NAME, NEWLINE, OPEN, tokens
 from imago.looking.limits import SOURCE_PREVIEW_MAX_CHARS
 from imago.looking.texts import cached_lines, file_lines
 
 _BLOCK_MAX_LINES = 200
+_LINE_MAX_CHARS = 400
 
 
 def code_place(code):
@@ -22,6 +23,16 @@ def source_line(code, number):
     """One line, stripped, or None."""
     lines = _lines(code, number, 1)
     return clean(lines[0].strip()) or None if lines else None
+
+
+def lines_around(code, number, before, after):
+    """`{first_line, lines}`: the lines around one of a piece of code, as they can be sent; None where there are none."""
+    placed = sources.placed_text(code)
+    first = max(1 if placed is None else placed[1], number - before)
+    lines = _lines(code, first, number - first + 1 + after) if number else None
+    if not lines:
+        return None
+    return {"first_line": first, "lines": [cut(line.rstrip("\r\n"), _LINE_MAX_CHARS) for line in lines]}
 
 
 def preview_of_code(code):

@@ -1,0 +1,282 @@
+"""Evaluations that an error has suspended, by name, until each is resumed, left, or given up.
+
+A suspension is a lease. When nobody has looked at it or worked with it for as long as was agreed, it expires: the
+image itself sees to that, on its clock. All of an attached program end at once when its link to the daemon is lost. An
+owned kernel keeps its own over a broken link, which it makes again at once, and no longer than their leases; when its
+daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
+suspended. Each end is told once, by a note; an owned kernel whose link is broken tells of it over the next one.
+
+What a suspension keeps alive is let go of where evaluations run, since finalizers of the program's may run then.
+"""
+
+import collections
+import time
+
+from imago import native
+from imago.looking.nearest import nearest
+
+#: Suspensions of one image.
+MOST = 8
+#: How soon a daemon that is behind or away is told again of an end, in seconds.
+AGAIN = 0.25
+
+FULL = (
+    'It did not suspend, as %d errors wait here already, which is the most: resume or leave one of them '
+    '(debug_restart), and run this again.' % MOST
+)
+UNHEARD = 'It did not suspend, as nobody was attached when it was raised.'
+
+
+class Suspension:
+    """One stack that is kept.
+
+    ``frames`` are ``(frame, line)``, innermost first, and ``scopes`` the names that code evaluated in some of them has
+    set, by their numbers. ``work`` is what ``retry`` runs again; ``None`` for an error that nobody asked Imago for.
+    ``running`` is the evaluation that works with it now, ``within`` the suspension that it stands on, and ``held``
+    what holds its stack alive. ``known`` are its facts, as the contract spells them.
+    """
+
+    __slots__ = (
+        'id',
+        'number',
+        'known',
+        'frames',
+        'scopes',
+        'notes',
+        'work',
+        'within',
+        'held',
+        'running',
+        'lease_ms',
+        'until',
+        'call_off',
+        'looks',
+        'ended',
+    )
+
+    def __init__(self, number, prefix, lease_ms):
+        self.number = number
+        self.id = 's%d@%s' % (number, prefix)
+        self.known = {}
+        self.frames = []
+        self.scopes = {}
+        self.notes = ()
+        self.work = self.within = self.held = self.running = None
+        self.lease_ms = lease_ms
+        self.until = None
+        self.call_off = _nothing
+        self.looks = 0
+        self.ended = False
+
+    def told(self):
+        """The ``Suspension`` of the contract."""
+        left = self.lease_ms if self.until is None else max(0, round((self.until - time.monotonic()) * 1000))
+        return {**self.known, 'expires_in_ms': left, 'busy': self.running is not None}
+
+    def outer(self):
+        """Itself and those that it stands on, innermost first."""
+        one = self
+        while one is not None:
+            yield one
+            one = one.within
+
+
+class Suspensions:
+    """Those of one image. Any thread may call; on the one that evaluates, under the shield."""
+
+    def __init__(self, handles, clock, place, note=None):
+        self._handles = handles
+        self._clock = clock
+        self._place = place
+        self._news = News(clock, note or _untold, lambda: self.heard())
+        self._lock = native.RLock()
+        self._count = 0
+        self._live = {}
+        #: Whether somebody is there who could come back to a suspension.
+        self.heard = _always
+
+    def why_not(self):
+        """Why no error can suspend now, as a sentence; ``None`` where one can."""
+        if not self.heard():
+            return UNHEARD
+        return FULL if len(self._live) >= MOST else None
+
+    def keep(self, facts, frames, lease_ms, within=None, work=None, notes=(), held=None):
+        """A new suspension. ``facts`` are ``call``, ``who``, ``type``, ``message`` and ``at``."""
+        with self._lock:
+            self._count += 1
+            kept = Suspension(self._count, self._handles.prefix, lease_ms)
+            kept.frames, kept.within, kept.work, kept.notes, kept.held = frames, within, work, notes, held
+            kept.known = {
+                'id': kept.id,
+                **facts,
+                'how': 'post_mortem' if held is None else 'held',
+                'level': 1 if within is None else within.known['level'] + 1,
+                'within': None if within is None else within.id,
+            }
+            self._live[kept.id] = kept
+            self._lease(kept)
+        return kept
+
+    def find(self, name):
+        """The one with that id, whose lease begins anew; or ``None``."""
+        with self._lock:
+            found = self._live.get(name)
+            if found is not None:
+                self._touch(found)
+            return found
+
+    def live(self):
+        """Newest first."""
+        with self._lock:
+            return list(reversed(list(self._live.values())))
+
+    def nearest(self, name):
+        """The ids that live, those like ``name`` first."""
+        ids = [one.id for one in self.live()]
+        like = nearest(name, ids)
+        return like + [one for one in ids if one not in like]
+
+    def lease(self, suspension, lease_ms):
+        """Keeps it for so long from now on, whenever somebody comes."""
+        with self._lock:
+            suspension.lease_ms = lease_ms
+            self._touch(suspension)
+            if not suspension.ended:
+                self._lease(suspension)
+
+    def seize(self, name, evaluation):
+        """The one with that id, from now on with ``evaluation`` running in it; ``None`` if there is none."""
+        with self._lock:
+            found = self.find(name)
+            if found is not None:
+                found.running = evaluation
+            return found
+
+    def leave(self, evaluation):
+        """The evaluation, or what it has gone on as, runs in none of them any more."""
+        with self._lock:
+            for one in self._live.values():
+                if one.running is evaluation:
+                    one.running = None
+                    self._touch(one)
+
+    def look(self, suspension, look):
+        """``look()``, through which nothing of the suspension is let go of."""
+        with self._lock:
+            suspension.looks += 1
+        try:
+            return look()
+        finally:
+            with self._lock:
+                suspension.looks -= 1
+                self._let_go(suspension)
+
+    def end(self, suspension, how, message):
+        """Ends it, and what stands on it before. False, and nothing is done, where it has ended."""
+        with self._lock:
+            if suspension.ended:
+                return False
+            for inner in self.live():
+                if inner.within is suspension:
+                    self.end(inner, 'within', '%s, on which it stood, has ended.' % suspension.id)
+            suspension.ended = True
+            suspension.call_off()
+            del self._live[suspension.id]
+            self._news.tell({'id': suspension.id, 'how': how, 'message': message})
+            self._let_go(suspension)
+            return True
+
+    def lose(self, message):
+        """Ends all of them: nobody can come back to one."""
+        with self._lock:
+            for one in self.live():
+                self.end(one, 'lost', message)
+
+    def become_child(self):
+        """In a forked child, which has nobody to tell of what its parent keeps."""
+        self._lock = native.RLock()
+        self._news = News(self._clock, _untold, _always)
+        self._live = {}
+
+    def _touch(self, suspension):
+        for one in suspension.outer():
+            if not one.ended:
+                one.until = time.monotonic() + one.lease_ms / 1000
+
+    def _lease(self, suspension):
+        """Begins its time. It is looked again when that is over, so that whoever comes meanwhile costs no timer."""
+        suspension.call_off()
+        suspension.until = time.monotonic() + suspension.lease_ms / 1000
+        suspension.call_off = self._clock.after(suspension.lease_ms / 1000, lambda: self._due(suspension))
+
+    def _due(self, suspension):
+        with self._lock:
+            if suspension.ended:
+                return
+            now = time.monotonic()
+            if suspension.running is not None:
+                suspension.until = now + suspension.lease_ms / 1000
+            if suspension.until > now:
+                suspension.call_off = self._clock.after(suspension.until - now, lambda: self._due(suspension))
+                return
+            seconds = suspension.lease_ms / 1000
+            said = 'Nobody came back to it in %g s.' % seconds
+            if suspension.held is None:
+                self.end(suspension, 'expired', said)
+            else:
+                suspension.held.expire(said)
+
+    def _let_go(self, suspension):
+        """Drops what it keeps alive, once it has ended and nobody looks any more."""
+        if suspension.ended and not suspension.looks and suspension.frames is not None:
+            kept = [suspension.frames, suspension.scopes, suspension.work, self._handles.take_back(suspension.id)]
+            suspension.frames = suspension.scopes = suspension.work = None
+            self._place.put(kept.clear, lambda _: kept.clear())
+
+
+class News:
+    """What the daemon is told of ends: each once, in order, if not now then later; nothing where none will come back."""
+
+    def __init__(self, clock, note, heard):
+        self._clock = clock
+        self._note = note
+        self._heard = heard
+        self._untold = collections.deque(maxlen=4 * MOST)
+        self._awaited = False
+        self._telling = native.RLock()
+
+    def tell(self, end):
+        with self._telling:
+            self._untold.append(end)
+            self.speak()
+
+    def speak(self):
+        """Says what is unsaid, as far as the daemon takes it; the rest is tried again."""
+        with self._telling:
+            while self._untold:
+                if not self._note('suspension', self._untold[0]):
+                    if not self._heard():
+                        self._untold.clear()
+                    elif not self._awaited:
+                        self._awaited = True
+                        self._clock.after(AGAIN, self._late)
+                    return
+                self._untold.popleft()
+
+    def _late(self):
+        self._awaited = False
+        self.speak()
+
+
+def _always():
+    return True
+
+
+def _untold(name, params):
+    """Where there is nobody to tell."""
+    return True
+
+
+def _nothing():
+    """Nothing is to be called off yet."""
