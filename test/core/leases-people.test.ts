@@ -287,3 +287,10 @@ test('front ends hear once of each thing that happens, those of the project or o
   assert.equal([handed.by, handed.to], [ADA.who, 'claude-code'])
   assert.equal([ended.how, ended.by], ['left', 'claude-code'])
 })
+
+test('what was put before whoever comes first and has ended is offered to nobody', async () => {
+  const rig = await stopped()
+  await rig.desk.hand(ADA, NAMED)
+  kernelOf(rig).suspended.end(S1, 'expired')
+  assert.is(noticeOf(await plain(rig, CODEX)), undefined)
+})

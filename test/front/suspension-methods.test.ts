@@ -1,0 +1,170 @@
+import { openApprovals } from '../../src/core/approvals-book.ts'
+import { SYSTEM_CLOCK } from '../../src/core/clock.ts'
+import type { Journal, JournalEntry } from '../../src/core/journal.ts'
+import type { SuspensionEvent } from '../../src/core/suspended-row.ts'
+import { openSeats } from '../../src/front/seat/seats.ts'
+import type { ServeContext } from '../../src/front/server.ts'
+import { openSuspensionMethods } from '../../src/front/suspension-methods.ts'
+import { startOf } from '../../src/instance.ts'
+import type { WireError } from '../../wire/errors.ts'
+import type { Link, Refusal } from '../../wire/link/link.ts'
+import { assert, suite } from '../support/harness.ts'
+import { client, kernelOf, leasesRigsOf, ROOT, stops } from '../support/leases-rig.ts'
+import { openRig } from '../support/rig.ts'
+
+const test = suite('the methods about suspended evaluations')
+const rigOf = leasesRigsOf(test)
+const S1 = 's1@ab12'
+const NAMED = { kernel: 'main', suspension: S1 }
+
+/** One connection of a client, as the server tells of it; what its methods send is in `events`. */
+function connection(id: string) {
+  const events: unknown[] = []
+  const cancel = new AbortController()
+  const context = {
+    session: { id, name: 'imago console', version: '1', root: ROOT, env: {}, options: {} },
+    link: {} as Link,
+    served: {
+      signal: cancel.signal,
+      event(event: unknown) {
+        events.push(event)
+        return 'sent'
+      },
+    },
+  } as unknown as ServeContext
+  return { context, events, cancel }
+}
+
+/** A desk where something of Claude's is suspended, and seats that are granted to whoever asks for one first. */
+async function opened() {
+  const rig = rigOf({ evaluate: { boom: stops(S1) } })
+  const seatLines: JournalEntry[] = []
+  const journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'> = {
+    later: entry => void seatLines.push(entry),
+    trouble: undefined,
+    acknowledge: async () => {},
+  }
+  const seats = openSeats({
+    approvals: openApprovals({
+      clock: SYSTEM_CLOCK,
+      wallClock: Date.now,
+      expiryMs: 60_000,
+      journal: journal as Journal,
+      log: () => {},
+    }),
+    journal,
+    prove: async () => ({
+      type: 'proved',
+      who: 'terminal /dev/pts/7 (process 4711)',
+      pid: process.pid,
+      started: startOf(process.pid) ?? '',
+      terminal: '/dev/pts/7',
+      command: 'imago console',
+    }),
+  })
+  const methods = openSuspensionMethods({ desk: rig.desk, ...seats })
+  await rig.call(client('claude-code'), 'eval_expr', { expr: 'boom' })
+  const ada = connection('client-9')
+  void seats.methods.sit({}, ada.context)
+  while (seats.whoSits(ada.context.link) === undefined) await new Promise(resolve => setImmediate(resolve))
+  return { rig, seats, methods, ada, seatLines }
+}
+
+async function codeOf(work: () => unknown): Promise<string> {
+  try {
+    await work()
+  } catch (error) {
+    return (error as Refusal).code
+  }
+  return 'none'
+}
+
+test('anybody sees what is suspended, as far as it is theirs, and whom it can be put before', async () => {
+  const { methods } = await opened()
+  const { suspensions, callers } = await methods.suspensions({}, connection('client-2').context)
+  const [row] = suspensions
+  assert.equal(
+    [row?.id, row?.kernel, row?.root, row?.message, row?.expires_in_ms, row?.busy],
+    [S1, 'main', ROOT, 'no stock', 900_000, false],
+  )
+  assert.equal(row?.holder, { type: 'other', who: 'claude-code', person: false })
+  assert.equal(callers, [{ caller: 'caller-1', who: 'claude-code', root: ROOT }])
+})
+
+test('only those who sit take, hand, see theirs and adopt; others are refused, named and written down (threat 4)', async () => {
+  const { methods, seatLines, rig } = await opened()
+  const { context } = connection('client-9 ')
+  for (const work of [
+    () => methods.take(NAMED, context),
+    () => methods.hand(NAMED, context),
+    () => methods.theirs({ kernel: 'main' }, context),
+    () => methods.adopt({ kernel: 'main', id: 'last_exc' }, context),
+  ])
+    assert.is(await codeOf(work), 'no_seat')
+  const refused = seatLines.flatMap(entry =>
+    entry.type === 'seat' && entry.what === 'refused' ? [entry] : [],
+  )
+  assert.is(refused.length, 4)
+  assert.match(refused[0]?.why ?? '', /take over s1@ab12/)
+  assert.is((await rig.desk.list(client('claude-code')))[0]?.holder.type, 'you')
+  assert.equal(kernelOf(rig).leases, [])
+})
+
+test('somebody who sits takes it, and puts it before another; those who watch are told of both', async () => {
+  const { methods, ada } = await opened()
+  const watching = connection('client-3')
+  const watched = methods.watch_suspensions({}, watching.context)
+  const taken = await methods.take({ ...NAMED, lease_ms: 5_000 }, ada.context)
+  assert.equal([taken.holder, taken.expires_in_ms], [{ type: 'you' }, 5_000])
+  const handed = await methods.hand({ ...NAMED, to: 'claude-code' }, ada.context)
+  assert.equal(handed.holder, { type: 'other', who: 'claude-code', person: false })
+  const who = 'seat-1, terminal /dev/pts/7 (process 4711)'
+  const told = watching.events as SuspensionEvent[]
+  assert.equal(
+    told.map(event => [event.type, 'by' in event ? event.by : undefined]),
+    [
+      ['taken', who],
+      ['handed', who],
+    ],
+  )
+  assert.equal(told[0]?.suspension.holder, { type: 'other', who, person: true })
+  watching.cancel.abort()
+  assert.equal(await watched, {})
+  await methods.take(NAMED, ada.context)
+  assert.is(told.length, 2)
+})
+
+test('what a person named that is not there is told by its code, with what there is', async () => {
+  const { methods, ada } = await opened()
+  const at = (named: Partial<typeof NAMED>) => codeOf(() => methods.take({ ...NAMED, ...named }, ada.context))
+  assert.is(await at({ suspension: 's9@ab12' }), 'no_such_suspension')
+  assert.is(await at({ kernel: 'nowhere' }), 'no_such_kernel')
+  assert.is(await codeOf(() => methods.hand({ ...NAMED, to: 'nobody' }, ada.context)), 'invalid_params')
+  assert.is(await codeOf(() => methods.adopt({ kernel: 'main', id: 'x' }, ada.context)), 'no_such_suspension')
+})
+
+test('a daemon lists nothing where nothing is suspended, refuses those without a seat, and checks what it is sent (threat 4)', async () => {
+  const rig = openRig()
+  try {
+    await rig.serve()
+    const link = await rig.connect()
+    assert.equal(await link.request('suspensions', {}), { suspensions: [], callers: [] })
+    const refusedAs = async (work: Promise<unknown>) =>
+      work.then(
+        () => 'none',
+        (error: WireError) => error.remote?.code,
+      )
+    assert.is(await refusedAs(link.request('take', NAMED)), 'no_seat')
+    assert.is(await refusedAs(link.request('hand', { ...NAMED, to: 'claude-code' })), 'no_seat')
+    assert.is(await refusedAs(link.request('theirs', { kernel: 'main' })), 'no_seat')
+    assert.is(await refusedAs(link.request('adopt', { kernel: 'main', id: 'x' })), 'no_seat')
+    for (const params of [{ kernel: 'main' }, { ...NAMED, lease_ms: 0 }, { ...NAMED, seat: 'seat-1' }])
+      assert.is(await refusedAs(link.request('take', params as typeof NAMED)), 'invalid_params')
+    const over = new AbortController()
+    const watched = link.watchSuspensions({ signal: over.signal, heard: () => {} })
+    over.abort()
+    await watched
+  } finally {
+    await rig.close()
+  }
+})
