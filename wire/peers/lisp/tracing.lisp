@@ -65,7 +65,8 @@
   (with-tracepoints
     (when (eq (tracepoint-state tracepoint) 'on)
       (setf (tracepoint-state tracepoint) state)))
-  (take-out-ended))
+  (take-out-ended)
+  (wake-tracer))
 
 (defun end-late ()
   "Ends those whose time is over. Returns the microseconds until the next, or NIL."
