@@ -70,8 +70,8 @@ NIL. The value of BODY is a tree for `write-json'."
           (ceiling (* milliseconds internal-time-units-per-second) 1000))))
 
 (defvar *running-user-code* nil
-  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of
-ours.")
+  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours: T,
+or :WAITING where no code of the user's runs, but other threads may send some to this one.")
 
 (defun type-text (type)
   "TYPE, a type specifier that may hold anything, as text: names alone are printed."
@@ -128,16 +128,24 @@ stream of his."
 (defparameter *open-calls* '("evaluate")
   "Calls that run user code: it has to find what the user has set.")
 
-(defun answer-tree (name arguments)
-  "What the call NAME comes to. Nobody's debugger is entered by what goes wrong in it."
+(defun answer-caught (name function)
+  "The value of FUNCTION, which is done for NAME, or the tree that it ends with. Nobody's debugger is
+entered by what goes wrong in it."
   (catch 'answer
     (handler-bind ((serious-condition
                      (lambda (condition)
                        (unless *running-user-code* (fault name condition)))))
-      (let ((function (gethash name *calls*)))
-        (cond ((null function) (object "fault" (format nil "There is no call ~A." name)))
-              ((member name *open-calls* :test #'string=) (funcall function arguments))
-              (t (call-undisturbed (lambda () (funcall function arguments)))))))))
+      (funcall function))))
+
+(defun answer-tree (name arguments)
+  "What the call NAME comes to."
+  (answer-caught
+   name
+   (lambda ()
+     (let ((function (gethash name *calls*)))
+       (cond ((null function) (object "fault" (format nil "There is no call ~A." name)))
+             ((member name *open-calls* :test #'string=) (funcall function arguments))
+             (t (call-undisturbed (lambda () (funcall function arguments)))))))))
 
 (defun dispatch (name arguments)
   "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}."
@@ -223,7 +231,7 @@ another connection that was made at the same moment can have brought this one ba
         (worker (swank/backend:current-thread)))
     (when (swank::multithreaded-connection-p connection)
       (swank/backend:spawn (lambda ()
-                             (wait-for-end (list worker))
+                             (wait-for-end (cons worker (leave-all-suspended)))
                              (close-quietly connection))
                            :name "worker")
       t)))

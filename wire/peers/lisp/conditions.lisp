@@ -61,27 +61,41 @@ one. Only `call-with-patience' gets past it."
     (mend-stack)
     (if done (values-list values) (funcall otherwise why))))
 
+(defvar *in-time* nil
+  "Whether somebody sees to it already that reports end.")
+
+(defun report-text (thing otherwise)
+  "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails; and
+then the condition that it failed with, if there was one."
+  (call-contained
+   (lambda ()
+     (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
+           (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
+           #+sbcl (sb-int:*print-condition-references* nil))
+       (string-trim '(#\Space #\Newline)
+                    (swank::call/truncated-output-to-string
+                     *message-limit*
+                     (lambda (stream) (princ thing stream))
+                     "…"))))
+   (lambda (condition)
+     (values otherwise condition))))
+
 (defun reported (thing otherwise)
-  "What THING, a condition or restart, reports of itself, or OTHERWISE where its report fails or
-never ends; and then the condition that it failed with, if there was one."
-  (if (stack-low-p)
-      otherwise
-      (call-with-patience
-       *report-patience*
-       (lambda ()
-         (call-contained
-          (lambda ()
-            (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
-                  (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
-                  #+sbcl (sb-int:*print-condition-references* nil))
-              (string-trim '(#\Space #\Newline)
-                           (swank::call/truncated-output-to-string
-                            *message-limit*
-                            (lambda (stream) (princ thing stream))
-                            "…"))))
-          (lambda (condition)
-            (values otherwise condition))))
-       (lambda () otherwise))))
+  "The same, or OTHERWISE where its report never ends."
+  (cond ((stack-low-p) otherwise)
+        (*in-time* (report-text thing otherwise))
+        (t (call-with-patience *report-patience*
+                               (lambda () (report-text thing otherwise))
+                               (lambda () otherwise)))))
+
+(defun reports (condition restarts)
+  "The message of CONDITION, and the trees of RESTARTS."
+  (flet ((texts () (list (condition-message condition) (mapcar #'restart-tree restarts))))
+    (values-list (or (call-with-patience *report-patience*
+                                         (lambda () (let ((*in-time* t)) (texts)))
+                                         (constantly nil))
+                     ;; Some of them may be had all the same.
+                     (texts)))))
 
 (defun condition-message (condition)
   (let ((otherwise (format nil "~A, whose report could not be had"
@@ -98,7 +112,12 @@ never ends; and then the condition that it failed with, if there was one."
 
 (defun restart-tree (restart)
   (object "name" (string-downcase (princ-to-string (restart-name restart)))
-          "description" (one-line (reported restart ""))))
+          "description" (one-line (reported restart ""))
+          "reads" (if (restart-reader restart) t :absent)))
+
+(defun restart-reader (restart)
+  "The function that asks for the values which RESTART takes, or NIL."
+  (native (#+ecl "SI" #-ecl "SB-KERNEL" "RESTART-INTERACTIVE-FUNCTION") restart))
 
 (defun nearest-names (condition)
   "Names like the one of which CONDITION says that nothing has it."
@@ -115,43 +134,53 @@ never ends; and then the condition that it failed with, if there was one."
       (let ((name (package-error-package condition)))
         (and (stringp name) (nearest name (all-package-names))))))))
 
-(defun traceback-text (type message restarts frames omitted &optional notes)
-  "The whole report as SLIME's debugger shows it, innermost frame first. RESTARTS are trees."
+(defun traceback-text (type message restarts frames omitted &key notes more)
+  "The whole report as SLIME's debugger shows it, innermost frame first. RESTARTS are trees, and
+FRAMES pairs of a frame and its tree. MORE is whether there are more at the outer end."
   (with-output-to-string (stream)
     (format stream "~A~%   [Condition of type ~A]~%~{~A~%~}" message type notes)
     (when restarts
       (format stream "~%Restarts:~%")
-      (loop for (nil nil name nil description) in restarts
+      (loop for tree in restarts
             for number from 0
-            do (format stream " ~D: [~A] ~A~%" number (string-upcase name) description)))
+            do (format stream " ~D: [~A] ~A~%" number (string-upcase (part tree "name"))
+                       (part tree "description"))))
     (when frames (format stream "~%Backtrace:~%"))
-    (loop for frame in frames
+    (loop for (frame . tree) in frames
           for number from 0
           do (when (and (plusp omitted) (= number *innermost-frames*))
                (format stream "  ... ~D frames are left out ...~%" omitted)
                (incf number omitted))
-             (multiple-value-bind (file line) (frame-place frame)
-               (format stream "  ~D: ~A~@[ at ~A~]~@[:~D~]~%"
-                       number (one-line (call-text frame)) file (and file line))))))
+             (format stream "  ~D: ~A~@[ at ~A~]~@[:~D~]~%"
+                     number (one-line (call-text frame)) (part tree "file")
+                     (and (part tree "file") (part tree "line"))))
+    (when more (format stream "  ... and more.~%"))))
 
-(defun raised-tree (condition restarts &key (frames (stack-frames)) message cause)
+(defun raised-tree (condition restarts &key (frames (stack-frames)) message cause notes)
   "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it.
 MESSAGE, if any, is told instead of the condition's own. CAUSE is the tree of what was raised
 before, where this came of leaving it."
   (multiple-value-bind (told omitted) (told-frames frames)
-    (let* ((*file-texts* (list '()))
-           (message (or message (condition-message condition)))
-           (restarts (loop for restart in restarts
+    (let ((*file-texts* (list '())))
+      (raised-object condition
+                     (or message (condition-message condition))
+                     (loop for restart in restarts
                            repeat *most-restarts*
-                           collect (restart-tree restart)))
-           (nearest (nearest-names condition))
-           (notes (and nearest (list (format nil "Nearest: ~{~A~^, ~}." nearest)))))
-      (object "type" (type-tree (class-of condition))
-              "message" message
-              "frames" (array-of (reverse (mapcar #'frame-tree told)))
-              "frames_omitted" omitted
-              "traceback" (traceback-text (condition-type-text condition)
-                                          message restarts told omitted notes)
-              "notes" (if notes (array-of notes) :absent)
-              "restarts" (array-of restarts)
-              "cause" (if cause (object "how" "context" "exception" cause) :absent)))))
+                           collect (restart-tree restart))
+                     (mapcar (lambda (frame) (cons frame (frame-tree frame))) told)
+                     :omitted omitted :notes notes :cause cause))))
+
+(defun raised-object (condition message restarts frames &key (omitted 0) more notes cause)
+  "The same, of what it is made of, as `traceback-text' has it."
+  (let* ((nearest (nearest-names condition))
+         (notes (append notes
+                        (and nearest (list (format nil "Nearest: ~{~A~^, ~}." nearest))))))
+    (object "type" (type-tree (class-of condition))
+            "message" message
+            "frames" (array-of (reverse (mapcar #'cdr frames)))
+            "frames_omitted" omitted
+            "traceback" (traceback-text (condition-type-text condition)
+                                        message restarts frames omitted :notes notes :more more)
+            "notes" (if notes (array-of notes) :absent)
+            "restarts" (array-of restarts)
+            "cause" (if cause (object "how" "context" "exception" cause) :absent))))

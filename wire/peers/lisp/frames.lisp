@@ -22,7 +22,7 @@
 
 (defun place-in-buffer (plist form number)
   "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we
-have given it."
+have given it; and the text, with the position in it."
   (let* ((text (property plist :emacs-string))
          (position (place-in-text text (or (nth-form text (or form 0)) 0) number))
          (file (property plist :emacs-filename))
@@ -31,7 +31,8 @@ have given it."
     (values file
             (cond (line (+ line (count #\Newline text :end (min position (length text)))))
                   (whole (line-of whole (+ (or (property plist :emacs-position) 1) position -1))))
-            (line-text text position))))
+            (line-text text position)
+            text position)))
 
 (defun place-in-source-file (file written starts form number)
   "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is
@@ -44,7 +45,7 @@ not its date."
                           (aref starts form)
                           (or (nth-form text form) 0)))
                (position (place-in-text text start number)))
-          (values file (line-of text position) (line-text text position)))
+          (values file (line-of text position) (line-text text position) text position))
         (values file nil nil))))
 
 (defun system-file-text-p (file)
@@ -58,8 +59,8 @@ were installed."
     (if written (place-in-source-file there written nil form number) (values file nil nil))))
 
 (defun frame-place (frame)
-  "The file in which FRAME stands, a namestring, its line, and the text of that; each NIL where not
-known."
+  "The file in which FRAME stands, a namestring, its line, and the text of that; and a text that this
+line is part of, with its position in it. Each is NIL where not known."
   (declare (ignorable frame))
   (handler-case
       #+sbcl (compiled-place frame)
@@ -104,24 +105,37 @@ known."
           "repr" (static-text value *local-limit*)))
 
 #+sbcl
+(defun lost-value-p (value)
+  "Whether VALUE stands for one that the machine does not have any more."
+  (eq value :invalid-value-for-unescaped-register-storage))
+
+#+sbcl
 (defun variable-tree (variable frame)
   "The local of FRAME that VARIABLE is, or NIL where its value is lost."
   (let ((value (sb-di:debug-var-value variable frame)))
-    (unless (eq value :invalid-value-for-unescaped-register-storage)
+    (unless (lost-value-p value)
       (local-tree (string-downcase (symbol-name (sb-di:debug-var-symbol variable))) value))))
+
+(defun valid-variables (frame)
+  "The variables of FRAME that have a value where it stands, and a name that somebody gave."
+  (declare (ignorable frame))
+  #+sbcl
+  (let ((location (sb-di:frame-code-location frame)))
+    (flet ((valid-p (variable)
+             (and (sb-di:debug-var-symbol variable)
+                  (symbol-package (sb-di:debug-var-symbol variable))
+                  (not (native ("SB-DI" "DEBUG-VAR-INFO") variable))
+                  (eq (sb-di:debug-var-validity variable location) :valid))))
+      (ignore-errors
+       (remove-if-not #'valid-p
+                      (coerce (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))
+                              'list))))))
 
 #+sbcl
 (defun frame-locals (frame)
   "Trees for the variables that FRAME has a value of, and how many more there are."
-  (let* ((location (sb-di:frame-code-location frame))
-         (variables (ignore-errors
-                     (remove-if-not
-                      (lambda (variable)
-                        (and (sb-di:debug-var-symbol variable)
-                             (symbol-package (sb-di:debug-var-symbol variable))
-                             (eq (sb-di:debug-var-validity variable location) :valid)))
-                      (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))))))
-    (values (loop for variable across (or variables #())
+  (let ((variables (valid-variables frame)))
+    (values (loop for variable in variables
                   repeat *most-locals*
                   for tree = (ignore-errors (variable-tree variable frame))
                   when tree collect tree)
@@ -168,6 +182,21 @@ known."
   (object "function" (function-text (frame-name frame)) "file" nil "line" nil "source" nil
           "locals" (array-of '()) "locals_omitted" 0))
 
+(defun brief-frame-tree (frame)
+  "The same, without what takes time: its line, and its locals."
+  (object "function" (function-text (frame-name frame))
+          "file" (frame-file frame) "line" nil "source" nil
+          "locals" (array-of '()) "locals_omitted" 0
+          "implementation" (if (implementation-frame-p frame) t :absent)))
+
+(defun frame-file (frame)
+  "The namestring of the file in which FRAME stands, or NIL."
+  (declare (ignorable frame))
+  #+sbcl (ignore-errors
+          (let ((source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))))
+            (or (property (sb-c::debug-source-plist source) :emacs-filename)
+                (sb-di:debug-source-namestring source)))))
+
 (defun call-text (frame)
   "The call in FRAME with its arguments, as a backtrace shows it."
   #-sbcl (format nil "(~A)" (function-text (frame-name frame)))
@@ -187,105 +216,3 @@ known."
   "Whether VALUE stands for an argument that the machine no longer has."
   (let ((type (native-symbol "SB-DEBUG" "UNPRINTABLE-OBJECT")))
     (and type (ignore-errors (typep value type)))))
-
-;;; The stack
-
-(defun evaluator-frame-p (name)
-  "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
-form."
-  (let ((symbol (function-symbol name)))
-    ;; In ECL, a top-level form is a function without a name.
-    #+ecl (unless symbol (return-from evaluator-frame-p t))
-    (and symbol
-         (or (eq (symbol-package symbol) (find-package "SB-C"))
-             (member (symbol-name symbol)
-                     '(#+ecl "BYTECODES" #+ecl "EVAL-WITH-ENV"
-                       "SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
-                       "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
-                       "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"
-                       "CALL-WITH-LOAD-BINDINGS" "CALL-WITH-LOADER-PACKAGE-NAMES"
-                       "CALL-WITH-COMPILATION-HOOKS")
-                     :test #'string=)))))
-
-(defun function-symbol (name &optional (depth 20))
-  "The symbol by which a function of NAME is known: of (flet a :in b), b."
-  (cond ((symbolp name) name)
-        ((and (consp name) (plusp depth) (ignore-errors (list-length name)))
-         (let ((within (second (member :in name))))
-           ;; Within a form that has no name, it is a file.
-           (function-symbol (if (or (null within) (stringp within))
-                                (find-if #'symbolp (rest name))
-                                within)
-                            (1- depth))))))
-
-(defun debugger-frame-p (name)
-  "Whether a frame of that NAME belongs to the way from a signal into the debugger."
-  (let* ((symbol (function-symbol name))
-         (package (and symbol (symbol-package symbol) (package-name (symbol-package symbol)))))
-    (cond ((null symbol) nil)
-          ((member symbol '(error cerror break invoke-debugger abort invoke-restart)))
-          ((own-frame-p name))
-          (package (or (string= package "SB-DEBUG")
-                       (eql 0 (search "SWANK" package))
-                       (and (string= package "SB-KERNEL")
-                            (search "-ERROR" (symbol-name symbol))))))))
-
-(defun own-frame-p (name)
-  "Whether a frame of that NAME is one of ours."
-  (let ((symbol (function-symbol name)))
-    ;; The symbols of this peer are in no package, or all in one.
-    (and symbol (eq (symbol-package symbol) (symbol-package 'own-frame-p)))))
-
-(defun interruption-frame-p (name)
-  "Whether a frame of that NAME is where a thread was stopped, to run what another has asked it to."
-  (let ((symbol (function-symbol name)))
-    (and symbol (eq symbol (native-symbol "SB-SYS" "INVOKE-INTERRUPTION")))))
-
-(defun foreign-frame-p (name)
-  (and (stringp name)
-       (or (eql 0 (search "foreign function" name)) (string= name "bogus stack frame"))))
-
-(defun past-debugger (frames)
-  "FRAMES, innermost first, from the first that is not on the way into the debugger."
-  (flet ((name (frame) (frame-name frame))
-         (leaving-p (name) (eq (function-symbol name) 'leave-evaluation)))
-    (let* ((end (min 40 (length frames)))
-           (stopped (position-if #'interruption-frame-p frames :key #'name :end end))
-           (inner (or stopped (position-if #'leaving-p frames :key #'name :end end))))
-      (when inner (setf frames (nthcdr (1+ inner) frames)))
-      (loop for rest on frames
-            ;; The way of a signal into Lisp is frames of C, whose names are texts.
-            while (or (foreign-frame-p (name (first rest)))
-                      (and (not stopped) (debugger-frame-p (name (first rest)))))
-            finally (return rest)))))
-
-(defun without-evaluator (frames)
-  "FRAMES, innermost first, as far as they are the user's."
-  (flet ((outermost-p (frame) (eq (function-symbol (frame-name frame)) 'call-in-listener))
-         (own-p (frame) (own-frame-p (frame-name frame)))
-         (evaluator-p (frame)
-           (let ((name (frame-name frame)))
-             (or (own-frame-p name) (evaluator-frame-p name)))))
-    ;; Where it is not among them, all of them were ours.
-    (let* ((end (or (position-if #'outermost-p frames) 0))
-           (last (position-if-not #'evaluator-p frames :end end :from-end t)))
-      ;; What is ours among them serves the user's streams.
-      (remove-if #'own-p (subseq frames 0 (if last (1+ last) 0))))))
-
-(defun stack-frames ()
-  "The frames of this thread as the debugger would show them, innermost first, without those of the
-evaluation itself."
-  (without-evaluator
-   (past-debugger
-    (ignore-errors
-     (swank/backend:call-with-debugging-environment
-      (lambda () (swank/backend:compute-backtrace 0 nil)))))))
-
-(defun told-frames (frames)
-  "Those of FRAMES that are told, and how many of the middle are not."
-  (let ((count (length frames)) (most (+ *innermost-frames* *outermost-frames*)))
-    (if (<= count most)
-        (values frames 0)
-        (values (append (subseq frames 0 *innermost-frames*)
-                        (subseq frames (- count *outermost-frames*)))
-                (- count most)))))

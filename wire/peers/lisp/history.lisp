@@ -27,7 +27,7 @@
   "What ARGUMENTS ask for, as a person would read it."
   (or (argument "source" arguments)
       (format nil "~A~@[ ~A~]" (argument "work" arguments)
-              (loop for key in '("file" "module" "system" "target")
+              (loop for key in '("file" "module" "system" "target" "suspension")
                     thereis (argument key arguments)))))
 
 (defun cut-source (source limit)
@@ -73,7 +73,7 @@
             (let ((first (second (part tree "values"))))
               (and first (one-line (part first "repr" "text"))))
             (one-line (part tree "exception" "message"))))
-  (when (string= outcome "raised")
+  (when (member outcome '("raised" "suspended") :test #'string=)
     (setf *last-error* (list (part tree "exception") (record-who record) (record-call record)
                              (now)))))
 

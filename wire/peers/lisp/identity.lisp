@@ -58,12 +58,15 @@
           ;; ECL keeps places of what it has compiled from files alone, and no text at all.
           ((is "definition") #+ecl nil #-ecl t)
           ;; On the one thread of another style, nothing reads the request while something runs.
-          ((is "interrupt") (equal (style-text) "spawn"))
+          ;; A suspended evaluation would keep the only thread.
+          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease")
+           (equal (style-text) "spawn"))
           (t t))))
 
 (defparameter *asked-by-name*
   '("evaluate" "globals" "inspect" "more" "definition" "describe" "arglist" "apropos" "slots"
-    "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete")
+    "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete"
+    "suspensions" "suspension" "frame" "lease" "trace" "untrace" "traces")
   "Abilities that are calls of this peer.")
 
 (defparameter *works-by-name* '("load" "reload" "compile" "expand" "system" "tests")
@@ -76,7 +79,7 @@
     (remove-if-not #'can-do-p
                    (append (those *asked-by-name* *calls*)
                            (those *works-by-name* *works*)
-                           '("packages" "callers" "interrupt" "ask")))))
+                           '("packages" "callers" "interrupt" "ask" "suspend")))))
 
 (define-call "identity" ()
   (object "implementation" (implementation-text)

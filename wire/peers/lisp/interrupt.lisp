@@ -64,5 +64,3 @@
               (if call
                   (call-interruptibly call (lambda () (funcall function arguments)))
                   (funcall function arguments)))))))
-
-(make-interruptible "evaluate")

@@ -24,6 +24,14 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 
 ;;; The ways out
 
+(define-fields evaluation
+  sink record entry
+  start                                 ; or when it was resumed, as `microseconds' has it
+  lease)                                ; how long it stays suspended by an error; NIL: errors end it
+
+(defvar *evaluation* nil
+  "That of this thread.")
+
 (defvar *leave* nil
   "A function that ends the evaluation of this thread, of an outcome and what was raised.")
 
@@ -69,9 +77,13 @@ in the cleanup forms comes here again."
   #+sbcl (when (typep condition 'sb-ext:step-condition)
            ;; There is nobody to step: what was to be stepped through runs.
            (invoke-restart 'sb-ext:step-continue))
-  (if *leave*
-      (leave-evaluation "raised" condition (user-restarts condition))
-      (swank::swank-debugger-hook condition hook)))
+  (cond ((null *leave*) (swank::swank-debugger-hook condition hook))
+        ((stays-suspended-p) (multiple-value-bind (may why-not) (may-suspend condition)
+                               (if may
+                                   (suspend condition)
+                                   (leave-evaluation "raised" condition (user-restarts condition)
+                                                     :notes (list why-not)))))
+        (t (leave-evaluation "raised" condition (user-restarts condition)))))
 
 (defun aborted (&rest arguments)
   "In place of the way to a listener's top level."
@@ -81,7 +93,7 @@ in the cleanup forms comes here again."
 (defun be-interrupted (&optional quietly)
   "Ends the evaluation of this thread, if one runs: now, or as soon as it is the user's code that
 runs. Where QUIETLY, nothing is taken down."
-  (cond ((not (and *leave* *running-user-code*)) (setf *interrupted* t))
+  (cond ((not (and *leave* (eq *running-user-code* t))) (setf *interrupted* t))
         (t (setf *interrupted* nil)
            (if quietly
                (funcall *leave* "interrupted" :absent)
@@ -119,6 +131,8 @@ not interrupted."
            (result nil)
            (*left-with* nil)
            (*leave* (lambda (how tree)
+                      ;; What its cleanup forms signal ends it, too.
+                      (when *evaluation* (setf (evaluation-lease *evaluation*) nil))
                       ;; What was interrupted stays so, whatever its cleanup forms do.
                       (if (equal outcome "interrupted")
                           (when (equal how "raised") (setf result tree))
@@ -217,24 +231,30 @@ image, for the page that guards it is open."
   (let ((thread (swank/backend:current-thread)))
     (push thread *evaluating-threads*)
     (unwind-protect (funcall function)
-      (setf *evaluating-threads* (remove thread *evaluating-threads*))
+      (setf *evaluating-threads* (remove thread *evaluating-threads* :count 1))
       ;; Until it is told otherwise: somebody may end the thread.
       (setf (record-outcome record) "left"))))
 
-(defun evaluate (arguments)
-  "Does the work that ARGUMENTS name, and answers what it came to."
-  (let* ((work (or (gethash (argument "work" arguments) *works*)
-                   (answer (object "fault" (format nil "There is no work ~A."
-                                                   (argument "work" arguments))))))
-         (sink (open-sink (argument "call" arguments)))
-         (record (begin-record arguments))
+(defun begin-evaluation (arguments)
+  "The one that ARGUMENTS ask for."
+  (make-evaluation (open-sink (argument "call" arguments))
+                   (begin-record arguments)
+                   *entry*
+                   (microseconds)
+                   ;; What a test signals is for the tests' own report.
+                   (and (not (equal (argument "work" arguments) "tests"))
+                        (argument "suspend" arguments))))
+
+(defun perform (work arguments)
+  "Has the function WORK done with ARGUMENTS, and answers what it came to."
+  (let* ((*evaluation* (begin-evaluation arguments))
+         (sink (evaluation-sink *evaluation*))
+         (record (evaluation-record *evaluation*))
          (*diagnostics* '())
-         (*interrupted* nil)
-         (before (in-force))
-         (start (microseconds)))
+         (before (in-force)))
     ;; From here on what is asked of this thread goes through `take-interrupts'.
     (setf swank::*slime-interrupts-enabled* nil)
-    (send-message sink (object "started" (object "thread" (swank::current-thread-id))))
+    (send-started sink)
     (multiple-value-bind (outcome result)
         (call-as-evaluation
          record
@@ -247,8 +267,28 @@ image, for the page that guards it is open."
                                        (lambda () (funcall work arguments))))))
              (mend-stack)
              (close-sink sink))))
-      (let ((tree (evaluated-tree outcome result (milliseconds-since start) before)))
+      (let ((tree (evaluated-tree outcome result
+                                  (milliseconds-since (evaluation-start *evaluation*)) before)))
         (end-record record outcome tree)
         tree))))
+
+(defun send-started (sink)
+  (send-message sink (object "started" (object "thread" (swank::current-thread-id)))))
+
+(defun perform-interruptibly (work arguments)
+  "The same, which `interrupt' can stop where it has a call."
+  (let ((call (argument "call" arguments)))
+    (if call
+        (call-interruptibly call (lambda () (perform work arguments)))
+        (perform work arguments))))
+
+(defun evaluate (arguments)
+  "Does the work that ARGUMENTS name, and answers what it came to."
+  (let ((work (or (gethash (argument "work" arguments) *works*)
+                  (answer (object "fault" (format nil "There is no work ~A."
+                                                  (argument "work" arguments)))))))
+    (if (argument "suspension" arguments)
+        (evaluate-in-frame work arguments)
+        (call-on-post (lambda () (perform-interruptibly work arguments))))))
 
 (setf (gethash "evaluate" *calls*) #'evaluate)

@@ -1,0 +1,162 @@
+;;;; What can be done in a frame of a suspended evaluation: code is evaluated there, and it returns,
+;;;; or begins again.
+
+(in-package #:imago)
+
+(defun frame-ways (frame)
+  "The names of what can be done in FRAME, and why the rest cannot, a sentence each."
+  (let ((can '()) (notes '()))
+    (flet ((ask (way why-not)
+             (if why-not (pushnew why-not notes :test #'string=) (push way can))))
+      (ask "evaluate" (why-not-evaluate frame))
+      (ask "return" (why-not-return frame))
+      (ask "again" (why-not-again frame)))
+    (values (reverse can) (reverse notes))))
+
+(defun why-not-evaluate (frame)
+  "NIL, or why nothing can be evaluated in FRAME."
+  #-sbcl (progn frame "In this Lisp, Imago evaluates nothing in frames.")
+  #+sbcl
+  (cond ((foreign-frame-p (frame-name frame)) "It is no frame of Lisp: nothing can be evaluated in it.")
+        ((not (ignore-errors
+               (native ("SB-DI" "DEBUG-VAR-INFO-AVAILABLE") (sb-di:frame-debug-fun frame))))
+         "Nothing can be evaluated in it: its variables are not known.")))
+
+(defun why-not-return (frame)
+  "NIL, or why FRAME cannot return."
+  #-sbcl (progn frame "In this Lisp, Imago has no frame return.")
+  #+sbcl
+  (unless (ignore-errors (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame))
+    "It cannot return, nor begin again: it was compiled with (debug 0), or is no ordinary function."))
+
+(defun why-not-again (frame)
+  "NIL, or why the function of FRAME cannot be called again."
+  (or (why-not-return frame)
+      (multiple-value-bind (function arguments) (call-of-frame frame)
+        (cond ((null function)
+               "It cannot begin again: it is no function that is called by a name.")
+              ((find-if #'unprintable-p arguments)
+               "It cannot begin again: some of its arguments are not there any more.")
+              ((some #'on-stack-p arguments)
+               "It cannot begin again: some of its arguments are on the stack, and gone with it.")))))
+
+(defun call-of-frame (frame)
+  "The function that a call like that of FRAME would call now, and the arguments; NIL where it has no
+name by which it is called."
+  (declare (ignorable frame))
+  #+sbcl
+  (let* ((name (frame-name frame)) (generic (generic-function-of-method name)))
+    (multiple-value-bind (shown arguments) (ignore-errors (sb-debug::frame-call frame))
+      (declare (ignore shown))
+      (cond ((not (listp arguments)) nil)
+            (generic (values generic arguments))
+            ((and (sb-int:legal-fun-name-p name) (fboundp name)
+                  (not (and (symbolp name) (or (macro-function name) (special-operator-p name)))))
+             (values (fdefinition name) arguments))))))
+
+(defun generic-function-of-method (name)
+  "The generic function that a frame of that NAME is a method of, or NIL."
+  (when (and (consp name)
+             (member (first name) (list (native-symbol "SB-PCL" "FAST-METHOD")
+                                        (native-symbol "SB-PCL" "SLOW-METHOD"))))
+    (ignore-errors
+     (let ((function (fdefinition (second name))))
+       (and (typep function 'generic-function) function)))))
+
+;;; Evaluating
+
+(defun package-of-frame (frame)
+  "The package that the function of FRAME was written in, as far as its name tells; else the one in
+force there."
+  (let* ((symbol (and frame (ignore-errors (function-symbol (frame-name frame)))))
+         (package (and symbol (symbol-package symbol))))
+    (if (and package (not (implementation-frame-p frame))
+             (not (eq package (find-package "COMMON-LISP"))))
+        package
+        *package*)))
+
+(defun evaluate-in (frame form)
+  "The values of FORM, which sees and can set the variables of FRAME."
+  #-sbcl (progn frame (eval form))
+  #+sbcl
+  (let ((function (let ((*compiling* t))
+                    (sb-di:preprocess-for-eval form (sb-di:frame-code-location frame)))))
+    (funcall function frame)))
+
+(defun evaluate-text-in (frame source)
+  "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The values
+of the last, as a list."
+  (check-syntax source)
+  (let ((values '()) (stream (make-string-input-stream source)))
+    (loop (let ((start (next-form-start source (file-position stream))))
+            (when (>= start (length source)) (return values))
+            (setf - (read-next stream source start))
+            (setf values (mapcar #'off-the-stack
+                                 (multiple-value-list (if frame (evaluate-in frame -) (eval -)))))
+            (note-values - values)))))
+
+(defun off-the-stack (value)
+  "VALUE, or what stands for it where it is gone with its frame."
+  (if (on-stack-p value)
+      (native ("SB-DEBUG" "REPLACE-DYNAMIC-EXTENT-OBJECT") value)
+      value))
+
+(defvar *frame* nil
+  "The one in which code is evaluated now.")
+
+(define-work "frame" (source)
+  (let ((frame *frame*))
+    (let ((*package* (package-of-frame frame)))
+      (evaluate-text-in frame source))))
+
+(defun refused (reason message &key what (nearest '()) next)
+  "`Refused' of wire/kernel.ts: nothing has begun."
+  (object "type" "refused"
+          "reason" reason "message" message
+          "what" (or what :absent)
+          "nearest" (array-of nearest)
+          "next" (or next :absent)))
+
+(defun call-at-suspension (name call function)
+  "The tree that FUNCTION, which runs code of the user's under CALL, comes to in the thread of the
+suspension of that NAME, of which it is called; or why it cannot."
+  (let ((suspension (suspension-named name)))
+    (flet ((gone ()
+             (refused "not_found" (format nil "There is no suspended evaluation ~A: it has ended, or ~
+                                               never was." name)
+                      :what name :nearest (live-ids))))
+      (if (null suspension)
+          (gone)
+          (let ((tree (answer-at (suspension-post suspension)
+                                 (lambda ()
+                                   (if (suspension-how suspension)
+                                       (gone)
+                                       (funcall function suspension)))
+                                 call)))
+            (cond ((null tree) (gone))
+                  ((equal (part tree "type") "busy")
+                   (refused "malformed" (format nil "Code runs in ~A now. Nothing else can be asked ~
+                                                     of it until that has ended." name)
+                            :what name))
+                  (t tree)))))))
+
+(defun no-frame (suspension number)
+  "`Refused' for the frame of that NUMBER, or NIL where it is there."
+  (let ((walk (suspension-walk suspension)))
+    (unless (and (integerp number) (frame-at walk number))
+      (refused "malformed" (format nil "~A has no frame ~A: its frames are 0 to ~D."
+                                   (suspension-id suspension) number
+                                   (1- (length (walk-frames walk))))))))
+
+(defun evaluate-in-frame (work arguments)
+  "Does WORK in the frame that ARGUMENTS name."
+  (let ((number (or (argument "frame" arguments) 0)))
+    (call-at-suspension
+     (argument "suspension" arguments) (argument "call" arguments)
+     (lambda (suspension)
+       (or (no-frame suspension number)
+           (let* ((*frame* (frame-at (suspension-walk suspension) number))
+                  (why-not (why-not-evaluate *frame*)))
+             (if why-not
+                 (refused "malformed" why-not)
+                 (perform-interruptibly work arguments))))))))

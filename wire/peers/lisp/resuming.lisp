@@ -1,0 +1,187 @@
+;;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or to
+;;;; its end.
+
+(in-package #:imago)
+
+;;; Each way is a function of the suspension and the arguments of the call. Its values are `Refused'
+;;; or another tree of what has come in the way, and what is to be done when that was answered: a
+;;; function that leaves from where it is called.
+
+(defun resumed-on (suspension arguments message function)
+  "Accepted: FUNCTION is to be called, by which SUSPENSION ends as MESSAGE says."
+  (values (object "type" "accepted")
+          (lambda ()
+            (end-those-within suspension)
+            (end-suspension suspension "resumed" message)
+            (go-on suspension arguments)
+            (call-as-suspended-code suspension function))))
+
+(defun call-as-suspended-code (suspension function)
+  "Calls FUNCTION as the code that SUSPENSION has stopped would call it."
+  (let ((*evaluation* (suspension-evaluation suspension))
+        (*entry* (evaluation-entry (suspension-evaluation suspension)))
+        (*leave* (suspension-leave suspension))
+        (*running-user-code* t))
+    (swank/backend:call-with-debugger-hook #'enter-debugger function)))
+
+(defun go-on (suspension arguments)
+  "Has the evaluation that SUSPENSION has stopped be known by the call of ARGUMENTS from now on."
+  (let* ((evaluation (suspension-evaluation suspension))
+         (record (evaluation-record evaluation))
+         (call (argument "call" arguments)))
+    (unless (equal call (sink-call (evaluation-sink evaluation)))
+      (setf (sink-call (evaluation-sink evaluation)) call
+            (evaluation-start evaluation) (microseconds))
+      (when (argument "who" arguments) (setf (record-who record) (argument "who" arguments)))
+      (send-started (evaluation-sink evaluation)))
+    (setf (entry-call (evaluation-entry evaluation)) call
+          (evaluation-lease evaluation) (argument "suspend" arguments)
+          (record-outcome record) "running"
+          *interrupted* nil)
+    (begin-doing (suspension-post suspension) call)))
+
+;;; Values that are given
+
+(defun unreadable (source)
+  "`Refused' where SOURCE, a value, is no text of forms; else NIL."
+  (flet ((no (message)
+           (refused "malformed" (format nil "The value cannot be read, and nothing was done. ~A"
+                                        message))))
+    (cond ((not (stringp source)) (no "There is none."))
+          ((>= (next-form-start source) (length source)) (no "There is no form in it."))
+          (t (multiple-value-bind (condition start) (unreadable-form source)
+               (and condition (no (syntax-message condition source start))))))))
+
+(defun call-deciding (suspension arguments function)
+  "The values of FUNCTION, code of the user's that runs before SUSPENSION goes on, as a list; or NIL
+and, as a tree, what else it has come to. The suspension stays."
+  (let* ((*evaluation* (suspension-evaluation suspension))
+         (*entry* (evaluation-entry *evaluation*))
+         (*diagnostics* '())
+         (sink (evaluation-sink *evaluation*))
+         (output (sink-output sink))
+         (before (in-force)))
+    (go-on suspension arguments)
+    (multiple-value-bind (outcome result)
+        (unwind-protect
+             (with-streams (sink)
+               (call-with-user-code
+                (lambda () (call-in-listener nil function))))
+          (send-what-waits sink)
+          (setf (sink-output sink) output
+                (entry-call *entry*) nil
+                (record-outcome (evaluation-record *evaluation*)) "suspended"))
+      (if (string= outcome "done")
+          (values (first result) nil)
+          (values nil
+                  (evaluated-tree outcome result
+                                  (milliseconds-since (evaluation-start *evaluation*)) before))))))
+
+(defun values-in-frame (suspension frame arguments)
+  "The same, of the value that ARGUMENTS have, evaluated in FRAME where that can be done."
+  (call-deciding suspension arguments
+                 (lambda ()
+                   (let ((*package* (package-of-frame frame)))
+                     (evaluate-text-in (and frame (not (why-not-evaluate frame)) frame)
+                                       (argument "value" arguments))))))
+
+;;; Ways
+
+(defun by-restart (suspension arguments)
+  (let* ((number (argument "restart" arguments))
+         (choices (suspension-choices suspension))
+         (restart (and (integerp number) (>= number 0) (nth number choices)))
+         (source (argument "value" arguments))
+         (frame (frame-at (suspension-walk suspension) 0)))
+    (cond ((null restart)
+           (refused "not_found" (format nil "~A has no restart ~A." (suspension-id suspension) number)
+                    :what (format nil "~A" number)
+                    :nearest (loop for tree in (suspension-restarts suspension)
+                                   for count from 0
+                                   collect (format nil "~D ~A" count (part tree "name")))))
+          (source (or (unreadable source)
+                      (by-restart-with suspension restart arguments
+                                       (lambda () (values-in-frame suspension frame arguments)))))
+          ((restart-reader restart)
+           (by-restart-with suspension restart arguments
+                            (lambda ()
+                              (call-deciding suspension arguments
+                                             (lambda ()
+                                               (list-or-error
+                                                (funcall (restart-reader restart))))))))
+          (t (by-restart-with suspension restart arguments (constantly '()))))))
+
+(defun list-or-error (value)
+  "What a restart's own function has read, which has to be a list of values."
+  (if (listp value) (list value) (error 'type-error :datum value :expected-type 'list)))
+
+(defun by-restart-with (suspension restart arguments function)
+  "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them."
+  (multiple-value-bind (values tree) (funcall function)
+    (or tree
+        (resumed-on suspension arguments
+                    (format nil "It goes on by the restart ~A." (restart-name restart))
+                    (lambda () (apply #'invoke-restart restart values))))))
+
+(defun by-return (suspension arguments)
+  (let* ((number (argument "frame" arguments))
+         (frame (frame-at (suspension-walk suspension) number))
+         (why-not (why-not-return frame)))
+    (or (and why-not (refused "malformed" why-not))
+        (unreadable (argument "value" arguments))
+        (multiple-value-bind (values tree) (values-in-frame suspension frame arguments)
+          (or tree
+              (resumed-on suspension arguments
+                          (format nil "Its frame ~D has returned." number)
+                          (lambda ()
+                            (native ("SB-DEBUG" "UNWIND-TO-FRAME-AND-CALL")
+                                    frame (lambda () (values-list values))))))))))
+
+(defun by-calling-again (suspension arguments)
+  (let* ((number (argument "frame" arguments))
+         (frame (frame-at (suspension-walk suspension) number))
+         (why-not (why-not-again frame)))
+    (if why-not
+        (refused "malformed" why-not)
+        (multiple-value-bind (function given) (call-of-frame frame)
+          (resumed-on suspension arguments
+                      (format nil "The function of its frame ~D is called again." number)
+                      (lambda ()
+                        (native ("SB-DEBUG" "UNWIND-TO-FRAME-AND-CALL")
+                                frame
+                                (lambda ()
+                                  (declare (optimize (debug 0)))
+                                  (apply function given)))))))))
+
+(defun by-leaving (suspension arguments)
+  (values (object "type" "accepted")
+          (lambda ()
+            (go-on suspension arguments)
+            (leave-at suspension "left" "It was left, on request."))))
+
+(define-call "resume" (suspension call who way restart frame value suspend)
+  (let ((arguments (list "call" call "who" who "restart" restart "frame" frame "value" value
+                         "suspend" suspend)))
+    (call-at-suspension
+     suspension call
+     (lambda (it)
+       (touch it)
+       (or (and (member way '("return" "again") :test #'equal) (no-frame it frame))
+           (cond ((equal way "restart") (by-restart it arguments))
+                 ((equal way "return") (by-return it arguments))
+                 ((equal way "again") (by-calling-again it arguments))
+                 ((equal way "leave") (by-leaving it arguments))
+                 (t (refused "malformed" (format nil "There is no way ~A." way)))))))))
+
+(defun leave-all-suspended ()
+  "Has all that waits here end, and gives the threads that it waits on."
+  (let ((posts (remove-duplicates
+                (mapcar (lambda (suspension) (suspension-post suspension)) *suspensions*))))
+    (dolist (post posts)
+      (put-job post (make-job (lambda ()
+                                (values (object)
+                                        (lambda ()
+                                          (leave-at (first (last (suspensions-at post))) "left"
+                                                    "Imago has left the image."))))
+                              nil :waiting nil (make-bell) (swank/backend:current-thread))))
+    (mapcar (lambda (post) (post-thread post)) posts)))

@@ -1,0 +1,159 @@
+;;;; Looking at suspended evaluations: which there are, their restarts, and their frames.
+
+(in-package #:imago)
+
+(defparameter *page-frames* 200
+  "Frames of one answer.")
+
+(defparameter *lines-around* 5
+  "Lines that are shown before and after the one where a frame stands.")
+
+(defun suspension-named (name)
+  "The suspension of that NAME, or NIL."
+  (find name *suspensions* :key (lambda (suspension) (suspension-id suspension)) :test #'equal))
+
+(defun live-ids ()
+  (mapcar (lambda (suspension) (suspension-id suspension)) *suspensions*))
+
+(defun not-suspended (name)
+  (not-found name (live-ids)))
+
+(defun look-at (name function)
+  "What FUNCTION, a look, comes to in the thread of the suspension of that NAME, of which it is
+called. Ends the look where there is none, or code runs in it."
+  (let* ((suspension (or (suspension-named name) (not-suspended name)))
+         (deadline *deadline*)
+         (milliseconds *deadline-ms*))
+    (answer
+     (or (answer-at (suspension-post suspension)
+                    (lambda ()
+                      (let ((*deadline* deadline) (*deadline-ms* milliseconds))
+                        (when (suspension-how suspension) (not-suspended name))
+                        (touch suspension)
+                        (call-undisturbed
+                         (lambda () (with-file-texts (funcall function suspension)))))))
+         (not-suspended name)))))
+
+(define-call "suspensions" ()
+  (found (object "suspensions" (array-of (mapcar #'suspension-tree *suspensions*)))))
+
+(define-call "suspension" (suspension from count)
+  (look-at suspension (lambda (it) (found (state-tree it (or from 0) (or count 20))))))
+
+(define-call "frame" (suspension frame)
+  (look-at suspension (lambda (it) (found (whole-frame-tree it (or frame 0))))))
+
+(define-call "lease" (suspension lease-ms)
+  (look-at suspension (lambda (it)
+                        (setf (suspension-lease it) (max 1 lease-ms))
+                        (touch it)
+                        (found (object "expires_in_ms" (expires-in it))))))
+
+;;; Trees
+
+(defun state-tree (suspension from count)
+  "A page of the stack of SUSPENSION, as `SuspendedState' of wire/contract/suspensions.ts."
+  (let ((walk (suspension-walk suspension)) (from (max 0 from)))
+    (multiple-value-bind (frames more) (frames-from walk from (max 0 (min count *page-frames*)))
+      (object "suspension" (suspension-tree suspension)
+              "restarts" (array-of (suspension-restarts suspension))
+              "frames" (array-of (loop for frame in frames
+                                       for number from from
+                                       do (check-deadline)
+                                       collect (apply #'object (stack-frame-keys frame number))))
+              "next" (and more (+ from (length frames)))
+              "frames_total" (frames-total walk)))))
+
+(defun stack-frame-keys (frame number)
+  "`StackFrame' for FRAME, as keys and values."
+  (multiple-value-bind (file line source) (frame-place frame)
+    (list "number" number
+          "function" (function-text (frame-name frame))
+          "call" (one-line (call-text frame))
+          "file" file "line" line "source" source
+          "implementation" (if (implementation-frame-p frame) t :absent))))
+
+(defun frame-numbered (suspension number)
+  "The frame of SUSPENSION with that NUMBER. Ends the look where there is none."
+  (let ((walk (suspension-walk suspension)))
+    (or (frame-at walk number)
+        (malformed "~A has no frame ~D: its frames are 0 to ~D." (suspension-id suspension) number
+                   (1- (length (walk-frames walk)))))))
+
+(defun whole-frame-tree (suspension number)
+  "One frame, as `SuspendedFrame' of wire/contract/suspensions.ts."
+  (let ((frame (frame-numbered suspension number)))
+    (multiple-value-bind (locals omitted) (frame-variables frame)
+      (multiple-value-bind (can notes) (frame-ways frame)
+        (apply #'object
+               (append (stack-frame-keys frame number)
+                       (list "locals" (array-of locals)
+                             "locals_omitted" omitted
+                             "around" (around frame)
+                             "can" (array-of can)
+                             "notes" (array-of notes))))))))
+
+(defun around (frame)
+  "The lines around the place of FRAME, or NIL."
+  (multiple-value-bind (file line source text position) (frame-place frame)
+    (declare (ignore file source))
+    (when (and text position)
+      (let* ((position (min position (length text)))
+             (above (count #\Newline text :end position))
+             (skip (max 0 (- above *lines-around*))))
+        (object "first_line" (- (or line (1+ above)) (- above skip))
+                "lines" (array-of (lines-of text skip (+ above *lines-around* 1))))))))
+
+(defun lines-of (text from to)
+  "The lines of TEXT from the number FROM, counted from 0, to before TO, each cut."
+  (let ((text (string-right-trim '(#\Newline) text)))
+    (loop for start = 0 then (1+ end)
+          for end = (or (position #\Newline text :start (min start (length text))) (length text))
+          for number from 0 below to
+          when (>= number from)
+            collect (cut (string-right-trim '(#\Return) (subseq text start end)) 300)
+          until (>= end (length text)))))
+
+;;; Variables
+
+(defun frame-variables (frame)
+  "Trees for the variables of FRAME as `FrameLocal', those that have a value, and how many more there
+are."
+  (let ((variables (valid-variables frame)) (arguments (argument-variables frame)))
+    (declare (ignorable arguments))
+    (values #+sbcl (loop for variable in variables
+                         repeat *most-locals*
+                         for tree = (ignore-errors
+                                     (frame-local-tree variable frame
+                                                       (truth (member variable arguments))))
+                         when tree collect tree)
+            #-sbcl '()
+            (max 0 (- (length variables) *most-locals*)))))
+
+(defun argument-variables (frame)
+  "Those variables of FRAME that are arguments of its function."
+  (declare (ignorable frame))
+  #+sbcl
+  (loop for item in (ignore-errors (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame)))
+        when (consp item) append (remove-if #'symbolp item)
+        else unless (symbolp item) collect item))
+
+#+sbcl
+(defun frame-local-tree (variable frame argument)
+  (let ((value (sb-di:debug-var-value variable frame)))
+    (unless (lost-value-p value)
+      (object "name" (string-downcase (symbol-name (sb-di:debug-var-symbol variable)))
+              "argument" argument
+              "value" (if (on-stack-p value) (stack-value-tree value) (shown-tree value))))))
+
+(defun on-stack-p (value)
+  "Whether VALUE is kept on the stack of this thread, and nowhere when its frame has been left."
+  (declare (ignorable value))
+  #+sbcl (native ("SB-DEBUG" "STACK-ALLOCATED-P") value))
+
+(defun stack-value-tree (value)
+  "`Shown' for VALUE, to which no handle can lead."
+  (multiple-value-bind (text elided) (static-text value)
+    (object "repr" (object "text" text "truncated" (truth elided)
+                           "original_len" (if elided nil (length text)))
+            "type" (type-tree (class-of value)))))

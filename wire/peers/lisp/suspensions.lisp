@@ -1,0 +1,286 @@
+;;;; Evaluations that an error has stopped where it happened: each keeps its stack, its thread and a
+;;;; lease, and goes on, or is left, by what somebody decides.
+
+(in-package #:imago)
+
+(defparameter *most-suspensions* 8
+  "Suspensions at a time, those within others counted.")
+
+(defparameter *first-frames* 12
+  "Frames that are told with the error itself.")
+
+(defparameter *told-frames* 3
+  "Frames of the program's whose locals are told with the error itself.")
+
+(define-fields suspension
+  id
+  call who                              ; whose evaluation was stopped
+  condition
+  type message restarts                 ; of the condition; trees and a text
+  choices                               ; the restarts themselves, in the order of their trees
+  at
+  walk                                  ; of its stack
+  evaluation post
+  leave                                 ; what `*leave*' was
+  within                                ; the suspension that this one stands on, or NIL
+  lease                                 ; in milliseconds
+  until                                 ; in internal real time
+  how)                                  ; how it has ended; NIL: it has not
+
+(defvar *suspensions* '()
+  "Those that have not ended, the newest first.")
+
+(defvar *suspensions-lock* (swank/backend:make-lock :name "suspensions"))
+(defvar *last-suspension* 0)
+
+(defmacro with-suspensions (&body body)
+  `(swank/backend:call-with-lock-held *suspensions-lock* (lambda () ,@body)))
+
+(defun suspensions-at (post)
+  "Those that wait at POST, the innermost first."
+  (remove post *suspensions* :key (lambda (suspension) (suspension-post suspension))
+                             :test-not #'eq))
+
+(defun suspension-level (suspension)
+  (loop for level from 0
+        for outer = suspension then (suspension-within outer)
+        while outer
+        finally (return level)))
+
+;;; Whether an error suspends
+
+(defun stays-suspended-p ()
+  "Whether what is signalled now is to suspend the evaluation of this thread."
+  (and *evaluation* *post*
+       (evaluation-lease *evaluation*)
+       (evaluation-entry *evaluation*)
+       (eq *running-user-code* t)))
+
+(defun may-suspend (condition)
+  "Whether CONDITION can suspend the evaluation of this thread; or NIL and a sentence that says why
+it cannot."
+  (flet ((no (why) (return-from may-suspend
+                     (values nil (format nil "This error was not kept suspended: ~A" why)))))
+    (cond ((typep condition 'storage-condition)
+           (no "the stack or the memory was used up, and there is no room to look around in."))
+          ((stack-short-p)
+           (no "too little of its stack is left to look around in."))
+          ((holds-compiler-p)
+           (no "the compiler was at work, and all others who compile would wait for it."))
+          ((uninterruptible-p)
+           (no "it happened where interrupts are off, and nothing could stop what runs there."))
+          ((>= (length *suspensions*) *most-suspensions*)
+           (no (format nil "~D suspended evaluations are the most. End one of them first: resume ~
+                            it, or leave it." *most-suspensions*))))
+    t))
+
+(defun stack-short-p ()
+  "Whether less than a quarter of a megabyte is left of the stack of this thread."
+  #+(and sbcl (or x86-64 arm64))
+  (ignore-errors
+   (multiple-value-bind (end now) (stack-bounds) (< (- now end) (* 256 1024))))
+  #-(and sbcl (or x86-64 arm64))
+  nil)
+
+(defun holds-compiler-p ()
+  "Whether this thread has the lock that everybody needs who compiles."
+  #+sbcl (let ((lock (or (native-symbol "SB-KERNEL" "**WORLD-LOCK**")
+                         (native-symbol "SB-C" "**WORLD-LOCK**"))))
+           (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock)))))
+
+(defun uninterruptible-p ()
+  #+sbcl (or (not sb-sys:*interrupts-enabled*)
+             (let ((inhibit (native-symbol "SB-KERNEL" "*GC-INHIBIT*")))
+               (and inhibit (symbol-value inhibit)))))
+
+;;; Beginning and ending
+
+(defun touch (suspension)
+  "Has the time of SUSPENSION, and of those it stands on, begin anew."
+  (loop for outer = suspension then (suspension-within outer)
+        while outer
+        do (setf (suspension-until outer) (deadline-after (suspension-lease outer)))))
+
+(defun add-suspension (suspension)
+  "Gives SUSPENSION its name, and has it wait from now on."
+  (with-suspensions
+    (setf (suspension-within suspension) (first (suspensions-at (suspension-post suspension)))
+          (suspension-id suspension) (format nil "s~D@~A" (incf *last-suspension*)
+                                             *handle-prefix*))
+    (push suspension *suspensions*))
+  (touch suspension)
+  suspension)
+
+(defun begin-suspension (condition)
+  "Of the evaluation of this thread, in which CONDITION was signalled now."
+  (let* ((record (evaluation-record *evaluation*))
+         (choices (let ((restarts (user-restarts condition)))
+                    (subseq restarts 0 (min *most-restarts* (length restarts))))))
+    (multiple-value-bind (message trees) (reports condition choices)
+      (add-suspension
+       (make-suspension nil
+                        (sink-call (evaluation-sink *evaluation*)) (record-who record)
+                        condition
+                        (type-tree (class-of condition)) message trees choices
+                        (now)
+                        (begin-walk)
+                        *evaluation* *post*
+                        *leave*
+                        nil
+                        (evaluation-lease *evaluation*)
+                        nil nil)))))
+
+(defun end-suspension (suspension how message)
+  "Has SUSPENSION ended, unless it has, and says so."
+  (let ((ended (with-suspensions
+                 (unless (suspension-how suspension)
+                   (setf *suspensions* (remove suspension *suspensions*)
+                         (suspension-how suspension) how)))))
+    (when ended
+      (send-message (evaluation-sink (suspension-evaluation suspension))
+                    (object "ended" (object "id" (suspension-id suspension)
+                                            "how" how
+                                            "message" message))))))
+
+(defun end-those-within (suspension)
+  "Has all end that stand on SUSPENSION."
+  (loop for inner in (suspensions-at (suspension-post suspension))
+        until (eq inner suspension)
+        do (end-suspension inner "within"
+                           (format nil "~A, which it stood on, has ended."
+                                   (suspension-id suspension)))))
+
+;;; Trees
+
+(defun expires-in (suspension)
+  "Milliseconds until SUSPENSION is left, unless somebody comes: later than those that stand on it."
+  (let ((until (loop for inner in (suspensions-at (suspension-post suspension))
+                     maximize (suspension-until inner)
+                     until (eq inner suspension))))
+    (max 0 (floor (* 1000 (- until (get-internal-real-time))) internal-time-units-per-second))))
+
+(defun suspension-tree (suspension)
+  "SUSPENSION as `Suspension' of wire/contract/suspensions.ts."
+  (object "id" (suspension-id suspension)
+          "call" (suspension-call suspension)
+          "who" (suspension-who suspension)
+          "how" "held"
+          "level" (suspension-level suspension)
+          "within" (and (suspension-within suspension)
+                        (suspension-id (suspension-within suspension)))
+          "type" (suspension-type suspension)
+          "message" (suspension-message suspension)
+          "at" (suspension-at suspension)
+          "expires_in_ms" (expires-in suspension)
+          "busy" (truth (post-doing (suspension-post suspension)))))
+
+(defun suspended-tree (suspension)
+  "What its evaluation has come to, as `Evaluated' of wire/kernel.ts."
+  (object "type" "suspended"
+          "suspension" (suspension-tree suspension)
+          "exception" (raised-tree-of suspension)
+          "elapsed_ms" (milliseconds-since (evaluation-start (suspension-evaluation suspension)))
+          "diagnostics" (if *diagnostics* (array-of (reverse *diagnostics*)) :absent)))
+
+(defun raised-tree-of (suspension)
+  "What was raised, as `Raised' of wire/contract/values.ts, with the innermost frames alone."
+  (multiple-value-bind (frames more)
+      (frames-from (suspension-walk suspension) 0 *first-frames*)
+    (with-file-texts
+      (raised-object (suspension-condition suspension)
+                     (suspension-message suspension)
+                     (suspension-restarts suspension)
+                     (first-frame-trees frames)
+                     :more more))))
+
+(defun first-frame-trees (frames)
+  "FRAMES with their trees. The locals and lines of the program's innermost are told, and not those of
+the rest, for they take time."
+  (let ((left *told-frames*))
+    (loop for frame in frames
+          collect (let ((whole (and (plusp left) (not (implementation-frame-p frame)))))
+                    (when whole (decf left))
+                    (cons frame (if whole (frame-tree frame) (brief-frame-tree frame)))))))
+
+;;; Waiting
+
+(defun suspend (condition)
+  "Has the evaluation of this thread wait where it is, for what CONDITION has signalled. Leaves from
+here when somebody has decided how it goes on."
+  (let* ((*running-user-code* nil)
+         (post *post*)
+         (evaluation *evaluation*)
+         (suspension (begin-suspension condition))
+         (noticed nil))
+    (unwind-protect
+         (loop
+           (tell-suspended suspension)
+           (let ((next (handler-bind ((serious-condition
+                                        (lambda (condition) (setf noticed condition))))
+                         (wait-at suspension))))
+             (setf noticed nil)
+             (begin-doing post (sink-call (evaluation-sink evaluation)))
+             (funcall next))
+           ;; A restart has returned instead of going on elsewhere: it waits as before.
+           (setf suspension (copy-seq suspension)
+                 (suspension-how suspension) nil)
+           (add-suspension suspension))
+      (if noticed
+          (end-suspension suspension "resumed"
+                          (format nil "A condition that was signalled in its thread, ~A, has ~
+                                       taken it elsewhere." (condition-type-text noticed)))
+          (end-suspension suspension "lost"
+                          "Its thread was ended, or left it for another reason.")))))
+
+(defun tell-suspended (suspension)
+  "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
+  (let* ((evaluation (suspension-evaluation suspension))
+         (sink (evaluation-sink evaluation))
+         (tree (suspended-tree suspension)))
+    (setf (entry-call (evaluation-entry evaluation)) nil
+          *interrupted* nil
+          *diagnostics* '())
+    (keep-outcome (evaluation-record evaluation) "suspended" tree)
+    (send-what-waits sink)
+    (end-doing (suspension-post suspension))
+    (touch suspension)
+    (send-message sink (object "suspended" tree))))
+
+(defun wait-at (suspension)
+  "Does what others ask for, until it is decided how SUSPENSION, or one that it stands on, goes on:
+a function that does it."
+  (loop with post = (suspension-post suspension)
+        do (let* ((job (call-waiting (lambda () (next-job post 1/2))))
+                  (next (if job (do-job job) (out-of-time suspension))))
+             (when (and job (job-call job)) (touch suspension))
+             (end-doing post)
+             (when next (return next)))))
+
+(defun call-waiting (function)
+  "The value of FUNCTION, which waits; NIL where a condition comes to this thread meanwhile that
+nobody handles, such as that a time limit is over: it changes nothing."
+  (catch 'waiting
+    (swank/backend:call-with-debugger-hook
+     (lambda (condition hook)
+       (declare (ignore condition hook))
+       (throw 'waiting nil))
+     (lambda ()
+       ;; It is not ours what is signalled then.
+       (let ((*running-user-code* :waiting)) (funcall function))))))
+
+(defun out-of-time (suspension)
+  "What is to be done where nobody can or will come any more; else NIL."
+  (let ((post (suspension-post suspension)))
+    (cond ((not (connected-p (post-connection post)))
+           (lambda ()
+             (leave-at (first (last (suspensions-at post))) "lost"
+                       "The connection to Imago has ended.")))
+          ((> (get-internal-real-time) (suspension-until suspension))
+           (lambda ()
+             (leave-at suspension "expired" "Nobody came to it in time."))))))
+
+(defun leave-at (suspension how message)
+  "Has the evaluation that SUSPENSION has stopped end without a value."
+  (end-those-within suspension)
+  (end-suspension suspension how message)
+  (funcall (suspension-leave suspension) "left" (object "message" message)))
