@@ -38,6 +38,8 @@ export interface SuspendingSnippets {
     readonly value: string
     readonly repr: string
     readonly unreadable: string
+    /** Code for a value that raises. */
+    readonly fails: string
   }
   /** What `fails` comes to where the frame of `inner` returns `value`, or is called again after `mend`. */
   readonly returns?: { readonly value: string; readonly repr: string }
@@ -167,6 +169,7 @@ ${INNER}
     value: '(+ 40 2)',
     repr: '42',
     unreadable: '(+ 40',
+    fails: '(error "no idea")',
   },
   returns: { value: '(+ 3 4)', repr: '(7)' },
   again: { mend: '(defun suite-inner (count) (list :new count))', repr: '((:new 41))', unmend: INNER },

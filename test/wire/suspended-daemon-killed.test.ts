@@ -37,7 +37,7 @@ process.on('exit', () => {
 })
 
 for (const [title, snippets, start] of IMAGES) {
-  const test = suite(`${title}: what is suspended when its daemon goes`, { limitMs: 40_000 })
+  const test = suite(`${title}: what is suspended when its daemon goes`, { limitMs: 120_000 })
   let image: Image
 
   test.before(async () => {

@@ -94,6 +94,26 @@ test('what a resume comes to is the answer to the request that was suspended, an
   assert.equal(news, ['suspended s1@ab', 's1@ab resumed', 'suspended s2@ab', 's2@ab resumed'])
 })
 
+test('a value whose code is suspended belongs to the resume that it was for, until that has been answered', async () => {
+  const played = await play()
+  const { kernel, image, news } = played
+  const { rex } = await suspend(played, 's1@ab')
+  const reading = resume(kernel, 's1@ab', { type: 'restart', restart: 0, value: '(car 1)' })
+  const asked = await given(image, 'resume')
+  asked.tell({ suspended: suspendedAs('s2@ab', { level: 2, within: 's1@ab' }) })
+  assert.is((await reading.result).type, 'suspended')
+  const leaving = resume(kernel, 's2@ab', { type: 'leave' })
+  const left = await given(image, 'resume')
+  image.json(left.rex.id, ACCEPTED)
+  left.tell(ended('s2@ab', 'left'))
+  image.json(asked.rex.id, { type: 'left', message: 'It was left.', elapsed_ms: 1 })
+  assert.is((await leaving.result).type, 'left')
+  const last = resume(kernel, 's1@ab')
+  image.json((await given(image, 'resume')).rex.id, ACCEPTED).json(rex.id, DONE)
+  assert.is((await last.result).type, 'done')
+  assert.equal(news, ['suspended s1@ab', 'suspended s2@ab', 's2@ab left'])
+})
+
 test('a resume that is refused changes nothing, and one that is answered outright has that answer', async () => {
   const played = await play()
   const { kernel, image, news } = played

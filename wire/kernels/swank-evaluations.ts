@@ -27,7 +27,7 @@ export class Turn {
   exits: Exiting | undefined
   /** How often it was helped out of it. */
   releases = 0
-  /** The request that it is answered by: its own, or that of the evaluation that it resumes. */
+  /** What the image answers in the end to its request, or to that of the evaluation that it resumes. */
   request: Promise<unknown> | undefined
   isSuspended = false
   /** Resolves with the suspension that it has come to, if it does. */

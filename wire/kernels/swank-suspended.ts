@@ -50,8 +50,11 @@ export class Suspended {
    * suspension that it has come to. Throws what `SwankLine.call` does, and `MESSAGE_INVALID`.
    */
   async run(turn: Turn): Promise<Evaluated> {
-    const answer = turn.evaluation.work.type === 'resume' ? this.#resume(turn) : this.#begin(turn)
-    return Promise.race([turn.suspended, this.#parsed(answer)])
+    const { work } = turn.evaluation
+    const { line } = this.#options
+    turn.request =
+      work.type === 'resume' ? this.#resume(turn, work.suspension) : line.call('evaluate', this.#params(turn))
+    return Promise.race([turn.suspended, this.#parsed(turn.request)])
   }
 
   /** The image says that `turn` is suspended. What is not of the agreed form is its fault. */
@@ -90,16 +93,10 @@ export class Suspended {
     return this.#suspensions.notRunning(call)
   }
 
-  #begin(turn: Turn): Promise<unknown> {
-    turn.request = this.#options.line.call('evaluate', this.#params(turn))
-    return turn.request
-  }
-
-  async #resume(turn: Turn): Promise<unknown> {
-    const { work } = turn.evaluation
+  /** The code of a value that it is given can be suspended, too, before it is accepted. */
+  async #resume(turn: Turn, suspension: string): Promise<unknown> {
     const { name, line } = this.#options
-    const request = work.type === 'resume' ? this.#requests.get(work.suspension) : undefined
-    turn.request = request ?? new Promise(() => {})
+    const request = this.#requests.get(suspension)
     const answer = await line.call('resume', this.#params(turn))
     const taken = parseAnswer(resumed, answer, `What ${name} answered to resume`)
     if (taken.type !== 'accepted') return taken

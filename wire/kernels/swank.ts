@@ -227,6 +227,7 @@ export class SwankKernel implements Kernel {
     this.#expected = { reason: 'closed', message: `${name} was let go of.` }
     const { running } = this.#turns
     this.#turns.failWaiting(this.#gone())
+    this.#suspended.lose(this.#expected.message)
     if (release === undefined) {
       if (running !== undefined && this.identity.abilities.has('interrupt'))
         await this.#ladder.climb(running).catch(() => {})
