@@ -15,12 +15,14 @@ export interface Concluding<Result> {
   done(evaluated: Done, text: Printed): Result
   /** What to do now where the code raised, having run. */
   readonly raised?: string
+  /** What to do now where the image would not begin it, and does not say so itself. */
+  readonly refused?: string
 }
 
 /** How something that was run ended, as its caller is told: whatever ends it, what was printed before is kept. */
 export function concluded<Result>(
   evaluated: Evaluated,
-  { output, done, raised }: Concluding<Result>,
+  { output, done, raised, refused: instead }: Concluding<Result>,
 ): Outcome<Result> {
   const text = printed(output.soFar())
   switch (evaluated.type) {
@@ -67,7 +69,7 @@ export function concluded<Result>(
     case 'withdrawn':
       return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
     case 'refused':
-      return refused(evaluated)
+      return refused({ ...(instead !== undefined && { next: instead }), ...evaluated })
     default:
       return evaluated satisfies never
   }

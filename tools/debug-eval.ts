@@ -4,7 +4,7 @@ import { proposed, stoppedAt } from './debug-plans.ts'
 import { defineTool } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { FRAME, heldByOther, SUSPENSION, suspensionMeant } from './suspended.ts'
+import { FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { carriedOut } from './working.ts'
 
 export const debugEval = defineTool({
@@ -46,7 +46,11 @@ export const debugEval = defineTool({
     const refused = heldByOther(suspension, context)
     if (refused !== undefined) return refused
     const evaluated = await carriedOut({ type: 'frame', suspension, frame, source: expr }, context)
-    return concluded(evaluated, { output: context.output, done: evaluation })
+    return concluded(evaluated, {
+      output: context.output,
+      done: evaluation,
+      refused: listing(suspension),
+    })
   },
 
   show: result => showEvaluation(result as Evaluation),

@@ -2,7 +2,7 @@ import type { SuspendedState } from '../wire/kernel.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed } from './outcome.ts'
 import type { PlanContext, PlanImage, Planned, Preview } from './proposal.ts'
-import { aSuspension, type Finding, heldByOther, suspensionMeant } from './suspended.ts'
+import { aSuspension, type Finding, heldByOther, listing, suspensionMeant } from './suspended.ts'
 import { conditionLine, frameWord } from './suspension-text.ts'
 import { beginning, oneLine } from './wording.ts'
 
@@ -93,6 +93,6 @@ export async function stoppedAt(
   return failed('invalid_args', {
     message: `${parameter} is not one of ${id}: there is no frame ${frame}${state.frames_total === null ? '' : `; it has ${state.frames_total}`}.`,
     details: { parameter },
-    next: `debug_state ${JSON.stringify({ suspension: id })} lists its frames.`,
+    next: listing(id),
   })
 }

@@ -8,7 +8,7 @@ import { loadedLines } from './load.ts'
 import { type Failed, failed, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { type Finding, FRAME, heldByOther, SUSPENSION, suspensionMeant } from './suspended.ts'
+import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
 import { duration } from './wording.ts'
 import { carriedOut } from './working.ts'
@@ -83,7 +83,8 @@ export const debugRestart = defineTool({
     const { suspension, way } = found
     const evaluated = await carriedOut({ type: 'resume', suspension, way }, context)
     const { output } = context
-    if (evaluated.type !== 'left') return concluded(evaluated, { output, done: resumed })
+    if (evaluated.type !== 'left')
+      return concluded(evaluated, { output, done: resumed, refused: listing(suspension) })
     const { message, elapsed_ms } = evaluated
     return ok<Left>({ status: 'left', message, ...printed(output.soFar()), elapsed_ms })
   },

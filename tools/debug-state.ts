@@ -127,5 +127,5 @@ function stackOf(state: DebugState): string[] {
 
 function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
   const nested = within === null ? '' : `, within ${oneLine(within)}`
-  return `also suspended: ${oneLine(id)}${nested}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}; it ${holderWords(holder)}`
+  return `also suspended: ${oneLine(id)}${nested}, which ${holderWords(holder)}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}`
 }

@@ -92,13 +92,17 @@ function noneSuspended(given: string | undefined, { kernelName }: Finding): Fail
 const absent = (what: string): string =>
   `There is no suspended evaluation ${oneLine(what)}: it has ended, or there never was one.`
 
+/** Where its frames and restarts are. */
+export const listing = (id: string): string =>
+  `debug_state ${JSON.stringify({ suspension: id })} lists its frames and restarts.`
+
 /** How a tool speaks of one suspension and of what is in it; `parameter` is what may be out of its range. */
 export function aSuspension(id: string, { kernel }: Looking, parameter = 'frame'): Words {
   return {
     ...anExpression(kernel),
     parameter,
     wanted: `one of ${oneLine(id)}`,
-    reread: `debug_state ${JSON.stringify({ suspension: id })} lists its frames and restarts.`,
+    reread: listing(id),
     search: 'debug_state without arguments shows your newest; get_last_error shows the last error.',
     narrow: 'Try again when the image has less to do.',
     absent,

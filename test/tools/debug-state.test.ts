@@ -94,9 +94,9 @@ test('left out, it is the newest of the caller, and the others are named with th
   const text = debugState.show(result)
   assert.match(
     text,
-    '\nalso suspended: s5@ab12, asked for by cursor: simple-error: Cannot ship 3.; it is held by cursor\n',
+    '\nalso suspended: s5@ab12, which is held by cursor, asked for by cursor: simple-error: Cannot ship 3.\n',
   )
-  assert.match(text, '\nalso suspended: s1@ab12, asked for by claude-code 2.1: ')
+  assert.match(text, '\nalso suspended: s1@ab12, which is yours, asked for by claude-code 2.1: ')
 })
 
 test('what was put before whoever comes first is found by whoever has none', async () => {
