@@ -35,7 +35,7 @@ import { openSeating } from './front/seat/seating.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
 import { guard } from './guard.ts'
-import { attached, living, reasonToStay, type Unless, watchIdle } from './in-use.ts'
+import { attached, living, reasonToStay, suspendedIn, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
@@ -144,6 +144,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
         log: paths.log,
         clients: server.clients(),
         running: calls.busy(),
+        suspended: suspendedIn(kernels.list()),
         kernels: kernels.list().length,
       }),
       shutdown: when => endIf(when),

@@ -23,16 +23,30 @@ export const living = ({ kernels }: Uses) =>
 export const attached = ({ kernels }: Uses) =>
   kernels.filter(row => !row.owned && lives(row)).map(({ name }) => name)
 
+/** Evaluations that wait in them where an error happened. */
+export const suspendedIn = (kernels: readonly KernelRow[]) =>
+  kernels.reduce((sum, { suspended }) => sum + suspended, 0)
+
 /** Why the daemon may not be ended now, as a sentence; `undefined` if it may. */
 export function reasonToStay(uses: Uses, when: Unless): string | undefined {
   if (when === 'always') return undefined
   const reasons = runningReasons(uses)
   if (when === 'unused') {
+    // An error that waits does not run: whoever ends the images on purpose ends it with them.
+    reasons.push(...suspendedReasons(uses))
     const names = living(uses)
     if (names.length > 0) reasons.push(`these images would be lost: ${names.join(', ')}`)
     if (uses.clients > 0) reasons.push(`other clients are connected (${uses.clients})`)
   }
   return reasons.length === 0 ? undefined : sentence(reasons.join('; '))
+}
+
+function suspendedReasons({ kernels }: Uses): string[] {
+  return kernels.flatMap(({ name, suspended }) =>
+    suspended === 0
+      ? []
+      : [`${counted(suspended, 'suspended evaluation')} of the kernel ${name} would be lost`],
+  )
 }
 
 function runningReasons({ running, kernels }: Uses): string[] {
@@ -42,12 +56,7 @@ function runningReasons({ running, kernels }: Uses): string[] {
   const programs = kernels.flatMap(({ name, script, script_state }) =>
     script_state === 'running' ? [`the kernel ${name} still runs ${script}`] : [],
   )
-  const waiting = kernels.flatMap(({ name, suspended }) =>
-    suspended === 0
-      ? []
-      : [`${counted(suspended, 'suspended evaluation')} of the kernel ${name} would be lost`],
-  )
-  if (busy.length + programs.length + waiting.length > 0) return [...busy, ...programs, ...waiting]
+  if (busy.length + programs.length > 0) return [...busy, ...programs]
   return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]
 }
 
@@ -66,9 +75,8 @@ export function watchIdle({ idleMs, uses, end }: Idling): () => void {
   const timer = setInterval(
     () => {
       const now = uses()
-      const isSuspended = now.kernels.some(({ suspended }) => suspended > 0)
-      if (now.clients > 0 || now.running > 0 || isSuspended || living(now).length > 0)
-        needed = performance.now()
+      const goesOn = now.running > 0 || suspendedIn(now.kernels) > 0
+      if (now.clients > 0 || goesOn || living(now).length > 0) needed = performance.now()
       if (performance.now() - needed < idleMs) return
       clearInterval(timer)
       end()

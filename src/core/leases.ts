@@ -1,5 +1,6 @@
-import type { Leases } from '../../tools/define.ts'
+import type { Leases, Tool } from '../../tools/define.ts'
 import type {
+  Ability,
   CallId,
   Evaluated,
   Evaluation,
@@ -32,8 +33,8 @@ export interface LeaseBook {
   lives(life: Pick<Life, 'name' | 'root' | 'kernel'>): void
   /** The leases of one call on one kernel, until the call has ended. */
   of(place: Placed, call: LeasedCall): Leases
-  /** The same kernel, on which that caller can have no code run in what another one holds. */
-  heldFor(place: Placed, caller: Caller): Kernel
+  /** The same kernel, in which that caller's tool can have no code run in what another one holds. */
+  kernelFor(place: Placed, calls: { readonly caller: Caller; readonly tool: Pick<Tool, 'needs'> }): Kernel
   /** A caller calls; what it is owed is told to it, with this answer: often nothing. */
   owedTo(caller: Caller): readonly string[]
 }
@@ -72,7 +73,8 @@ export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
         },
       }
     },
-    heldFor: (place, caller) => {
+    kernelFor(place, { caller, tool }) {
+      if (!tool.needs.some(need => ON_SUSPENDED.has(need))) return place.kernel
       const life = lifeOf(place, caller)
       return new HeldKernel(place.kernel, {
         find: id => life.held.get(id),
@@ -86,6 +88,9 @@ export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
     },
   }
 }
+
+/** A tool that needs one of these may have code run in what is suspended. */
+const ON_SUSPENDED: ReadonlySet<Ability> = new Set(['suspend', 'suspensions', 'suspension', 'frame', 'lease'])
 
 /** Null for those who are shown no tool to go on with. */
 const leaseOf = ({ profile }: Caller): number | null => (profile === 'core' ? null : LEASE_MS)

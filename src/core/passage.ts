@@ -1,7 +1,6 @@
 import type { Level, OutputLog, Tool } from '../../tools/define.ts'
 import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Choice, Committed } from '../../tools/proposal.ts'
-import type { Ability } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { noticeOf } from './answer.ts'
 import type { CallsOptions } from './call.ts'
@@ -212,20 +211,15 @@ export class Passage {
     const given = { flight, options, level, files, ...(choices && { choices }), ...(commit && { commit }) }
     const place = this.#place
     if (place === undefined) return new Context(given)
-    const leases = () => options.leases.of(place, flight)
+    const { leases } = options
+    const calls = { caller: flight.caller, tool: this.tool }
+    const kernel = again === true ? recalling(place.kernel) : leases.kernelFor(place, calls)
     return new ContextOnKernel({
       ...given,
-      place: this.#asFor(place, again === true),
+      place: { ...place, kernel },
       output: () => this.#printed(),
-      leases,
+      leases: () => leases.of(place, flight),
     })
-  }
-
-  /** The kernel as this call may use it. */
-  #asFor(place: Place, again: boolean): Place {
-    if (again) return { ...place, kernel: recalling(place.kernel) }
-    if (!this.tool.needs.some(need => ON_SUSPENDED.has(need))) return place
-    return { ...place, kernel: this.options.leases.heldFor(place, this.flight.caller) }
   }
 
   /** What an answer may show of files that the call does not name. */
@@ -293,9 +287,6 @@ export class Passage {
     return Math.round(this.options.clock.now() - this.flight.began)
   }
 }
-
-/** A tool that needs one of these may have code run in what is suspended. */
-const ON_SUSPENDED: ReadonlySet<Ability> = new Set(['suspend', 'suspensions', 'suspension', 'frame', 'lease'])
 
 export function codeOf(outcome: Outcome): string {
   return outcome.type === 'failed' ? outcome.error.code : outcome.type

@@ -170,8 +170,9 @@ export interface SuspensionNamed {
 }
 
 /**
- * `unused`: no running call, no kernel, no other client. `nothing_runs`: no running call, and no script that has not
- * returned; kernels that wait are ended. `always`: what runs is ended too. Where the condition does not hold, the daemon fails with `in_use`.
+ * `unused`: no running call, no suspended evaluation, no kernel, no other client. `nothing_runs`: no running call, and no
+ * script that has not returned; kernels that wait are ended. `always`: what runs is ended too. Where the condition does
+ * not hold, the daemon fails with `in_use`.
  */
 export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
 export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]
@@ -193,6 +194,8 @@ export interface DaemonStatus {
   readonly clients: number
   /** Calls under way, and jobs that go on by themselves. */
   readonly running: number
+  /** Evaluations that wait where an error happened, in all kernels. */
+  readonly suspended: number
   readonly kernels: number
 }
 

@@ -55,6 +55,7 @@ async function refusal(work: Promise<unknown>): Promise<KernelError> {
 
 test('a program is attached to by its name, its process, both, or its address, and is then a kernel like others', async () => {
   const { pid, address } = programs.announce()
+  const idle = { script: null, script_state: null, running: null, suspended: 0 }
   for (const target of ['web', String(pid), `web-${pid}`, address]) {
     const row = await attach(target)
     assert.equal(row, {
@@ -67,10 +68,7 @@ test('a program is attached to by its name, its process, both, or its address, a
       owned: false,
       attached: { address, announced: 'web', program: '/srv/shop/server.py', cwd: '/srv/shop' },
       root: shop,
-      script: null,
-      script_state: null,
-      running: null,
-      suspended: 0,
+      ...idle,
       message: null,
       background: null,
     })
