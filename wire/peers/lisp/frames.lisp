@@ -14,6 +14,13 @@
 (defparameter *local-limit* 200
   "Characters of one local's text.")
 
+;;; What SBCL does not know of a frame, it signals by conditions that are no errors.
+
+(defmacro if-known (form &optional otherwise)
+  "The values of FORM, or of OTHERWISE where an implementation does not know enough of a frame."
+  `(handler-case ,form
+     ((or error #+sbcl sb-di:debug-condition) () ,otherwise)))
+
 ;;; Places
 
 (defun place-in-text (text start number)
@@ -62,10 +69,7 @@ were installed."
   "The file in which FRAME stands, a namestring, its line, and the text of that; and a text that this
 line is part of, with its position in it. Each is NIL where not known."
   (declare (ignorable frame))
-  (handler-case
-      #+sbcl (compiled-place frame)
-      #-sbcl (values nil nil nil)
-    (error () (values nil nil nil))))
+  #+sbcl (if-known (compiled-place frame)))
 
 #+sbcl
 (defun compiled-place (frame)
@@ -74,14 +78,14 @@ line is part of, with its position in it. Each is NIL where not known."
          (source (sb-di:code-location-debug-source location))
          (plist (sb-c::debug-source-plist source))
          (file (sb-di:debug-source-namestring source))
-         (start (or (ignore-errors (sb-debug::maybe-block-start-location location)) location))
-         (form (ignore-errors (sb-di::code-location-toplevel-form-offset start)))
-         (number (ignore-errors (sb-di::code-location-form-number start))))
+         (start (or (if-known (sb-debug::maybe-block-start-location location)) location))
+         (form (if-known (sb-di::code-location-toplevel-form-offset start)))
+         (number (if-known (sb-di::code-location-form-number start))))
     (cond ((stringp (property plist :emacs-string)) (place-in-buffer plist form number))
           ((null file) (values nil nil nil))
           ((system-file-text-p file) (place-in-system-file file form number))
           (t (place-in-source-file file (sb-c::debug-source-created source)
-                            (ignore-errors
+                            (if-known
                              (native ("SB-C" "DEBUG-SOURCE-START-POSITIONS") source))
                             form number)))))
 
@@ -125,8 +129,11 @@ line is part of, with its position in it. Each is NIL where not known."
              (and (sb-di:debug-var-symbol variable)
                   (symbol-package (sb-di:debug-var-symbol variable))
                   (not (native ("SB-DI" "DEBUG-VAR-INFO") variable))
+                  ;; CLOS has some of its own in each method.
+                  (not (eq (symbol-package (sb-di:debug-var-symbol variable))
+                           (find-package "SB-PCL")))
                   (eq (sb-di:debug-var-validity variable location) :valid))))
-      (ignore-errors
+      (if-known
        (remove-if-not #'valid-p
                       (coerce (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))
                               'list))))))
@@ -137,7 +144,7 @@ line is part of, with its position in it. Each is NIL where not known."
   (let ((variables (valid-variables frame)))
     (values (loop for variable in variables
                   repeat *most-locals*
-                  for tree = (ignore-errors (variable-tree variable frame))
+                  for tree = (if-known (variable-tree variable frame))
                   when tree collect tree)
             (max 0 (- (length variables) *most-locals*)))))
 
@@ -145,7 +152,7 @@ line is part of, with its position in it. Each is NIL where not known."
   "What FRAME runs: a symbol, list or text."
   #+sbcl (sb-di:debug-fun-name (sb-di:frame-debug-fun frame))
   #+ecl (native ("SWANK/ECL" "FRAME-NAME") frame)
-  #-(or sbcl ecl) (let ((text (ignore-errors
+  #-(or sbcl ecl) (let ((text (if-known
                                (with-output-to-string (stream)
                                  (swank/backend:print-frame frame stream)))))
                     (one-line (or text "?"))))
@@ -162,12 +169,12 @@ line is part of, with its position in it. Each is NIL where not known."
   (or (foreign-frame-p (frame-name frame))
       (generated-name-p (frame-name frame))
       #+sbcl
-      (handler-case
-          (let* ((location (sb-di:frame-code-location frame))
-                 (source (sb-di:code-location-debug-source location))
-                 (file (sb-di:debug-source-namestring source)))
-            (and file (system-file-text-p file)))
-        (error () t))))
+      (if-known
+       (let* ((location (sb-di:frame-code-location frame))
+              (source (sb-di:code-location-debug-source location))
+              (file (sb-di:debug-source-namestring source)))
+         (and file (system-file-text-p file)))
+       t)))
 
 (defun frame-tree (frame)
   "FRAME as `Frame' of wire/contract/values.ts."
@@ -192,7 +199,7 @@ line is part of, with its position in it. Each is NIL where not known."
 (defun frame-file (frame)
   "The namestring of the file in which FRAME stands, or NIL."
   (declare (ignorable frame))
-  #+sbcl (ignore-errors
+  #+sbcl (if-known
           (let ((source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))))
             (or (property (sb-c::debug-source-plist source) :emacs-filename)
                 (sb-di:debug-source-namestring source)))))
@@ -202,8 +209,8 @@ line is part of, with its position in it. Each is NIL where not known."
   #-sbcl (format nil "(~A)" (function-text (frame-name frame)))
   #+sbcl
   (multiple-value-bind (name arguments)
-      (handler-case (sb-debug::frame-call frame)
-        (error () (values (frame-name frame) '())))
+      (if-known (sb-debug::frame-call frame)
+                (values (frame-name frame) '()))
     (format nil "(~A~{ ~A~})"
             (function-text name)
             (mapcar (lambda (argument)
@@ -215,4 +222,4 @@ line is part of, with its position in it. Each is NIL where not known."
 (defun unprintable-p (value)
   "Whether VALUE stands for an argument that the machine no longer has."
   (let ((type (native-symbol "SB-DEBUG" "UNPRINTABLE-OBJECT")))
-    (and type (ignore-errors (typep value type)))))
+    (and type (if-known (typep value type)))))

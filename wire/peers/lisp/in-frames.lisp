@@ -18,7 +18,7 @@
   #-sbcl (progn frame "In this Lisp, Imago evaluates nothing in frames.")
   #+sbcl
   (cond ((foreign-frame-p (frame-name frame)) "It is no frame of Lisp: nothing can be evaluated in it.")
-        ((not (ignore-errors
+        ((not (if-known
                (native ("SB-DI" "DEBUG-VAR-INFO-AVAILABLE") (sb-di:frame-debug-fun frame))))
          "Nothing can be evaluated in it: its variables are not known.")))
 
@@ -26,7 +26,7 @@
   "NIL, or why FRAME cannot return."
   #-sbcl (progn frame "In this Lisp, Imago has no frame return.")
   #+sbcl
-  (unless (ignore-errors (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame))
+  (unless (if-known (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame))
     "It cannot return, nor begin again: it was compiled with (debug 0), or is no ordinary function."))
 
 (defun why-not-again (frame)
@@ -35,10 +35,19 @@
       (multiple-value-bind (function arguments) (call-of-frame frame)
         (cond ((null function)
                "It cannot begin again: it is no function that is called by a name.")
-              ((find-if #'unprintable-p arguments)
+              ((or (find-if #'unprintable-p arguments) (rest-lost-p frame))
                "It cannot begin again: some of its arguments are not there any more.")
               ((some #'on-stack-p arguments)
                "It cannot begin again: some of its arguments are on the stack, and gone with it.")))))
+
+(defun rest-lost-p (frame)
+  "Whether FRAME was given arguments that its function did not keep, nobody knows how many."
+  (declare (ignorable frame))
+  #+sbcl (find-if (lambda (parameter)
+                    (and (consp parameter)
+                         (member (first parameter) '(:rest :more))
+                         (eq (second parameter) :deleted)))
+                  (frame-parameters frame)))
 
 (defun call-of-frame (frame)
   "The function that a call like that of FRAME would call now, and the arguments; NIL where it has no
@@ -46,7 +55,7 @@ name by which it is called."
   (declare (ignorable frame))
   #+sbcl
   (let* ((name (frame-name frame)) (generic (generic-function-of-method name)))
-    (multiple-value-bind (shown arguments) (ignore-errors (sb-debug::frame-call frame))
+    (multiple-value-bind (shown arguments) (if-known (sb-debug::frame-call frame))
       (declare (ignore shown))
       (cond ((not (listp arguments)) nil)
             (generic (values generic arguments))
@@ -142,11 +151,17 @@ suspension of that NAME, of which it is called; or why it cannot."
 
 (defun no-frame (suspension number)
   "`Refused' for the frame of that NUMBER, or NIL where it is there."
-  (let ((walk (suspension-walk suspension)))
-    (unless (and (integerp number) (frame-at walk number))
-      (refused "malformed" (format nil "~A has no frame ~A: its frames are 0 to ~D."
-                                   (suspension-id suspension) number
-                                   (1- (length (walk-frames walk))))))))
+  (unless (and (integerp number) (frame-at (suspension-walk suspension) number))
+    (refused "malformed" (no-frame-text suspension number))))
+
+(defun no-frame-text (suspension number)
+  (let ((count (length (walk-frames (suspension-walk suspension)))))
+    (format nil "~A has no frame ~A: ~:[its frames are 0 to ~D~;it has none of the program's~*~]."
+            (suspension-id suspension) number (zerop count) (1- count))))
+
+(defun frameless-p (suspension number)
+  "Whether code that is to run in the frame of that NUMBER can run without: SUSPENSION has none."
+  (and (eql number 0) (null (frame-at (suspension-walk suspension) 0))))
 
 (defun evaluate-in-frame (work arguments)
   "Does WORK in the frame that ARGUMENTS name."
@@ -154,9 +169,9 @@ suspension of that NAME, of which it is called; or why it cannot."
     (call-at-suspension
      (argument "suspension" arguments) (argument "call" arguments)
      (lambda (suspension)
-       (or (no-frame suspension number)
+       (or (and (not (frameless-p suspension number)) (no-frame suspension number))
            (let* ((*frame* (frame-at (suspension-walk suspension) number))
-                  (why-not (why-not-evaluate *frame*)))
+                  (why-not (and *frame* (why-not-evaluate *frame*))))
              (if why-not
                  (refused "malformed" why-not)
                  (perform-interruptibly work arguments))))))))

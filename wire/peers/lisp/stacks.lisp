@@ -126,7 +126,7 @@ evaluation itself."
 (defun frame-below (frame)
   "The frame that has called FRAME, or NIL."
   (declare (ignorable frame))
-  #+sbcl (ignore-errors (sb-di:frame-down frame))
+  #+sbcl (if-known (sb-di:frame-down frame))
   #-sbcl nil)
 
 (defun begin-walk ()

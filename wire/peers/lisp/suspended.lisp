@@ -75,10 +75,8 @@ called. Ends the look where there is none, or code runs in it."
 
 (defun frame-numbered (suspension number)
   "The frame of SUSPENSION with that NUMBER. Ends the look where there is none."
-  (let ((walk (suspension-walk suspension)))
-    (or (frame-at walk number)
-        (malformed "~A has no frame ~D: its frames are 0 to ~D." (suspension-id suspension) number
-                   (1- (length (walk-frames walk)))))))
+  (or (frame-at (suspension-walk suspension) number)
+      (malformed "~A" (no-frame-text suspension number))))
 
 (defun whole-frame-tree (suspension number)
   "One frame, as `SuspendedFrame' of wire/contract/suspensions.ts."
@@ -123,18 +121,24 @@ are."
     (declare (ignorable arguments))
     (values #+sbcl (loop for variable in variables
                          repeat *most-locals*
-                         for tree = (ignore-errors
+                         for tree = (if-known
                                      (frame-local-tree variable frame
                                                        (truth (member variable arguments))))
                          when tree collect tree)
             #-sbcl '()
             (max 0 (- (length variables) *most-locals*)))))
 
+#+sbcl
+(defun frame-parameters (frame)
+  "The parameters of FRAME as SBCL has them: variables, :DELETED, and lists that begin with what they
+are."
+  (if-known (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame))))
+
 (defun argument-variables (frame)
   "Those variables of FRAME that are arguments of its function."
   (declare (ignorable frame))
   #+sbcl
-  (loop for item in (ignore-errors (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame)))
+  (loop for item in (frame-parameters frame)
         when (consp item) append (remove-if #'symbolp item)
         else unless (symbolp item) collect item))
 

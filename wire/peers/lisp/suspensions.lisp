@@ -65,8 +65,8 @@ it cannot."
            (no "the stack or the memory was used up, and there is no room to look around in."))
           ((stack-short-p)
            (no "too little of its stack is left to look around in."))
-          ((holds-compiler-p)
-           (no "the compiler was at work, and all others who compile would wait for it."))
+          ((holds-world-p)
+           (no "it holds a lock that everybody needs who defines classes, or compiles."))
           ((uninterruptible-p)
            (no "it happened where interrupts are off, and nothing could stop what runs there."))
           ((>= (length *suspensions*) *most-suspensions*)
@@ -82,8 +82,9 @@ it cannot."
   #-(and sbcl (or x86-64 arm64))
   nil)
 
-(defun holds-compiler-p ()
-  "Whether this thread has the lock that everybody needs who compiles."
+(defun holds-world-p ()
+  "Whether this thread has the lock of SBCL that everybody needs who defines classes; in some versions,
+who compiles, too."
   #+sbcl (let ((lock (or (native-symbol "SB-KERNEL" "**WORLD-LOCK**")
                          (native-symbol "SB-C" "**WORLD-LOCK**"))))
            (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock)))))
@@ -225,12 +226,19 @@ here when somebody has decided how it goes on."
            (setf suspension (copy-seq suspension)
                  (suspension-how suspension) nil)
            (add-suspension suspension))
-      (if noticed
-          (end-suspension suspension "resumed"
-                          (format nil "A condition that was signalled in its thread, ~A, has ~
-                                       taken it elsewhere." (condition-type-text noticed)))
-          (end-suspension suspension "lost"
-                          "Its thread was ended, or left it for another reason.")))))
+      (end-as-seen suspension noticed))))
+
+(defun end-as-seen (suspension noticed)
+  "Has SUSPENSION, which has been left, ended, unless somebody has said how. NOTICED is the condition
+that was signalled in its thread before, or NIL."
+  (cond (noticed
+         (end-suspension suspension "resumed"
+                         (format nil "The condition ~A, which was signalled in its thread, has taken ~
+                                      it elsewhere." (condition-type-text noticed))))
+        ((post-doing (suspension-post suspension))
+         (end-suspension suspension "resumed" "Code that ran in it has taken it elsewhere."))
+        (t (end-suspension suspension "lost"
+                           "Its thread was ended, or was made to leave it by another."))))
 
 (defun tell-suspended (suspension)
   "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
@@ -251,10 +259,9 @@ here when somebody has decided how it goes on."
 a function that does it."
   (loop with post = (suspension-post suspension)
         do (let* ((job (call-waiting (lambda () (next-job post 1/2))))
-                  (next (if job (do-job job) (out-of-time suspension))))
-             (when (and job (job-call job)) (touch suspension))
-             (end-doing post)
-             (when next (return next)))))
+                  (next (if job (do-job post job) (out-of-time suspension))))
+             (when next (return next))
+             (when (and job (job-call job)) (touch suspension)))))
 
 (defun call-waiting (function)
   "The value of FUNCTION, which waits; NIL where a condition comes to this thread meanwhile that
@@ -273,11 +280,21 @@ nobody handles, such as that a time limit is over: it changes nothing."
   (let ((post (suspension-post suspension)))
     (cond ((not (connected-p (post-connection post)))
            (lambda ()
+             (forget-connection-later post)
              (leave-at (first (last (suspensions-at post))) "lost"
                        "The connection to Imago has ended.")))
           ((> (get-internal-real-time) (suspension-until suspension))
            (lambda ()
              (leave-at suspension "expired" "Nobody came to it in time."))))))
+
+(defun forget-connection-later (post)
+  "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
+it."
+  (let ((thread (post-thread post)) (connection (post-connection post)))
+    (swank/backend:spawn (lambda ()
+                           (wait-for-end (list thread))
+                           (forget-mailboxes (cons thread (own-threads connection))))
+                         :name "worker")))
 
 (defun leave-at (suspension how message)
   "Has the evaluation that SUSPENSION has stopped end without a value."

@@ -132,29 +132,32 @@ busy. CALL is that of the user's code that it runs."
 (defun end-doing (post)
   (with-post (post) (setf (post-doing post) nil)))
 
-(defun call-without-handlers (function)
-  "Calls FUNCTION, of whose conditions the handlers of the suspended code learn nothing: they would
-leave it."
-  #+sbcl (progv (list (native-symbol "SB-KERNEL" "*HANDLER-CLUSTERS*"))
-             (list (let ((symbol (native-symbol "SB-KERNEL" "**INITIAL-HANDLER-CLUSTERS**")))
-                     (and symbol (symbol-value symbol))))
-           (funcall function))
+(defun call-afresh (function)
+  "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the suspended
+code learn nothing of its conditions: they would leave it."
+  #+sbcl (let ((sb-debug:*stack-top-hint* nil))
+           (progv (list (native-symbol "SB-KERNEL" "*HANDLER-CLUSTERS*"))
+               (list (let ((symbol (native-symbol "SB-KERNEL" "**INITIAL-HANDLER-CLUSTERS**")))
+                       (and symbol (symbol-value symbol))))
+             (funcall function)))
   #+ecl (progv (list (native-symbol "SI" "*HANDLER-CLUSTERS*")) '(nil) (funcall function))
   #-(or sbcl ecl) (funcall function))
 
-(defun do-job (job)
-  "Does JOB. The second value of its function, if any, is what is to be done when it is answered."
+(defun do-job (post job)
+  "Does JOB at POST. The second value of its function, if any, is what is to be done when it is
+answered."
   (let ((result nil) (next nil))
-    (unwind-protect
-         (call-without-handlers
-          (lambda ()
-            (setf result
-                  (answer-caught "What was asked of a suspended evaluation"
-                                 (lambda ()
-                                   (multiple-value-bind (tree then) (funcall (job-function job))
-                                     (setf next then)
-                                     tree))))))
-      (end-job job :done (or result (left-tree "What it stood on was left."))))
+    (flet ((do-it ()
+             (multiple-value-bind (tree then) (funcall (job-function job))
+               (setf next then)
+               tree)))
+      (unwind-protect
+           (call-afresh
+            (lambda ()
+              (setf result (answer-caught "What was asked of a suspended evaluation" #'do-it))
+              ;; Who has the answer may ask for more at once.
+              (unless next (end-doing post))))
+        (end-job job :done (or result (left-tree "What it stood on was left.")))))
     (when next (wait-for-answer (job-asker job)))
     next))
 
