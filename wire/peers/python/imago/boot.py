@@ -14,6 +14,7 @@ import types
 from imago import descent, native
 from imago.connecting import Connecting
 from imago.handshake import Refused
+from imago.holding import Holder
 from imago.kernel import Kernel
 from imago.lastvalues import LastValues
 from imago.scripts import Fate, Script
@@ -52,6 +53,7 @@ class Owned:
         self._interrupts = kernel.interrupts
         self._evaluator = kernel.evaluator
         self._evaluator.last_values = LastValues(namespace)
+        self._evaluator.holder = Holder(kernel.evaluator, kernel.interrupts)
         self._connecting = Connecting(kernel.session, invitation, self._ending)
         self._script = None
         if invitation['script']:

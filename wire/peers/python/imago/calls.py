@@ -21,7 +21,8 @@ class Evaluation:
     ``outcome`` is its ``Evaluated`` once it has one. ``body`` is the coroutine that runs it, and ``task`` the one of the
     program's event loop ``loop`` that does, while there is one; ``awaited`` is the coroutine that an event loop of
     ours runs for it. ``suspend`` is ``(lease_ms, hold)`` where an error is to suspend it, ``within`` the suspension
-    that it then stands on, and ``again`` the work that it runs in the place of its own.
+    that it then stands on, and ``again`` the work that it runs in the place of its own. ``heir`` is the evaluation that
+    a stack which was held for this one goes on for; that one ``is_taken_up``, and has no code of its own to run.
     """
 
     __slots__ = (
@@ -41,6 +42,8 @@ class Evaluation:
         'suspend',
         'within',
         'again',
+        'heir',
+        'is_taken_up',
         '_evaluator',
     )
 
@@ -59,7 +62,8 @@ class Evaluation:
         self.on_end = None
         self.entry = None
         self.suspend = suspend
-        self.within = self.again = None
+        self.within = self.again = self.heir = None
+        self.is_taken_up = False
         self.outflow = Outflow()
 
     def begin(self):
@@ -79,6 +83,13 @@ class Evaluation:
 
     def lost(self, served):
         self._evaluator.leave(self, served)
+
+
+def latest(evaluation):
+    """The evaluation that its stack runs for now."""
+    while evaluation.heir is not None:
+        evaluation = evaluation.heir
+    return evaluation
 
 
 class Look:

@@ -11,7 +11,7 @@ import os
 import sys
 
 from imago import exceptions, looking, native
-from imago.calls import CURRENT, Calls, Evaluation, Look
+from imago.calls import CURRENT, Calls, Evaluation, Look, latest
 from imago.children import Children, end_child
 from imago.compiling import LOOKED_AT, Compiler, awaits
 from imago.driving import Driver
@@ -20,7 +20,7 @@ from imago.ladder import Ladder, said
 from imago.link import Fail
 from imago.places import Here
 from imago.stills import still
-from imago.suspending import ended_with
+from imago.suspending import ended_with, is_stopped
 from imago.suspensions import Suspensions
 
 #: Evaluations that may wait.
@@ -44,6 +44,8 @@ class Evaluator:
         self.suspensions = Suspensions(handles, clock, self.place, note)
         self.running = None
         self.on_begin = self.on_end = _unwatched
+        #: Holds the stacks of errors, where the image is ours.
+        self.holder = None
         #: Gives the last values names at the top level, where the image is ours.
         self.last_values = None
         self._output = output
@@ -171,12 +173,13 @@ class Evaluator:
         if evaluation is None:
             return
         if evaluation.outcome is not None:
-            self._end(evaluation)
+            self.end(evaluation)
             return
         self.running = self._output.current = evaluation
         CURRENT.set(evaluation)
         self.on_begin(evaluation)
-        self._driver.begin(evaluation, self._evaluate(evaluation))
+        if not evaluation.is_taken_up:
+            self._driver.begin(evaluation, self._evaluate(evaluation))
 
     def _probe(self, work, busy):
         if self.running is not None:
@@ -207,17 +210,25 @@ class Evaluator:
 
     async def _evaluate(self, evaluation):
         """The evaluation itself. What it comes to is kept before anything can cut it short."""
+        holder = self.holder
+        is_held = holder is not None and holder.holds(evaluation)
         try:
-            ran = await evaluation.work.run(self)
+            ran = await (holder.run(evaluation) if is_held else evaluation.work.run(self))
         except BaseException as error:
+            evaluation = latest(evaluation)
+            if evaluation.state == 'ended':
+                return
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
             raised = exceptions.report(error, self.guard)
             with self.shield:
-                if self._interrupts.hit(evaluation) and _stopped(error):
+                if self._interrupts.hit(evaluation) and is_stopped(error):
                     evaluation.outcome = {'type': 'interrupted', 'exception': raised, 'elapsed_ms': elapsed}
                 else:
                     evaluation.outcome = ended_with(self, evaluation, error, raised, elapsed)
+            return
+        evaluation = latest(evaluation)
+        if evaluation.state == 'ended':
             return
         elapsed = evaluation.elapsed_ms()
         self._check_child(None)
@@ -251,14 +262,18 @@ class Evaluator:
 
     def _finish(self, evaluation, error):
         """Nothing of it is left to run; ``error`` is what got out of it, if anything did."""
+        evaluation = latest(evaluation)
+        if evaluation.state == 'ended':
+            # Its stack was held, and has been unwound.
+            return
         if evaluation.outcome is None:
             evaluation.outcome = self._without_outcome(evaluation, error)
-        self._end(evaluation)
+        self.end(evaluation)
 
     def _abandon(self, evaluation):
         if evaluation.outcome is None:
             evaluation.outcome = {'type': 'interrupted', 'elapsed_ms': evaluation.elapsed_ms()}
-            self._end(evaluation)
+            self.end(evaluation)
 
     def _without_outcome(self, evaluation, error):
         """What to answer where reporting itself was cut short, or could not be done."""
@@ -267,7 +282,8 @@ class Evaluator:
             return {'type': 'interrupted', 'elapsed_ms': elapsed}
         return {'type': 'raised', 'exception': exceptions.bare(error), 'elapsed_ms': elapsed}
 
-    def _end(self, evaluation):
+    def end(self, evaluation):
+        """It has its outcome. The next one begins."""
         self._interrupts.forget(evaluation)
         self.children.forget(evaluation)
         self.suspensions.leave(evaluation)
@@ -305,7 +321,7 @@ class Evaluator:
         if evaluation is not None:
             elapsed = evaluation.elapsed_ms()
             evaluation.outcome = {'type': 'raised', 'exception': still(error), 'elapsed_ms': elapsed}
-            self._end(evaluation)
+            self.end(evaluation)
 
     def _check_child(self, error):
         if os.getpid() != self._pid:
@@ -322,16 +338,3 @@ class Evaluator:
 
 def _unwatched(_):
     """Where nobody has asked to be told."""
-
-
-def _stopped(error):
-    """Whether an exception is an interrupt, or was raised while handling one."""
-    asyncio = sys.modules.get('asyncio')
-    cancelled = () if asyncio is None else (asyncio.CancelledError,)
-    seen = []
-    while error is not None and all(error is not known for known in seen):
-        if isinstance(error, (KeyboardInterrupt, SystemExit, *cancelled)):
-            return True
-        seen.append(error)
-        error = error.__cause__ or error.__context__
-    return False

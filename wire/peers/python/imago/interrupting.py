@@ -19,6 +19,7 @@ import time
 from imago import native
 from imago.calls import CURRENT
 from imago.looking.deadline import DeadlineExceeded
+from imago.shielding import Guard, Shield
 from imago.throwing import landing, signal_thread, thrower
 
 #: Seconds that a SIGINT of unknown origin waits for the reader, and for which a request explains later ones.
@@ -52,7 +53,7 @@ class Interrupts:
         self._signalled = False  #: The next SIGINT is our own.
         self._handler = None  #: Ours for SIGINT, in a process of ours alone.
         self.script = False  #: Whether the script runs on the main thread now.
-        self.shield = _Shield(self)
+        self.shield = Shield(self)
 
     def install(self):
         """Takes SIGINT over, in a process of ours. Call it on the main thread, once."""
@@ -162,9 +163,25 @@ class Interrupts:
                     return
             self._land()
 
+    def set_aside(self):
+        """User code stays on the stack and does not go on. For its thread, shielded; for ``take_up``."""
+        with self._lock:
+            aside = self._mark, self._shields, self._guards
+            self._exposed = self._thread = None
+            self._shields = 0
+            self._guards = []
+            return aside
+
+    def take_up(self, aside, call):
+        """What was set aside goes on, for ``call``."""
+        with self._lock:
+            self._mark, self._shields, self._guards = aside
+            self._closing = False
+            self._thread, self._exposed = native.get_ident(), call
+
     def guard(self, seconds):
         """``with guard(seconds):`` raises ``DeadlineExceeded`` in its body once the time is over, and again."""
-        return _Guard(self, seconds)
+        return Guard(self, seconds)
 
     def _due(self):
         """What is to be raised in the exposed code now, if anything."""
@@ -295,53 +312,3 @@ class Interrupts:
         self._watched = max(min(guard.until for guard in guards), now + AGAIN)
         self._clock.after(self._watched - now, self._ring)
         self._poke()
-
-
-class _Shield:
-    """Our own code beneath user code, whole. For any thread: only the exposed one is affected."""
-
-    __slots__ = ('_of',)
-
-    def __init__(self, of):
-        self._of = of
-
-    def __enter__(self):
-        of = self._of
-        while of._thread == native.get_ident():
-            with of._lock:
-                if of._thrown is None:
-                    of._shields += 1
-                    return
-            of._land()
-
-    def __exit__(self, *_):
-        of = self._of
-        if of._thread == native.get_ident():
-            of._shields -= 1
-            if of._wanted is not None or of._guards or of._leaving:
-                of._deliver()
-
-
-class _Guard:
-    __slots__ = ('_of', '_seconds', '_mine', 'until')
-
-    def __init__(self, of, seconds):
-        self._of = of
-        self._seconds = seconds
-        self._mine = False
-
-    def __enter__(self):
-        of = self._of
-        self.until = time.monotonic() + self._seconds
-        self._mine = of._thread == native.get_ident()
-        if self._mine:
-            of._guards.append(self)
-            of._watch(self)
-        return self
-
-    def __exit__(self, *_):
-        of = self._of
-        if self._mine:
-            with of.shield:
-                if self in of._guards:
-                    of._guards.remove(self)

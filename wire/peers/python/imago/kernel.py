@@ -72,7 +72,7 @@ class Kernel:
             'version': __version__,
             'pid': os.getpid(),
             'epoch': self.epoch,
-            'abilities': ABILITIES,
+            'abilities': ABILITIES if self.evaluator.holder is None else [*ABILITIES, 'hold'],
             'encodings': list(encodings()),
             **more,
         }

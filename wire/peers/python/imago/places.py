@@ -90,6 +90,18 @@ class Here:
                 return
             step()
 
+    def serve(self, is_over):
+        """Runs what is put, in the midst of a step, until ``is_over()`` or ``stop``; returns whether it was the former."""
+        while not is_over():
+            step = self._next()
+            if step is _STOP:
+                # For whoever has called this, and so on to `run`.
+                self._queue.put(step)
+                return False
+            if step is not _TAKE_OVER:
+                step()
+        return True
+
     def _next(self):
         if not self._loop.idles():
             return self._queue.get()

@@ -5,6 +5,7 @@ cannot be compiled, which has no frames, and ``MemoryError``, whose frames would
 is: its frames are there already, and looking at them goes by pages.
 """
 
+import sys
 import time
 
 from imago.history import rfc3339
@@ -37,6 +38,19 @@ def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
     work = evaluation.again or evaluation.work
     kept = evaluator.suspensions.keep(facts, frames, evaluation.suspend[0], within, work, notes_of(raised))
     return {**outcome, 'type': 'suspended', 'suspension': kept.told()}
+
+
+def is_stopped(error):
+    """Whether an exception is an interrupt, or was raised while handling one."""
+    asyncio = sys.modules.get('asyncio')
+    cancelled = () if asyncio is None else (asyncio.CancelledError,)
+    seen = []
+    while error is not None and all(error is not known for known in seen):
+        if isinstance(error, (KeyboardInterrupt, SystemExit, *cancelled)):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def facts_of(raised, call, who):

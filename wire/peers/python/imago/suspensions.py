@@ -187,6 +187,17 @@ class Suspensions:
             self._let_go(suspension)
             return True
 
+    def end_if_due(self, suspension, message):
+        """Ends it as expired, unless somebody has come since; returns whether it has."""
+        with self._lock:
+            if suspension.ended:
+                return False
+            left = suspension.until - time.monotonic()
+            if left > 0:
+                suspension.call_off = self._clock.after(left, lambda: self._due(suspension))
+                return False
+            return self.end(suspension, 'expired', message)
+
     def lose(self, message):
         """Ends all of them: nobody can come back to one."""
         with self._lock:

@@ -1,0 +1,197 @@
+"""Whether a frame would catch an exception that is raised in it, or in what it calls: told from its source, before.
+
+Only a sure no counts. Where the source is not known, a clause names what cannot be found without running code, or a
+``with`` could suppress, the frame may catch it.
+"""
+
+import ast
+import builtins
+import types
+from weakref import ref
+
+from imago.looking.codes import name_of
+from imago.looking.fields import ABSENT, class_lookup, inherits, is_class, mro, stored
+from imago.looking.frames import has_own_names
+from imago.looking.parsing import parsed
+from imago.looking.texts import written_for
+
+_KEPT = 4096
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_INNER = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_TRIES = tuple(getattr(ast, name) for name in ('Try', 'TryStar') if hasattr(ast, name))
+#: What Python makes of parts of expressions, in which no statement stands.
+_EXPRESSIONS = frozenset(['<lambda>', '<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>'])
+#: What catches some errors of the code that it calls, and is not written in Python.
+_CATCH_ATTRIBUTES = {'hasattr': 2, 'getattr': 3}
+_UNRAISABLE = '__del__'
+_FALLING_BACK = frozenset(['__getattribute__', '__getattr__', '__get__'])
+
+_ANY = None
+_regions = {}
+_trees = {}
+
+
+class Region:
+    """Lines on which an exception may be caught: of the classes that ``kinds`` names as expressions, or ``_ANY``."""
+
+    __slots__ = ('first', 'last', 'kinds', 'of_calls')
+
+    def __init__(self, first, last, kinds, of_calls=False):
+        self.first = first
+        self.last = last
+        self.kinds = kinds
+        self.of_calls = of_calls
+
+
+def may_catch(frame, line, error, called):
+    """``called`` says that ``error`` was raised in what the frame calls on that line."""
+    code = frame.f_code
+    if name_of(code) == _UNRAISABLE:
+        return True
+    if name_of(code) in _FALLING_BACK and inherits(error, AttributeError):
+        return True
+    regions = _regions_of(code, frame.f_globals)
+    if regions is None:
+        return True
+    for region in regions:
+        if region.first <= line <= region.last and (called or not region.of_calls):
+            if region.kinds is _ANY or any(_matches(kind, frame, error) for kind in region.kinds):
+                return True
+    return False
+
+
+def _matches(kind, frame, error):
+    """Whether the clause catches it, or may do so."""
+    if isinstance(kind, ast.Tuple):
+        return any(_matches(one, frame, error) for one in kind.elts)
+    return _covers(_value(kind, frame), error)
+
+
+def _covers(value, error):
+    if type(value) is tuple:
+        return any(_covers(one, error) for one in value)
+    return not is_class(value) or any(value is one for one in mro(type(error)))
+
+
+def _value(node, frame):
+    """What a name or an attribute of a module or class stands for, or ``ABSENT``."""
+    if isinstance(node, ast.Name):
+        return _named(node.id, frame)
+    if not isinstance(node, ast.Attribute):
+        return ABSENT
+    of = _value(node.value, frame)
+    if type(of) is types.ModuleType:
+        return stored(of.__dict__, node.attr)
+    if is_class(of):
+        known = class_lookup(of, node.attr)
+        return ABSENT if known is None else known[1]
+    return ABSENT
+
+
+def _named(name, frame):
+    code = frame.f_code
+    if has_own_names(frame):
+        if name in code.co_varnames + code.co_cellvars + code.co_freevars:
+            return frame.f_locals.get(name, ABSENT)
+    elif type(frame.f_locals) is not dict:
+        return ABSENT
+    else:
+        found = stored(frame.f_locals, name)
+        if found is not ABSENT:
+            return found
+    found = stored(frame.f_globals, name)
+    return stored(builtins.__dict__, name) if found is ABSENT else found
+
+
+def _regions_of(code, namespace):
+    """The regions of a code object; ``None`` where its source is not known."""
+    known = _regions.get(id(code))
+    if known is None or known[0]() is not code:
+        if len(_regions) >= _KEPT:
+            _regions.clear()
+        known = _regions[id(code)] = (ref(code), _read(code, namespace))
+    return known[1]
+
+
+def _read(code, namespace):
+    if name_of(code) in _EXPRESSIONS:
+        return []
+    for text in written_for(code, namespace):
+        tree = _tree(text)
+        node = None if tree is None else _node(tree, code, text.first)
+        if node is not None:
+            return [_moved(region, text.first - 1) for region in _walk(node.body)]
+    return None
+
+
+def _tree(text):
+    """The last few texts stay parsed: code objects of one file come together."""
+    whole = text.text
+    if whole not in _trees:
+        if len(_trees) >= 8:
+            _trees.clear()
+        _trees[whole] = parsed(whole)
+    return _trees[whole]
+
+
+def _node(tree, code, first):
+    """The statement that ``code`` was compiled from, in a text whose first line is number ``first``."""
+    name, line = name_of(code), code.co_firstlineno - first + 1
+    if name == '<module>':
+        return tree
+    for node in ast.walk(tree):
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and node.name == name:
+            begins = [node.lineno, *(one.lineno for one in node.decorator_list)]
+            if min(begins) <= line <= node.lineno:
+                return node
+    return None
+
+
+def _moved(region, lines):
+    return Region(region.first + lines, region.last + lines, region.kinds, region.of_calls)
+
+
+def _walk(body):
+    """The regions of statements, those of functions and classes that are defined in them left out."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _INNER):
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
+        if isinstance(node, _TRIES):
+            yield from _of_try(node)
+        elif isinstance(node, (ast.With, ast.AsyncWith)) and not all(map(_is_harmless, node.items)):
+            yield Region(node.lineno, node.end_lineno, _ANY)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if _CATCH_ATTRIBUTES.get(node.func.id) == len(node.args):
+                attribute = ast.Name(id='AttributeError', ctx=ast.Load())
+                yield Region(node.lineno, node.end_lineno, [attribute], of_calls=True)
+
+
+def _of_try(node):
+    if node.handlers:
+        bare = any(handler.type is None for handler in node.handlers)
+        star = not isinstance(node, ast.Try)
+        kinds = _ANY if bare or star else [handler.type for handler in node.handlers]
+        yield Region(node.body[0].lineno, node.body[-1].end_lineno, kinds)
+    if node.finalbody and any(_leaves(one) for one in node.finalbody):
+        yield Region(node.body[0].lineno, node.finalbody[0].lineno, _ANY)
+
+
+def _leaves(statement):
+    """Whether a statement of a ``finally`` may leave it, by which the exception is gone."""
+    waiting = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        if not isinstance(node, _INNER):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_harmless(item):
+    """Whether what a ``with`` enters lets exceptions through: a file, as far as that can be told without asking."""
+    called = item.context_expr
+    return isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == 'open'
