@@ -10,7 +10,7 @@ import type { WireError } from '../../wire/errors.ts'
 import type { Link, Refusal } from '../../wire/link/link.ts'
 import { assert, suite } from '../support/harness.ts'
 import { client, kernelOf, leasesRigsOf, ROOT, stops } from '../support/leases-rig.ts'
-import { openRig } from '../support/rig.ts'
+import { openRig, until } from '../support/rig.ts'
 
 const test = suite('the methods about suspended evaluations')
 const rigOf = leasesRigsOf(test)
@@ -164,6 +164,60 @@ test('a daemon lists nothing where nothing is suspended, refuses those without a
     const watched = link.watchSuspensions({ signal: over.signal, heard: () => {} })
     over.abort()
     await watched
+  } finally {
+    await rig.close()
+  }
+})
+
+test('an error in a real image waits there under its holder’s name, is refused to another project, and ends in the journal', async () => {
+  const rig = openRig()
+  try {
+    await rig.serve()
+    const [own, other] = [await rig.connect(), await rig.connect({ root: rig.folder })]
+    const events: SuspensionEvent[] = []
+    const over = new AbortController()
+    const watched = own.watchSuspensions({ signal: over.signal, heard: event => events.push(event) })
+    const raised = await own.call({ tool: 'eval_expr', args: { expr: 'left = 40\nleft / 0' } })
+    assert.ok(!raised.ok && raised.error.code === 'exception')
+    const { suspensions } = await other.request('suspensions', {})
+    const [row] = suspensions
+    if (row === undefined) throw new Error('nothing is suspended')
+    assert.equal(
+      [row.kernel, row.root, row.type.name, row.busy, row.holder],
+      [
+        'project',
+        rig.project,
+        'ZeroDivisionError',
+        false,
+        { type: 'other', who: 'imago test', person: false },
+      ],
+    )
+    assert.ok((row.expires_in_ms ?? 0) > 0 && (row.expires_in_ms ?? 0) <= 600_000)
+    const [kernel] = (await own.request('kernels', {})).kernels
+    assert.is(kernel?.suspended, 1)
+    assert.is((await own.request('status', {})).suspended, 1)
+    const leave = { suspension: row.id, leave: true, kernel: 'project' }
+    const refused = await other.call({ tool: 'debug_restart', args: leave })
+    assert.ok(!refused.ok && refused.error.code === 'held_by_other')
+    const left = await own.call({ tool: 'debug_restart', args: leave })
+    assert.ok(left.ok, JSON.stringify(left))
+    await until(() => events.length === 2, 'both events')
+    assert.equal(
+      events.map(event => [
+        event.type,
+        event.suspension.id,
+        'how' in event ? event.how : event.suspension.holder.type,
+      ]),
+      [
+        ['suspended', row.id, 'you'],
+        ['ended', row.id, 'left'],
+      ],
+    )
+    over.abort()
+    await watched
+    const log = await rig.imago(['log', '--kernel', 'project'])
+    assert.match(log.stdout, new RegExp(`${row.id} in project, of imago test: suspended: ZeroDivisionError`))
+    assert.match(log.stdout, new RegExp(`${row.id} in project, of imago test: left by imago test`))
   } finally {
     await rig.close()
   }
