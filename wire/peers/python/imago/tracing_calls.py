@@ -115,10 +115,11 @@ class Recorder:
             self._open[key] = (hook, calls, time.perf_counter())
             try:
                 self._describe(calls, hook, frame, values)
-            finally:
-                for call in calls:
-                    call.depth = depth
-                    call.outcome = {'type': 'running'}
+            except Exception:
+                pass  # It is a call all the same, and its end is waited for.
+            for call in calls:
+                call.depth = depth
+                call.outcome = {'type': 'running'}
             # From here on what it takes is the program's.
             self._open[key] = (hook, calls, time.perf_counter())
             return key
@@ -160,7 +161,7 @@ class Recorder:
 
     def _describe(self, calls, hook, frame, values):
         thread, caller = _thread_here(), _caller(frame.f_back)
-        pairs = zip(hook.names, _stored(frame, hook.names) if values is None else values)
+        pairs = zip(hook.names[:ARGUMENTS], _stored(frame, hook.names) if values is None else values)
         arguments = [(name, self._taken(value)) for name, value in pairs if value is not ABSENT]
         for call in calls:
             call.thread, call.caller, call.arguments = thread, caller, arguments

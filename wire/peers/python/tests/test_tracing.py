@@ -1,0 +1,291 @@
+"""Tracepoints: what is taken down of each kind of function."""
+
+import asyncio
+import functools
+import inspect
+import sys
+import types
+import unittest
+import weakref
+
+from tests.tracing_support import HAS_MONITORING, Traced, WithCodeGivenBack, outcome, texts
+
+
+class Kinds(Traced):
+    """What is seen of each kind of function, however it is done."""
+
+    def test_every_kind_of_parameter_has_its_name_and_value(self):
+        def area(w, h=2, *rest, scale=1, **more):
+            return w * h * scale
+
+        before = inspect.signature(area)
+        self.define(area=area)
+        one = self.trace('area')
+        self.assertEqual(before, inspect.signature(area))
+        self.assertEqual(24, area(2, 3, 'x', scale=4, deep=True))
+        self.assertEqual(6, area(w=3))
+        with self.assertRaises(TypeError):
+            area()
+        first, second = self.calls(one)
+        given = {'w': '2', 'h': '3', 'scale': '4', '*rest': "('x',)", '**more': "{'deep': True}"}
+        self.assertEqual(given, texts(first))
+        self.assertEqual({'w': '3', 'h': '2', 'scale': '1', '*rest': '()', '**more': '{}'}, texts(second))
+        self.assertEqual([['24'], ['6']], [outcome(first), outcome(second)])
+
+    def test_parameters_by_place_alone_and_defaults_stay_what_they_are(self):
+        def placed(a, b=[1], /, c=3, *, d, e=5):
+            return [a, b, c, d, e]
+
+        self.define(placed=placed)
+        one = self.trace('placed')
+        self.assertEqual([0, [1], 3, 4, 5], placed(0, d=4))
+        with self.assertRaises(TypeError):
+            placed(a=1, d=2)
+        placed.__defaults__ = (8, 9)
+        self.assertEqual([0, 8, 9, 4, 5], placed(0, d=4))
+        self.assertEqual(['0', '8', '9', '4', '5'], list(texts(self.calls(one)[1]).values()))
+
+    def test_methods_of_all_kinds_are_seen_on_all_their_objects(self):
+        class Base:
+            def hello(self):
+                return 'base'
+
+        class Thing(Base):
+            def hello(self):
+                return super().hello() + type(self).__name__
+
+            @staticmethod
+            def still(x):
+                return x
+
+            @classmethod
+            def made(cls, x):
+                return cls, x
+
+            @property
+            def size(self):
+                return 7
+
+            @functools.lru_cache(None)
+            def kept(x):
+                return x
+
+        thing = Thing()
+        self.define(Thing=Thing, thing=thing)
+        names = ['Thing.hello', 'Thing.still', 'Thing.made', 'Thing.size', 'Thing.kept', 'thing.hello']
+        ones = [self.trace(name) for name in names]
+        for _ in range(2):
+            self.assertEqual(['baseThing', 1, (Thing, 2), 7, 3], [
+                thing.hello(), thing.still(1), thing.made(2), thing.size, Thing.kept(3)
+            ])
+        self.assertEqual([2, 2, 2, 2, 1, 2], [len(self.calls(one)) for one in ones])
+
+    def test_a_decorated_function_is_the_one_that_was_written(self):
+        def doubled(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return 2 * function(*args)
+
+            return wrapper
+
+        @doubled
+        def area(w, h):
+            return w * h
+
+        self.define(area=area, half=functools.partial(area, 2))
+        one, other = self.trace('area'), self.trace('half')
+        self.assertEqual([12, 12], [area(2, 3), self.image.namespace['half'](3)])
+        self.assertEqual([{'w': '2', 'h': '3'}] * 2, [texts(call) for call in self.calls(one)])
+        self.assertEqual(2, len(self.calls(other)))
+        self.assertIn('It stands inside of', self.page(one)['tracepoints'][0]['notes'][0])
+
+    def test_generators_are_seen_from_their_first_step_to_their_end(self):
+        def numbers(count):
+            got = yield count
+            yield got
+            return 'end'
+
+        self.define(numbers=numbers)
+        one = self.trace('numbers')
+        self.assertTrue(inspect.isgeneratorfunction(numbers))
+        steps = numbers(1)
+        self.assertEqual([], self.calls(one))
+        self.assertEqual([1, 'sent'], [next(steps), steps.send('sent')])
+        self.assertEqual('running', outcome(self.calls(one)[0]))
+        with self.assertRaises(StopIteration) as stopped:
+            next(steps)
+        self.assertEqual('end', stopped.exception.value)
+        failing = numbers(2)
+        next(failing)
+        with self.assertRaises(KeyError):
+            failing.throw(KeyError('thrown'))
+        self.assertEqual([["'end'"], 'raised'], [outcome(call) for call in self.calls(one)])
+
+    def test_coroutines_are_seen_to_their_end_and_stay_coroutines(self):
+        async def waits(x):
+            await asyncio.sleep(0)
+            return x
+
+        async def both():
+            return await asyncio.gather(waits(1), waits(2))
+
+        self.define(waits=waits)
+        one = self.trace('waits')
+        self.assertTrue(asyncio.iscoroutinefunction(waits))
+        self.assertEqual([1, 2], asyncio.run(both()))
+        self.assertEqual([['1'], ['2']], [outcome(call) for call in self.calls(one)])
+        self.assertEqual([0, 0], [call['depth'] for call in self.calls(one)])
+
+    def test_a_coroutine_of_a_generator_stays_one(self):
+        @types.coroutine
+        def old(x):
+            yield from asyncio.sleep(0).__await__()
+            return x
+
+        async def main():
+            return await old(3)
+
+        self.define(old=old)
+        one = self.trace('old')
+        self.assertEqual(3, asyncio.run(main()))
+        self.assertEqual(['3'], outcome(self.calls(one)[0]))
+
+    def test_what_a_function_raises_is_the_same_object_on_its_way_from_the_same_line(self):
+        wrong = ValueError('wrong')
+
+        def fails():
+            raise wrong
+
+        self.define(fails=fails)
+        one = self.trace('fails')
+        try:
+            fails()
+        except ValueError as error:
+            self.assertIs(wrong, error)
+            trace = error.__traceback__
+            while trace.tb_next is not None:
+                trace = trace.tb_next
+            self.assertEqual('fails', trace.tb_frame.f_code.co_name)
+            self.assertIsNone(error.__context__)
+        (call,) = self.calls(one)
+        self.assertEqual('wrong', call['outcome']['exception']['message'])
+
+    def test_closures_keep_their_cells(self):
+        def counter():
+            count = 0
+
+            def step(by):
+                nonlocal count
+                count += by
+                return count
+
+            return step
+
+        step = counter()
+        self.define(step=step)
+        one = self.trace('step')
+        self.assertEqual([1, 3], [step(1), step(2)])
+        self.untrace(one)
+        self.assertEqual(6, step(3))
+        self.assertEqual([['1'], ['3']], [outcome(call) for call in self.calls(one)])
+
+    def test_calls_within_calls_are_told_as_such_across_functions(self):
+        def inner(x):
+            return x
+
+        def outer(x):
+            return inner(x) + inner(x + 1)
+
+        self.define(inner=inner, outer=outer)
+        one, other = self.trace('outer'), self.trace('inner')
+        outer(1)
+        inner(9)
+        self.assertEqual([0], [call['depth'] for call in self.calls(one)])
+        self.assertEqual([1, 1, 0], [call['depth'] for call in self.calls(other)])
+        self.assertTrue(self.calls(other)[0]['caller']['function'].endswith('outer'))
+
+
+class KindsByCode(WithCodeGivenBack, Kinds):
+    def test_it_says_how_it_is_done_and_what_it_cannot_do(self):
+        def area():
+            return sys._getframe(1).f_code.co_name
+
+        async def steps():
+            yield 1
+
+        self.define(area=area, steps=steps)
+        looked = self.looked('area')
+        self.assertEqual('a changed code object', looked['value']['by'])
+        self.assertIn('asynchronous generators', self.looked('steps')['message'])
+
+
+@unittest.skipUnless(HAS_MONITORING, 'sys.monitoring is there from 3.12 on')
+class Monitoring(Traced):
+    def test_asynchronous_generators_and_functions_of_one_definition_are_seen(self):
+        async def steps(n):
+            for at in range(n):
+                yield at
+
+        def make(by):
+            def times(x):
+                return x * by
+
+            return times
+
+        async def all_of(n):
+            return [at async for at in steps(n)]
+
+        twice, thrice = make(2), make(3)
+        self.define(steps=steps, twice=twice)
+        one, other = self.trace('steps'), self.trace('twice')
+        self.assertEqual([0, 1], asyncio.run(all_of(2)))
+        self.assertEqual([4, 6], [twice(2), thrice(2)])
+        self.assertEqual([1, 2], [len(self.calls(one)), len(self.calls(other))])
+        self.assertIn('definition', ' '.join(self.page(other)['tracepoints'][0]['notes']))
+
+    def test_what_a_function_lets_go_of_ends_while_it_runs(self):
+        class Thing:
+            pass
+
+        def lets_go(thing):
+            watched = weakref.ref(thing)
+            del thing
+            return watched() is None
+
+        self.define(lets_go=lets_go)
+        one = self.trace('lets_go')
+        self.assertTrue(lets_go(Thing()))
+        self.assertEqual(1, len(self.calls(one)))
+
+    def test_a_tool_of_the_program_stays_and_another_id_is_taken(self):
+        def area():
+            return 1
+
+        self.define(area=area)
+        sys.monitoring.use_tool_id(3, 'theirs')
+        try:
+            one = self.trace('area')
+            self.assertEqual(['theirs', 'imago'], [sys.monitoring.get_tool(tool) for tool in (3, 4)])
+            area()
+            self.untrace(one)
+            self.assertEqual(['theirs', None], [sys.monitoring.get_tool(tool) for tool in (3, 4)])
+            self.assertEqual(1, len(self.calls(one)))
+        finally:
+            sys.monitoring.free_tool_id(3)
+
+    def test_where_all_ids_are_taken_the_code_is_changed(self):
+        def area():
+            return 1
+
+        self.define(area=area)
+        tools = [3, 4, 5]
+        for tool in tools:
+            sys.monitoring.use_tool_id(tool, 'theirs')
+        try:
+            one = self.trace('area')
+            area()
+            self.assertEqual('a changed code object', self.page(one)['tracepoints'][0]['by'])
+            self.assertEqual(1, len(self.calls(one)))
+        finally:
+            for tool in tools:
+                sys.monitoring.free_tool_id(tool)
