@@ -67,6 +67,15 @@ test('after the cause is mended, retry runs the same code again, from its beginn
   resultOf(await rig.run('eval_expr', { expr: "del PRICES['milk']" }))
 })
 
+test('held at the raise, its stack is alive, and it ends as the language says where it goes on', async () => {
+  assert.is((await stopped({ on_error: 'hold' })).how, 'held')
+  assert.is(await value('debug_eval', { frame: 1, expr: 'item' }), "'milk'")
+  const error = errorOf(await rig.run('debug_restart', { restart: 'continue' }))
+  assert.is(error.code, 'exception')
+  assert.is(error.details.suspension, undefined)
+  assert.is(errorOf(await rig.run('debug_state')).code, 'not_found')
+})
+
 test('an error in a frame waits within the one it stands on, and ends with it', async () => {
   const { id: outer } = await stopped()
   const { details } = errorOf(await rig.run('debug_eval', { frame: 1, expr: 'item.missing' }))
