@@ -17,7 +17,7 @@ from imago.history import rfc3339
 from imago.looking.adapted import preview_of
 from imago.looking.codes import shown_file
 from imago.looking.failures import stored_message
-from imago.looking.fields import ABSENT, type_facts
+from imago.looking.fields import ABSENT, clean, type_facts
 from imago.looking.frames import function_name, is_ours
 from imago.looking.shown import is_worth_a_handle
 from imago.looking.statictext import static_repr
@@ -31,7 +31,8 @@ KEPT = 128
 #: Frames that are searched, inner ones first, for the traced call around a call.
 AROUND = 200
 
-_SCALARS = (type(None), bool, int, float, complex)
+_SCALARS = {type(one): type_facts(one) for one in (None, True, 0, 0.0, '')}
+_SHORT = 100
 
 
 class _Busy(_local):
@@ -188,19 +189,22 @@ class Recorder:
 
     def _taken(self, value):
         taken = Taken()
-        try:
-            text, truncated = static_repr(value, VALUE_CHARS)
-        except Exception:
-            text, truncated = '<cannot be shown>', True
-        taken.repr = {'text': text, 'truncated': truncated, 'original_len': None if truncated else len(text)}
-        taken.type = type_facts(value)
         taken.lead = None
-        if not any(type(value) is kind for kind in _SCALARS):
+        text, truncated = _quick(value), False
+        if text is not None:
+            taken.type = _SCALARS[type(value)]
+        else:
+            try:
+                text, truncated = static_repr(value, VALUE_CHARS)
+            except Exception:
+                text, truncated = '<cannot be shown>', True
+            taken.type = type_facts(value)
             try:
                 taken.lead = weakref.ref(value)
             except TypeError:
                 if is_worth_a_handle(value):
                     taken.lead = self._keep(value)
+        taken.repr = {'text': text, 'truncated': truncated, 'original_len': None if truncated else len(text)}
         return taken
 
     def _keep(self, value):
@@ -217,6 +221,14 @@ class Recorder:
             return
         # Its last reference may be this one, and code of the program may run when that goes.
         self._handles.retire(cell.pop())
+
+
+def _quick(value):
+    """The text of a small built-in scalar, which most arguments are; ``None`` for anything else."""
+    kind = type(value)
+    if value is None or kind is bool or kind is float or (kind is int and -(1 << 64) < value < 1 << 64):
+        return repr(value)
+    return clean(repr(value)) if kind is str and len(value) < _SHORT else None
 
 
 def _stored(frame, names):
