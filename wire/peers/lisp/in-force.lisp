@@ -24,15 +24,32 @@
 
 (defun call-in-listener (package function)
   "The values of FUNCTION, with our package and readtable in force, or the package of that name.
-What it makes of them, and of the variables of a listener, is kept."
-  (let ((*package* (if package (package-asked-for package) (package-in-force)))
-        (*readtable* *listener-readtable*))
-    (progv *listener-variables* *listener-values*
+What it makes of them, and of the variables of a listener, is kept; what others make of them while it
+is suspended stays."
+  (let* ((*package* (if package (package-asked-for package) (package-in-force)))
+         (*readtable* *listener-readtable*)
+         (values *listener-values*)
+         (begun (list *package* *readtable*)))
+    (progv *listener-variables* values
       (unwind-protect (funcall function)
-        (setf *listener-readtable* *readtable*
-              *listener-values* (mapcar #'symbol-value *listener-variables*))
-        (unless package (setf *listener-package* *package*))
+        (unless (eq *readtable* (second begun)) (setf *listener-readtable* *readtable*))
+        (keep-listener-values values (mapcar #'symbol-value *listener-variables*))
+        (unless (or package (eq *package* (first begun))) (setf *listener-package* *package*))
         (package-in-force)))))
+
+(defun keep-listener-values (before after)
+  "Has AFTER be kept, of an evaluation that began with BEFORE; behind what it came to, what others have
+come to since."
+  (cond ((eq before *listener-values*) (setf *listener-values* after))
+        ((not (every #'eq before after))
+         (destructuring-bind (value value-2 value-3 form form-2 form-3 list list-2 list-3 now)
+             *listener-values*
+           (declare (ignore value-3 form-3 list-3 now))
+           (setf *listener-values*
+                 (list (nth 0 after) value value-2
+                       (nth 3 after) form form-2
+                       (nth 6 after) list list-2
+                       (nth 9 after)))))))
 
 (defun standard-readtable ()
   "As the image has it when it starts: ECL reads scripts, whose first line begins with #!."
