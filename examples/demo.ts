@@ -1,8 +1,9 @@
 /**
  * `npm run demo` plays a program with a mistake that tools find; `npm run demo -- attach` does so with a server that
- * runs already, `npm run demo -- lisp` with a Lisp image; `npm run demo -- approve` plays a person who decides of each
- * part of a change. Every step is a real call in a temporary folder; one that differs from what it should be ends the
- * demo with exit code 1.
+ * runs already, `npm run demo -- lisp` with a Lisp image. `npm run demo -- debugger` has a run of that image go on where
+ * an error stopped it, while its owner works in SLIME; `npm run demo -- approve` plays a person who decides of each part
+ * of a change. Every step is a real call in a temporary folder; one that differs from what it should be ends the demo
+ * with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   program: async () => (await import('./demos/program.ts')).playProgram,
   attach: async () => (await import('./demos/attach.ts')).playAttach,
   lisp: async () => (await import('./demos/lisp.ts')).playLisp,
+  debugger: async () => (await import('./demos/debugger.ts')).playDebugger,
   approve: async () => (await import('./demos/approve.ts')).playApprove,
 }
 

@@ -49,6 +49,20 @@ test('npm run demo -- lisp finds what a Lisp program does wrong while it serves,
     assert.match(stdout, new RegExp(shown, 'm'))
 })
 
+test('npm run demo -- debugger has a long run go on where an error stopped it, and an owner in Emacs notices nothing', async () => {
+  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
+  const { code, stdout, stderr } = await rig.imago(['debugger'], demo)
+  assert.is(code, 0, stdout + stderr)
+  for (const shown of [
+    '0: \\[RETRY\\]',
+    '^1066750$',
+    '\\* 6 7\\)\\n42',
+    'KeyError',
+    'Everything was as expected.',
+  ])
+    assert.match(stdout, new RegExp(shown, 'm'))
+})
+
 test('npm run demo changes a file as a person at a terminal approved it, and not when the file has moved on', async () => {
   const { code, stdout, stderr } = await rig.imago([], {
     main: join(PACKAGE_ROOT, 'dist/examples/demo.js'),

@@ -1,11 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { connectDaemon, type DaemonClient } from '../../src/front/client.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { imago, openHouse, withDaemon } from './house.ts'
 import { Differs, out, type Step, take } from './steps.ts'
 
 const FIND: readonly Step[] = [
@@ -44,8 +40,6 @@ const FIND: readonly Step[] = [
 
 /** A tea house in Lisp takes too little. It is attached while it serves, its function mended, and the takings rise. */
 export async function playLisp(project: string): Promise<void> {
-  cpSync(join(PACKAGE_ROOT, 'examples/demos/tea-house'), project, { recursive: true })
-  writeFileSync(join(project, 'imago.toml'), '')
   const house = await openHouse(project)
   try {
     const address = `swank://127.0.0.1:${house.port}`
@@ -94,44 +88,4 @@ async function mend(client: DaemonClient, project: string): Promise<void> {
     },
     expects: [/^864$/m],
   })
-}
-
-interface House {
-  readonly child: ChildProcess
-  readonly port: number
-  readonly secretFile: string
-}
-
-/** Its owner's home has a secret, so that nobody else on the machine gets in. */
-async function openHouse(project: string): Promise<House> {
-  const home = join(dirname(project), 'home')
-  mkdirSync(home)
-  const secretFile = join(home, '.slime-secret')
-  writeFileSync(secretFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 })
-  out('$ sbcl --load start.lisp        # it loads Swank, as any Lisp that SLIME is used with\n')
-  const args = ['--noinform', '--no-userinit', '--disable-debugger', '--load', 'start.lisp']
-  const child = spawn('sbcl', args, {
-    cwd: project,
-    env: { ...process.env, HOME: home },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (/^\d+$/.test(line)) return { child, port: Number(line), secretFile }
-  }
-  await once(child, 'exit')
-  throw new Differs('the tea house did not open')
-}
-
-async function withDaemon(root: string, work: (client: DaemonClient) => Promise<void>): Promise<void> {
-  const client = await connectDaemon({ name: 'imago demo', start: 'if-needed', root })
-  try {
-    await work(client)
-  } finally {
-    await client.close()
-  }
-}
-
-function imago(cwd: string, ...args: string[]): string {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
-  return execFileSync(process.execPath, [main, ...args], { cwd, encoding: 'utf8' })
 }
