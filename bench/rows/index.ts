@@ -12,6 +12,8 @@ import { globalsMany, inspectSize } from './looking.ts'
 import { clientMemory, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
+import { slimeIdle, slimeLooking } from './slime.ts'
+import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
 
@@ -48,4 +50,7 @@ export const ROWS: readonly Row[] = [
   lispEvaluation,
   lispLooks,
   lispIdle,
+  slimeIdle,
+  slimeLooking,
+  tracepointCost,
 ]
