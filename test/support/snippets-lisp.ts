@@ -10,7 +10,7 @@ export const LISP: Snippets = {
   language: 'lisp',
   qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
-  cannot: ['reload'],
+  cannot: ['reload', 'hold', 'theirs', 'adopt'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
   assign: (name, expression) => `(progn (defparameter ${name} ${expression}) (values))`,
   oneMore: name => `(1+ ${name})`,
@@ -129,7 +129,18 @@ export const LISP: Snippets = {
 /** The same in ECL, which keeps neither the texts of what it runs nor who calls whom. */
 export const ECL: Snippets = {
   ...LISP,
-  cannot: ['reload', 'callers', 'definition', 'references'],
+  cannot: [
+    'reload',
+    'callers',
+    'hold',
+    'definition',
+    'references',
+    'theirs',
+    'adopt',
+    'trace',
+    'untrace',
+    'traces',
+  ],
   printBelow: text => `(ext:system ${literal(`echo ${text}`)})`,
   raises: { ...LISP.raises, unplaced: true },
   waiter: {

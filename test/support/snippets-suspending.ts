@@ -43,6 +43,8 @@ export interface SuspendingSnippets {
   }
   /** What `fails` comes to where the frame of `inner` returns `value`, or is called again after `mend`. */
   readonly returns?: { readonly value: string; readonly repr: string }
+  /** Where the stack can be held on request: prints `unwound` after it has raised, once `goesOn` lets it. */
+  readonly holds?: { readonly source: string; readonly goesOn: string }
   readonly again?: { readonly mend: string; readonly repr: string; readonly unmend: string }
 }
 
@@ -55,6 +57,7 @@ export interface Resumes {
 
 const MENDING = { unmend: 'suite_mended = False', mend: 'suite_mended = True', restart: 'retry' }
 
+/** In a Python that is only attached to. */
 export const SUSPENDING_PYTHON: SuspendingSnippets = {
   language: 'python',
   how: 'post_mortem',
@@ -107,6 +110,11 @@ def suite_loops():
   },
   resumes: { ...MENDING, source: 'suite_resumes()', prints: 'before\nafter\n', repr: '42' },
   loops: { ...MENDING, source: 'suite_loops()' },
+}
+
+export const HOLDING_PYTHON: SuspendingSnippets = {
+  ...SUSPENDING_PYTHON,
+  holds: { source: "try:\n    suite_outer(40)\nfinally:\n    print('unwound')", goesOn: 'continue' },
 }
 
 const NOTHING = { unmend: '(values)', mend: '(values)', restart: 'suite-go-on' }

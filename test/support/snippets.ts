@@ -104,6 +104,7 @@ export interface LoadedModule {
   readonly reprs: readonly [before: string, after: string]
 }
 
+/** In a Python that is ours; one that is only attached to holds no stack. */
 export const PYTHON: Snippets = {
   language: 'python',
   qualified: name => name,

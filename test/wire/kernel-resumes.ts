@@ -9,6 +9,7 @@ export function resumeFacts(test: Suite, on: On, snippets: SuspendingSnippets): 
   frameFacts(test, on, snippets)
   nestedFacts(test, on, snippets)
   restartFacts(test, on, snippets)
+  if (snippets.holds !== undefined) holdFacts(test, on, { ...snippets, holds: snippets.holds })
   if (snippets.value !== undefined) valueFacts(test, on, snippets.value)
   if (snippets.returns !== undefined && snippets.again !== undefined)
     frameWayFacts(test, on, { fails: snippets.fails, returns: snippets.returns, again: snippets.again })
@@ -144,6 +145,52 @@ function valueFacts(test: Suite, on: On, value: NonNullable<SuspendingSnippets['
     assert.equal(await on().live(), [id])
     const going = await on().restart(id, value.restart, value.value)
     assert.equal(shownIn(await going.result), [value.repr])
+  })
+}
+
+type Holding = SuspendingSnippets & Pick<Required<SuspendingSnippets>, 'holds'>
+
+function holdFacts(test: Suite, on: On, { fails, holds, frame, expression }: Holding): void {
+  const hold = { leaseMs: 600_000, hold: true }
+
+  test('a stack that is held has not unwound, and does so when its error is let go on', async () => {
+    const doing = on().run(holds.source, hold)
+    const suspension = suspensionIn(await doing.result)
+    assert.is(suspension.how, 'held')
+    assert.is(doing.text(), '')
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
+    const number = await on().frameOf(suspension.id, fails.inner)
+    assert.equal(shownIn(await on().inFrame(suspension.id, number, frame.reads).result), [frame.repr])
+    const going = await on().restart(suspension.id, holds.goesOn)
+    const ended = await going.result
+    assert.is(ended.type === 'raised' && ended.exception.message, fails.message)
+    assert.equal([doing.text(), going.text()], ['', 'unwound\n'])
+    assert.equal(await on().end(suspension.id), ['resumed'])
+  })
+
+  test('of stacks that are held the newest goes on, is left or expires, and then the one before it', async () => {
+    const ids: string[] = []
+    for (let number = 0; number < 3; number++) ids.push((await on().suspend(holds.source, hold)).id)
+    const [first = '', second = '', third = ''] = ids
+    assert.is((await on().leave(third)).type, 'left')
+    assert.is((await on().kernel.look('lease', { suspension: second, lease_ms: 60 }, LOOK)).type, 'found')
+    assert.equal(await on().end(second), ['expired'])
+    assert.is((await (await on().restart(first, holds.goesOn)).result).type, 'raised')
+    assert.equal(
+      ids.map(id => on().endsOf(id)),
+      [['resumed'], ['expired'], ['left']],
+    )
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
+  })
+
+  test('where an older one goes on, those that are held above it end once, and nothing hangs', async () => {
+    const older = await on().suspend(holds.source, hold)
+    const newer = await on().suspend(holds.source, hold)
+    const going = await on().restart(older.id, holds.goesOn)
+    assert.is((await going.result).type, 'raised')
+    assert.equal([await on().end(older.id), await on().end(newer.id)], [['resumed'], ['within']])
+    assert.equal(await on().live(), [])
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
   })
 }
 

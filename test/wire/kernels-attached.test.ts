@@ -6,7 +6,8 @@ import { PYTHON } from '../support/snippets.ts'
 import { kernelSuite } from './kernel-suite.ts'
 
 /** The same facts on real Python programs that were there before, and are only attached to. */
-const facts = { snippets: PYTHON, descriptors: "the program's" } as const
+const snippets = { ...PYTHON, cannot: [...PYTHON.cannot, 'hold'] } as const
+const facts = { snippets, descriptors: "the program's" } as const
 kernelSuite({ ...facts, title: 'Python, attached, JSON, Unix socket', open: attachedPython })
 kernelSuite({
   ...facts,

@@ -1,5 +1,5 @@
 import { ownedPython } from '../support/real-kernels.ts'
-import { SUSPENDING_PYTHON } from '../support/snippets-suspending.ts'
+import { HOLDING_PYTHON } from '../support/snippets-suspending.ts'
 import { suspensionSuite } from './kernel-suspensions.ts'
 
-suspensionSuite({ title: 'Python', snippets: SUSPENDING_PYTHON, open: ownedPython })
+suspensionSuite({ title: 'Python', snippets: HOLDING_PYTHON, open: ownedPython })
