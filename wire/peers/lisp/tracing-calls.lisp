@@ -213,16 +213,22 @@ beside it."
           (setf from (+ at 2)))))
     (cut (apply #'concatenate 'string (reverse pieces)) *taken-limit*)))
 
+(defun may-take-down-p ()
+  "Whether this thread takes no call down already. After the connection is lost, and before that is
+seen, the next one may have made its variables of the symbols of ours, which then have no value."
+  (handler-case (and (boundp '*taking-down*) (not *taking-down*))
+    (unbound-variable () nil)))
+
 (defun call-traced (tracepoint function arguments)
   "The values of FUNCTION, applied to ARGUMENTS."
   (let ((traced (and (eq (tracepoint-state tracepoint) 'on)
-                     (not *taking-down*)
+                     (may-take-down-p)
                      (call-taking-down (lambda () (begin-traced tracepoint arguments)))))
         (values :none) (condition nil) (start (microseconds)))
     (if (null traced)
         (apply function arguments)
         (unwind-protect
-             (let ((*traced-depth* (1+ *traced-depth*)))
+             (let ((*traced-depth* (1+ (traced-depth traced))))
                (values-list
                 (setf values (multiple-value-list
                               (handler-bind ((serious-condition

@@ -78,6 +78,25 @@
               (setf next (if next (min next left) left))
               (end-tracepoint tracepoint 'expired)))))))
 
+(defun end-all-tracepoints ()
+  "The connection is over."
+  (dolist (tracepoint *tracepoints*)
+    (end-tracepoint tracepoint 'removed)
+    ;; Whoever has taken #'name meanwhile holds the tracepoint.
+    (setf (tracepoint-calls tracepoint) '()))
+  (setf *tracepoints* '())
+  (fill *last-taken* nil))
+
+(defun end-tracing-at (name)
+  "Has the call of that NAME end all tracepoints first."
+  (let ((function (gethash name *calls*)))
+    (setf (gethash name *calls*)
+          (lambda (arguments)
+            (end-all-tracepoints)
+            (funcall function arguments)))))
+
+(end-tracing-at "leave")
+
 ;;; The thread
 
 (defun ensure-tracer ()
@@ -91,13 +110,7 @@
   "Ends tracepoints in their time, and all of them once STREAM, that of the connection, is closed.
 Returns when none is in the program."
   (loop
-    (unless (open-stream-p stream)
-      (dolist (tracepoint *tracepoints*)
-        (end-tracepoint tracepoint 'removed)
-        ;; Whoever has taken #'name meanwhile holds the tracepoint.
-        (setf (tracepoint-calls tracepoint) '()))
-      (setf *tracepoints* '())
-      (fill *last-taken* nil))
+    (unless (open-stream-p stream) (end-all-tracepoints))
     (let ((next (end-late)))
       (take-out-ended)
       (with-tracepoints
