@@ -26,8 +26,26 @@
   "NIL, or why FRAME cannot return."
   #-sbcl (progn frame "In this Lisp, Imago has no frame return.")
   #+sbcl
-  (unless (if-known (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame))
-    "It cannot return, nor begin again: it was compiled with (debug 0), or is no ordinary function."))
+  (cond ((not (if-known (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame)))
+         "It cannot return, nor begin again: it was compiled with (debug 0), or is no function.")
+        ((not (if-known (standard-frame-p frame)))
+         "It cannot return, nor begin again: local functions return in a way of their own.")))
+
+#+sbcl
+(defun standard-frame-p (frame)
+  "Whether FRAME returns as functions do that anybody can call. SBCL would lose its way, and ruin its
+memory, where one is made to return that only its own component calls."
+  (let* ((function (sb-di:frame-debug-fun frame))
+         (name (sb-di:debug-fun-name function))
+         (entry (sb-di:debug-fun-fun function))
+         (returns (native ("SB-C" "COMPILED-DEBUG-FUN-RETURNS")
+                          (native ("SB-DI" "COMPILED-DEBUG-FUN-COMPILER-DEBUG-FUN") function))))
+    (and (null (sb-di:debug-fun-kind function))
+         (member returns '(nil :standard))
+         ;; The nearest entry before it. Lambdas may share one name.
+         entry
+         (equal name (sb-kernel:%fun-name entry))
+         (not (and (consp name) (eq (first name) 'lambda))))))
 
 (defun why-not-again (frame)
   "NIL, or why the function of FRAME cannot be called again."

@@ -8,13 +8,22 @@
 ;;; function that leaves from where it is called.
 
 (defun resumed-on (suspension arguments message function)
-  "Accepted: FUNCTION is to be called, by which SUSPENSION ends as MESSAGE says."
-  (values (object "type" "accepted")
-          (lambda ()
-            (end-those-within suspension)
-            (end-suspension suspension "resumed" message)
-            (go-on suspension arguments)
-            (call-as-suspended-code suspension function))))
+  "Accepted: FUNCTION is to be called, by which SUSPENSION ends as MESSAGE says. What somebody else
+has begun comes to its end before them, and not here."
+  (let ((handed-over (handed-over-p suspension)))
+    (values (if handed-over
+                (object "type" "done" "values" (array-of '()) "elapsed_ms" 0)
+                (object "type" "accepted"))
+            (lambda ()
+              (end-those-within suspension)
+              (end-suspension suspension "resumed" message)
+              (cond (handed-over (funcall function))
+                    (t (go-on suspension arguments)
+                       (call-as-suspended-code suspension function)))))))
+
+(defun handed-over-p (suspension)
+  "Whether it is the error of somebody else, who has put it before us."
+  (null (suspension-call suspension)))
 
 (defun call-as-suspended-code (suspension function)
   "Calls FUNCTION as the code that SUSPENSION has stopped would call it."
@@ -113,7 +122,7 @@ and, as a tree, what else it has come to. The suspension stays."
 
 (defun list-or-error (value)
   "What a restart's own function has read, which has to be a list of values."
-  (if (listp value) (list value) (error 'type-error :datum value :expected-type 'list)))
+  (if (listp value) value (error 'type-error :datum value :expected-type 'list)))
 
 (defun by-restart-with (suspension restart arguments function)
   "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them."
@@ -154,10 +163,13 @@ and, as a tree, what else it has come to. The suspension stays."
                                   (apply function given)))))))))
 
 (defun by-leaving (suspension arguments)
-  (values (object "type" "accepted")
-          (lambda ()
-            (go-on suspension arguments)
-            (leave-at suspension "left" "It was left, on request."))))
+  (if (handed-over-p suspension)
+      (values (left-tree "It was given back to its owner, in whose debugger it waits as before.")
+              (lambda () (leave-at suspension "left" "It was given back to its owner.")))
+      (values (object "type" "accepted")
+              (lambda ()
+                (go-on suspension arguments)
+                (leave-at suspension "left" "It was left, on request.")))))
 
 (define-call "resume" (suspension call who way restart frame value suspend)
   (let ((arguments (list "call" call "who" who "restart" restart "frame" frame "value" value
