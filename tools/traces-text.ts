@@ -40,7 +40,7 @@ export function callLines(
   { name, told }: { readonly name: string; readonly told: Told },
 ): string[] {
   const { number, at, thread, depth, caller, elapsed_ms } = call
-  const took = elapsed_ms === null ? '' : `, ${duration(elapsed_ms)}`
+  const took = elapsed_ms === null ? '' : `, ${shortly(elapsed_ms)}`
   const place = caller === null ? '' : placeOf(caller)
   const from = caller === null ? '' : `, from ${oneLine(caller.function)}${place === '' ? '' : ` (${place})`}`
   const lines = [
@@ -50,6 +50,9 @@ export function callLines(
   ]
   return lines.map(line => `${'  '.repeat(Math.min(depth, 20))}${line}`)
 }
+
+/** Most calls take less than a millisecond. */
+const shortly = (ms: number): string => (ms < 1 ? `${Math.max(1, Math.round(ms * 1_000))} µs` : duration(ms))
 
 /** `(shop::total #<ORDER>)` in Lisp, `total(order=<Order>)` elsewhere. */
 function written(

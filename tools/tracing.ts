@@ -75,7 +75,7 @@ export const traceFunction = defineTool({
       expires_ms: seconds * 1_000,
       who: context.who,
     })
-    const words = { ...aName(context.kernel), wanted: 'a function whose calls can be seen' }
+    const words = { ...aName(context.kernel), ...A_FUNCTION }
     const set = await lookUpName({ look: 'trace', query, words }, context)
     if (set.type === 'failed') return set
     const next = `trace_calls ${JSON.stringify({ tracepoint: set.result.id })} shows what was taken down by then.`
@@ -84,6 +84,11 @@ export const traceFunction = defineTool({
 
   show: result => showTracing(result as Tracing),
 })
+
+const A_FUNCTION = {
+  wanted: 'a function whose calls can be seen',
+  reread: 'Name a function of the program; apropos_search finds names by a part of them.',
+}
 
 const oneOf = (name: string | undefined): Failed =>
   failed('invalid_args', {
@@ -98,7 +103,7 @@ export const aTracepoint = (words: Words): Words => ({
   wanted: 'a tracepoint',
   reread: 'trace_calls without arguments lists the tracepoints.',
   search: 'trace_calls without arguments lists the tracepoints.',
-  absent: what => `There is no tracepoint ${oneLine(what)}.`,
+  absent: what => `There is no tracepoint ${oneLine(what.replace(/^tracepoint /, ''))}.`,
 })
 
 function showTracing({ tracepoint, next }: Tracing): string {

@@ -92,7 +92,7 @@ test('neither or both of a name and what to remove is refused, and nothing is as
 test('a name that is none, that is no function, and a tracepoint that is gone, are told apart', async () => {
   const missing = async () => ({ type: 'not_found', what: 'shop.totl', nearest: ['shop.total'] }) as const
   const wrong = async () => ({ type: 'malformed', message: 'shop.RATE is an int' }) as const
-  const gone = async () => ({ type: 'not_found', what: 't9@ab12', nearest: ['t1@ab12'] }) as const
+  const gone = async () => ({ type: 'not_found', what: 'tracepoint t9@ab12', nearest: ['t1@ab12'] }) as const
   const none = errorOf(await run(traceFunction, { name: 'shop.totl' }, { kernel: { trace: missing } }))
   assert.equal([none.code, none.message], ['not_found', 'Nothing is called shop.totl. Nearest: shop.total.'])
   const value = errorOf(await run(traceFunction, { name: 'shop.RATE' }, { kernel: { trace: wrong } }))
@@ -130,6 +130,7 @@ test('calls are told as Python writes them, with result, time, thread, caller an
     arguments: [],
     arguments_omitted: 3,
     outcome: { type: 'raised', exception: { type: RAISED.type, message: 'division by zero' } },
+    elapsed_ms: 0.0059,
     caller: null,
   }
   const { kernel, asked } = tracing({ calls: [CALL, raised], next: 3 })
@@ -141,7 +142,7 @@ test('calls are told as Python writes them, with result, time, thread, caller an
       '#1 shop.total(order=<Order 3>, rate=2) → 6, 2 ms',
       '  2026-11-22T15:00:01.500Z, thread "MainThread", from checkout (/srv/shop.py:40)',
       '  inspect: order @ab12.4, result @ab12.5',
-      '  #2 shop.total() and 3 more arguments raised ZeroDivisionError: division by zero, 2 ms',
+      '  #2 shop.total() and 3 more arguments raised ZeroDivisionError: division by zero, 6 µs',
       '    2026-11-22T15:00:01.500Z, thread "MainThread"',
       'for more: from 3',
     ].join('\n'),
