@@ -1,7 +1,7 @@
 """Whether a frame would catch an exception that is raised in it, or in what it calls: told from its source, before.
 
-Only a sure no counts. Where the source is not known, a clause names what cannot be found without running code, or a
-``with`` could suppress, the frame may catch it.
+``PERHAPS`` where the source is not known, a clause names what cannot be found without running code, or a ``with`` could
+suppress it.
 """
 
 import ast
@@ -26,13 +26,19 @@ _CATCH_ATTRIBUTES = {'hasattr': 2, 'getattr': 3}
 _UNRAISABLE = '__del__'
 _FALLING_BACK = frozenset(['__getattribute__', '__getattr__', '__get__'])
 
-_ANY = None
+NO, PERHAPS, YES = range(3)
+
+#: What a region catches, where that is not a list of expressions: all that is raised there, or perhaps that.
+_ANY, _PERHAPS = 'any', 'perhaps'
 _regions = {}
 _trees = {}
 
 
 class Region:
-    """Lines on which an exception may be caught: of the classes that ``kinds`` names as expressions, or ``_ANY``."""
+    """Lines on which exceptions are caught. ``kinds`` are their classes as expressions, ``_ANY`` or ``_PERHAPS``.
+
+    ``of_calls``: only what is raised in what is called there.
+    """
 
     __slots__ = ('first', 'last', 'kinds', 'of_calls')
 
@@ -43,34 +49,44 @@ class Region:
         self.of_calls = of_calls
 
 
-def may_catch(frame, line, error, called):
-    """``called`` says that ``error`` was raised in what the frame calls on that line."""
+def catches(frame, line, error, called):
+    """``NO``, ``PERHAPS`` or ``YES``. ``called``: ``error`` was raised in what the frame calls on that line."""
     code = frame.f_code
     if name_of(code) == _UNRAISABLE:
-        return True
+        return YES
     if name_of(code) in _FALLING_BACK and inherits(error, AttributeError):
-        return True
+        return YES
     regions = _regions_of(code, frame.f_globals)
     if regions is None:
-        return True
+        return PERHAPS
+    found = NO
     for region in regions:
         if region.first <= line <= region.last and (called or not region.of_calls):
-            if region.kinds is _ANY or any(_matches(kind, frame, error) for kind in region.kinds):
-                return True
-    return False
+            found = max(found, _of_region(region, frame, error))
+    return found
+
+
+def _of_region(region, frame, error):
+    if region.kinds is _ANY:
+        return YES
+    if region.kinds is _PERHAPS:
+        return PERHAPS
+    return max(_matches(kind, frame, error) for kind in region.kinds)
 
 
 def _matches(kind, frame, error):
-    """Whether the clause catches it, or may do so."""
+    """Whether the clause catches it."""
     if isinstance(kind, ast.Tuple):
-        return any(_matches(one, frame, error) for one in kind.elts)
+        return max([NO, *(_matches(one, frame, error) for one in kind.elts)])
     return _covers(_value(kind, frame), error)
 
 
 def _covers(value, error):
     if type(value) is tuple:
-        return any(_covers(one, error) for one in value)
-    return not is_class(value) or any(value is one for one in mro(type(error)))
+        return max([NO, *(_covers(one, error) for one in value)])
+    if not is_class(value):
+        return PERHAPS
+    return YES if any(value is one for one in mro(type(error))) else NO
 
 
 def _value(node, frame):
@@ -162,7 +178,7 @@ def _walk(body):
         if isinstance(node, _TRIES):
             yield from _of_try(node)
         elif isinstance(node, (ast.With, ast.AsyncWith)) and not all(map(_is_harmless, node.items)):
-            yield Region(node.lineno, node.end_lineno, _ANY)
+            yield Region(node.lineno, node.end_lineno, _PERHAPS)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if _CATCH_ATTRIBUTES.get(node.func.id) == len(node.args):
                 attribute = ast.Name(id='AttributeError', ctx=ast.Load())
@@ -173,7 +189,7 @@ def _of_try(node):
     if node.handlers:
         bare = any(handler.type is None for handler in node.handlers)
         star = not isinstance(node, ast.Try)
-        kinds = _ANY if bare or star else [handler.type for handler in node.handlers]
+        kinds = _ANY if bare else _PERHAPS if star else [handler.type for handler in node.handlers]
         yield Region(node.body[0].lineno, node.body[-1].end_lineno, kinds)
     if node.finalbody and any(_leaves(one) for one in node.finalbody):
         yield Region(node.body[0].lineno, node.finalbody[0].lineno, _ANY)

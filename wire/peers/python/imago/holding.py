@@ -13,7 +13,7 @@ import types
 from imago import exceptions, native
 from imago.awaiting import running_loop
 from imago.calls import CURRENT, Look, latest
-from imago.catching import may_catch
+from imago.catching import NO, PERHAPS, catches
 from imago.clock import report_fault
 from imago.inframe import InFrame
 from imago.looking.deadline import DeadlineExceeded
@@ -35,6 +35,8 @@ _NEVER = (
     RecursionError,
     DeadlineExceeded,
 )
+# A class of the program's may have an attribute of this name, and it may be code.
+_set_trace = BaseException.__dict__['__traceback__'].__set__
 #: The files of the frames beneath which evaluated code stands.
 _BENEATH = (executed.__code__.co_filename, InFrame.run.__code__.co_filename)
 
@@ -44,15 +46,17 @@ class Unwind(BaseException):
 
 
 class Run:
-    """One evaluation that holds its errors, from its beginning to its end. ``let_go`` is an exception that goes on."""
+    """One evaluation that holds its errors, from its beginning to its end. ``let_go`` is an exception that goes on, and
+    ``passed`` one of which it could not be told whether it would be caught: it is not held further out either.
+    """
 
-    __slots__ = ('evaluation', 'work', 'retries', 'unwinds', 'let_go')
+    __slots__ = ('evaluation', 'work', 'retries', 'unwinds', 'let_go', 'passed')
 
     def __init__(self, evaluation):
         self.evaluation = evaluation
         self.work = evaluation.again or evaluation.work
         self.retries = self.unwinds = False
-        self.let_go = None
+        self.let_go = self.passed = None
 
 
 class Held:
@@ -122,7 +126,7 @@ class Holder:
                 raise
             finally:
                 with self._evaluator.shield:
-                    run.let_go = None
+                    run.let_go = run.passed = None
                     self._watched(None)
 
     def _watched(self, run):
@@ -132,7 +136,7 @@ class Holder:
     def _raised(self, frame, error, trace):
         """An exception is being raised in a frame, or goes through it. Raises ``Unwind`` in its place, or returns."""
         run = self._run
-        if run is None or error is run.let_go or native.get_ident() != self._thread:
+        if run is None or error is run.let_go or error is run.passed or native.get_ident() != self._thread:
             return
         suspend = latest(run.evaluation).suspend
         if suspend is None or not suspend[1]:
@@ -140,20 +144,22 @@ class Holder:
         if issubclass(type(error), _NEVER) or type(error) is Unwind or is_ours(frame.f_code):
             return
         try:
-            callers = self._callers(frame, error)
+            callers = self._callers(run, frame, error)
         except Exception:
             report_fault('the search for who catches an exception')
             return
         if callers is not None and self.suspensions.why_not() is None:
             self._hold(run, error, _with_callers(trace, callers))
 
-    def _callers(self, frame, error):
+    def _callers(self, run, frame, error):
         """The frames that have called this one, innermost first; ``None`` where one of all may catch the error."""
         if running_loop() is not None:
             return None
         callers, one, called = [], frame, False
         while not is_ours(one.f_code):
-            if may_catch(one, one.f_lineno or 0, error, called):
+            caught = catches(one, one.f_lineno or 0, error, called)
+            if caught != NO:
+                run.passed = error if caught == PERHAPS else None
                 return None
             if called:
                 callers.append(one)
@@ -216,11 +222,11 @@ class Holder:
 def _reported(error, trace, guard):
     """The report of an exception with the whole stack, of which it has only the innermost frames so far."""
     own = trace_of(error)
-    error.__traceback__ = trace
+    _set_trace(error, trace)
     try:
         return exceptions.report(error, guard)
     finally:
-        error.__traceback__ = own
+        _set_trace(error, own)
 
 
 def _with_callers(trace, callers):

@@ -32,7 +32,7 @@ class Scope:
         return eval(code, self._seen_by(code), self.locals)
 
     def _seen_by(self, code):
-        """The globals for ``code``. Functions that it defines see no locals of whom it is evaluated in, by themselves."""
+        """The globals for ``code``. By themselves, functions that it defines see no locals of the frame."""
         if self.locals is self.globals:
             return self.globals
         used, sets = set(), False
@@ -45,7 +45,7 @@ class Scope:
 
 
 class InFrame:
-    """Source, evaluated in frame ``number`` of the suspension that is named. Errors in it suspend it one level deeper."""
+    """Source, evaluated in frame ``number`` of a suspension. An error in it suspends one level deeper."""
 
     __slots__ = ('text', 'place', '_name', '_number', '_suspension')
 

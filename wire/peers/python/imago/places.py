@@ -91,7 +91,7 @@ class Here:
             step()
 
     def serve(self, is_over):
-        """Runs what is put, in the midst of a step, until ``is_over()`` or ``stop``; returns whether it was the former."""
+        """Runs what is put, in the midst of a step, until ``is_over()`` or ``stop``; returns whether it is over."""
         while not is_over():
             step = self._next()
             if step is _STOP:

@@ -31,6 +31,8 @@ class Shield:
 
 
 class Guard:
+    """A deadline for its body: ``DeadlineExceeded`` is raised there, once the time is over and again. For one use."""
+
     __slots__ = ('_of', '_seconds', '_mine', 'until')
 
     def __init__(self, of, seconds):

@@ -13,6 +13,9 @@ import weakref
 #: Characters of source that are kept for tracebacks and looks; the oldest go first.
 SOURCES_KEPT = 32 * 1024 * 1024
 
+#: What names of typed-in code begin with.
+_TYPED = '<imago-'
+
 #: By ``id`` of a code object that is alive: a weak reference to it, and the text it was compiled from.
 _placed = {}
 #: All that keep texts in this process: the one of the image.
@@ -50,7 +53,7 @@ class Kept:
     def named(self, source):
         """Keeps typed-in source; returns the name for it."""
         self._count += 1
-        name = '<imago-%d>' % self._count
+        name = '%s%d>' % (_TYPED, self._count)
         # Without a time of change linecache never looks for a file of that name.
         linecache.cache[name] = (len(source), None, split(source), name)
         self._add(name, len(source))
@@ -90,6 +93,12 @@ def placed_text(code):
         return None
     placed = found[1]
     return (placed.file, placed.first, placed.lines) if placed.lines else None
+
+
+def is_evaluated(code):
+    """Whether ``code`` was compiled from what was evaluated in this image."""
+    file = code.co_filename
+    return placed_text(code) is not None or (type(file) is str and file.startswith(_TYPED))
 
 
 def evaluated():

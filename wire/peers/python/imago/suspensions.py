@@ -247,7 +247,7 @@ class Suspensions:
 
 
 class News:
-    """What the daemon is told of ends: each once, in order, if not now then later; nothing where none will come back."""
+    """What the daemon is told of ends: each once, in order, if not now then later, unless none will come back."""
 
     def __init__(self, clock, note, heard):
         self._clock = clock

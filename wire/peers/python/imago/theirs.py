@@ -10,6 +10,7 @@ from imago.looking.failures import stored_message
 from imago.looking.fields import type_facts
 from imago.looking.frames import is_ours
 from imago.looking.outcomes import found, malformed, not_found
+from imago.sources import is_evaluated
 from imago.stills import moment_of, still
 from imago.suspending import facts_of, frames_of, notes_of, trace_of
 
@@ -78,7 +79,10 @@ def adopt(image, query):
 
 
 def _is_ours(error):
+    """Whether it was raised in an evaluation, by which its stack begins, whoever has caught it."""
     trace = trace_of(error)
+    if trace is not None and is_evaluated(trace.tb_frame.f_code):
+        return True
     while trace is not None:
         if is_ours(trace.tb_frame.f_code):
             return True

@@ -3,13 +3,14 @@
 import sys
 
 from imago.looking.frames import is_ours
+from imago.suspending import trace_of
 
 #: Ids of tools for ``sys.monitoring`` that PEP 669 gives to nobody, and the one of optimizers.
 _TOOLS = (4, 3, 5)
 
 
 def watch_for(raised):
-    """A watch that calls ``raised(frame, error, trace)`` on the thread of the exception; what that raises takes its place.
+    """A watch that calls ``raised(frame, error, trace)`` on the thread of the exception. What that raises replaces it.
 
     ``trace`` is the traceback so far, from that frame inwards.
     """
@@ -45,7 +46,7 @@ class Monitor:
         monitoring.free_tool_id(tool)
 
     def _raised(self, code, offset, error):
-        self._told(sys._getframe(1), error, error.__traceback__)
+        self._told(sys._getframe(1), error, trace_of(error))
 
 
 class Tracer:

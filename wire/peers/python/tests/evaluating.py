@@ -9,7 +9,9 @@ from imago.clock import Clock
 from imago.evaluator import Evaluator
 from imago.handles import Handles
 from imago.interrupting import Interrupts
+from imago.looks import LOOKS, Image
 from imago.output import Output
+from imago.params import suspending
 from imago.works import work_of
 
 WAIT = 20.0
@@ -25,16 +27,31 @@ class Guest:
         self.interrupts = Interrupts(self.clock)
         self.output = Output(self.clock, lambda name, params: True)
         self.namespace = {'__name__': '__main__', 'threading': threading}
+        self.ends = queue.Queue()
+        handles = Handles('0123abcd')
         self.evaluator = Evaluator(
-            self.namespace, self.output, self.interrupts, self.clock, Handles('0123abcd'), place
+            self.namespace, self.output, self.interrupts, self.clock, handles, place, self._told
         )
+        self.image = Image(self.namespace, handles, self.evaluator, None)
+
+    def _told(self, name, params):
+        self.ends.put(params)
+        return True
 
     def start(self, source, who='a test', **more):
         """Begins an evaluation."""
+        return self.do(who, source=source, **more)
+
+    def do(self, who='a test', **params):
+        """Begins work of any kind."""
         asked = Asked()
         asked.name = 'call-%d' % next(_names)
-        self.evaluator.evaluate(asked, asked.name, who, work_of({'source': source, **more}))
+        self.evaluator.evaluate(asked, asked.name, who, work_of(params), suspending(params))
         return asked
+
+    def look(self, look, **query):
+        """The answer of a look, asked on this thread."""
+        return LOOKS[look][1](self.image, query)
 
     def evaluate(self, source, **more):
         return self.start(source, **more).answer()

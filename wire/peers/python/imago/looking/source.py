@@ -26,7 +26,7 @@ def source_line(code, number):
 
 
 def lines_around(code, number, before, after):
-    """`{first_line, lines}`: the lines around one of a piece of code, as they can be sent; None where there are none."""
+    """`{first_line, lines}`: the lines around one of a piece of code, as they can be sent; or None."""
     placed = sources.placed_text(code)
     first = max(1 if placed is None else placed[1], number - before)
     lines = _lines(code, first, number - first + 1 + after) if number else None

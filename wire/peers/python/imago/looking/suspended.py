@@ -1,4 +1,4 @@
-"""Suspended evaluations, as they are looked at: which there are, their ways to go on, their frames. Runs no user code."""
+"""Suspended evaluations as they are looked at: which there are, their ways to go on, their frames. Runs no user code."""
 
 from imago.inframe import Scope, no_frame
 from imago.looking.adapted import preview_of
@@ -9,7 +9,7 @@ from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.outcomes import found, malformed, not_found
 from imago.looking.shown import is_worth_a_handle
 from imago.looking.source import lines_around
-from imago.looking.statictext import static_repr, static_text
+from imago.looking.statictext import static_repr
 from imago.resuming import CANNOT, restarts
 
 FRAMES_MAX = 200
@@ -157,16 +157,13 @@ def _call(code, names):
     arguments = [(name, names[name]) for name in _arguments(code) if name in names and name[:1] != "."]
     if name_of(code)[:1] == "<" and not arguments:
         return None
-    texts = [f"{cut(name, 40)}={static_text(value, ARGUMENT_MAX_CHARS)}" for name, value in arguments]
+    texts = [f"{cut(name, 40)}={_text(value, ARGUMENT_MAX_CHARS)[0]}" for name, value in arguments]
     return cut(f"{function_name(code)}({', '.join(texts)})", CALL_MAX_CHARS)
 
 
 def _shown(image, one, value):
     """The contract's `Shown` of what is stored. Its handle is good as long as the suspension."""
-    try:
-        text, truncated = static_repr(value, LOCAL_MAX_CHARS)
-    except Exception as error:
-        text, truncated = f"<cannot be shown: {type_name(error)}>", False
+    text, truncated = _text(value, LOCAL_MAX_CHARS)
     repr_ = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
     shown = {"repr": repr_, "type": type_facts(value)}
     if is_worth_a_handle(value):
@@ -175,3 +172,12 @@ def _shown(image, one, value):
         if preview is not None:
             shown["preview"] = preview
     return shown
+
+
+def _text(value, limit):
+    """`(text, truncated)`"""
+    try:
+        text, truncated = static_repr(value, limit)
+    except Exception as error:
+        return f"<cannot be shown: {type_name(error)}>", False
+    return (text[: limit - 1] + "…" if truncated and len(text) >= limit else text), truncated
