@@ -1,5 +1,6 @@
 import type { Evaluated, SuspensionNews, WayOn } from '../../wire/kernel.ts'
 import type { SwankKernel } from '../../wire/kernels/swank.ts'
+import { joinedKernel } from '../../wire/kernels/swank-joined.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall } from '../support/heard.ts'
@@ -269,6 +270,23 @@ test('letting go of an image loses all that is suspended there, and nothing is a
   await kernel.close()
   assert.equal(news.slice(2), ['s1@ab lost', 's2@ab lost'])
   assert.is(await codeOf(resume(kernel, 's1@ab').result), 'LINK_CLOSED')
+})
+
+test('news goes on over the next connection to the same image, on which the suspensions of before are lost', async () => {
+  const [first, second] = [await play(), await play()]
+  const opened = [first, second].map(({ kernel }) => kernel)
+  const open = async () => opened.shift() ?? second.kernel
+  const joined = await joinedKernel({ name: 'lisp', open, limits: { againMs: 1 } })
+  const news: string[] = []
+  joined.watchSuspensions(one => news.push(toldAs(one)))
+  await suspend(first, 's1@ab')
+  first.image.die()
+  while (joined.health !== 'responsive' || opened.length > 0) await new Promise(setImmediate)
+  const heard = evaluate(joined, '(car 1)')
+  ;(await given(second.image)).tell({ suspended: suspendedAs('s1@cd') })
+  assert.is((await heard.result).type, 'suspended')
+  await joined.close()
+  assert.equal(news, ['suspended s1@ab', 's1@ab lost', 'suspended s1@cd', 's1@cd lost'])
 })
 
 test('an image that cannot suspend is not asked to', async () => {
