@@ -35,7 +35,9 @@ class Guest:
         self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
         kernel.evaluator.on_begin = self._borrowed.begin
         kernel.evaluator.on_end = self._give_back
-        kernel.evaluator.suspensions.heard = lambda: kernel.session.link is not None
+        suspensions = kernel.evaluator.suspensions
+        suspensions.heard = lambda: kernel.session.link
+        kernel.session.at_end.append(lambda link: suspensions.lose(link, 'The link to the daemon was lost.'))
 
     @property
     def address(self):

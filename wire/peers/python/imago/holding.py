@@ -183,6 +183,8 @@ class Holder:
             held.suspension = self.suspensions.keep(
                 facts, frames_of(trace), lease_ms, within, run.work, notes_of(raised), held
             )
+            if held.suspension is None:
+                return
             outcome = {'type': 'suspended', 'suspension': held.suspension.told(), 'exception': raised}
             evaluation.outcome = {**outcome, 'elapsed_ms': elapsed}
             self._wait(run, held, evaluation, error)

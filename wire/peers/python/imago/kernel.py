@@ -50,8 +50,7 @@ class Kernel:
         return self.session.ask(running.call if running else None, prompt, secret)
 
     def rest(self):
-        """The link to an attached program is over: what only served it ends."""
-        self.evaluator.suspensions.lose('The link to the daemon was lost.')
+        """The link is over: what only served it ends."""
         self._workers.stop()
 
     def close(self):

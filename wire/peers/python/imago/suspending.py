@@ -10,6 +10,7 @@ import time
 
 from imago.history import rfc3339
 from imago.looking.frames import is_ours
+from imago.suspensions import UNHEARD
 
 # A class of the program's may have an attribute of this name, and it may be code.
 trace_of = BaseException.__dict__['__traceback__'].__get__
@@ -37,6 +38,9 @@ def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
     facts = facts_of(raised, evaluation.call, evaluation.who)
     work = evaluation.again or evaluation.work
     kept = evaluator.suspensions.keep(facts, frames, evaluation.suspend[0], within, work, notes_of(raised))
+    if kept is None:
+        raised['notes'] = [*raised.get('notes', ()), UNHEARD]
+        return outcome
     return {**outcome, 'type': 'suspended', 'suspension': kept.told()}
 
 

@@ -33,7 +33,7 @@ class Suspension:
     ``frames`` are ``(frame, line)``, innermost first, and ``scopes`` the names that code evaluated in some of them has
     set, by their numbers. ``work`` is what ``retry`` runs again; ``None`` for an error that nobody asked Imago for.
     ``running`` is the evaluation that works with it now, ``within`` the suspension that it stands on, and ``held``
-    what holds its stack alive. ``known`` are its facts, as the contract spells them.
+    what holds its stack alive; ``by`` is who was there. ``known`` are its facts, as the contract spells them.
     """
 
     __slots__ = (
@@ -46,6 +46,7 @@ class Suspension:
         'work',
         'within',
         'held',
+        'by',
         'running',
         'lease_ms',
         'until',
@@ -61,7 +62,7 @@ class Suspension:
         self.frames = []
         self.scopes = {}
         self.notes = ()
-        self.work = self.within = self.held = self.running = None
+        self.work = self.within = self.held = self.by = self.running = None
         self.lease_ms = lease_ms
         self.until = None
         self.call_off = _nothing
@@ -92,7 +93,7 @@ class Suspensions:
         self._lock = native.RLock()
         self._count = 0
         self._live = {}
-        #: Whether somebody is there who could come back to a suspension.
+        #: Who is there and could come back to a suspension, if anybody is: the link, where its loss ends them.
         self.heard = _always
 
     def why_not(self):
@@ -102,10 +103,16 @@ class Suspensions:
         return FULL if len(self._live) >= MOST else None
 
     def keep(self, facts, frames, lease_ms, within=None, work=None, notes=(), held=None):
-        """A new suspension. ``facts`` are ``call``, ``who``, ``type``, ``message`` and ``at``."""
+        """A new suspension, or ``None`` where there can be none by now.
+
+        ``facts`` are ``call``, ``who``, ``type``, ``message`` and ``at``.
+        """
         with self._lock:
+            if self.why_not() is not None:
+                return None
             self._count += 1
             kept = Suspension(self._count, self._handles.prefix, lease_ms)
+            kept.by = self.heard()
             kept.frames, kept.within, kept.work, kept.notes, kept.held = frames, within, work, notes, held
             kept.known = {
                 'id': kept.id,
@@ -198,11 +205,12 @@ class Suspensions:
                 return False
             return self.end(suspension, 'expired', message)
 
-    def lose(self, message):
-        """Ends all of them: nobody can come back to one."""
+    def lose(self, by, message):
+        """Ends those that were made while ``by`` was there: nobody can come back to one."""
         with self._lock:
             for one in self.live():
-                self.end(one, 'lost', message)
+                if one.by is by:
+                    self.end(one, 'lost', message)
 
     def become_child(self):
         """In a forked child, which has nobody to tell of what its parent keeps."""

@@ -74,6 +74,8 @@ def adopt(image, query):
         return malformed(why_not)
     raised = still(error)
     kept = suspensions.keep(facts_of(raised, None, PERSON), frames, query['lease_ms'], notes=notes_of(raised))
+    if kept is None:
+        return malformed(suspensions.why_not() or 'It could not be kept; ask again.')
     image.left.adopt(kept)
     return found(kept.told())
 

@@ -21,7 +21,7 @@ class SuspendingCase(unittest.TestCase):
         self.guest = Guest(place_for('thread'))
         self.guest.evaluate(SHOP)
         self.addCleanup(self.guest.evaluator.stop)
-        self.addCleanup(self.guest.evaluator.suspensions.lose, 'The test is over.')
+        self.addCleanup(self.guest.evaluator.suspensions.lose, True, 'The test is over.')
 
     def suspend(self, source='go()', lease_ms=600_000, **more):
         outcome = self.guest.evaluate(source, suspend={'lease_ms': lease_ms}, **more)

@@ -34,7 +34,7 @@ class Attached(unittest.TestCase):
             self.assertEqual(link.value('freed'), '[]')
             link.close()
             link = program.attach()
-            self.assertEqual(self.live(link), [])
+            until(lambda: self.live(link) == [])
             until(lambda: link.value('freed') == '[1, 1, 1]')
 
     def test_what_fails_while_nobody_is_attached_does_not_suspend_and_who_comes_back_is_told_why(self):

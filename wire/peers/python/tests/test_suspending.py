@@ -235,7 +235,7 @@ class Ending(SuspendingCase):
         for end in (
             self.resume,
             lambda name: self.guest.look('lease', suspension=name, lease_ms=1),
-            lambda name: self.guest.evaluator.suspensions.lose('The link was lost.'),
+            lambda name: self.guest.evaluator.suspensions.lose(True, 'The link was lost.'),
         ):
             name, handle, kept = watched()
             gc.collect()

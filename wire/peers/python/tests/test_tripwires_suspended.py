@@ -35,7 +35,7 @@ class Tripwires(unittest.TestCase):
         self.guest.namespace.update(values=values(), hook=hook, recoded=recoded, Row=Row, Text=Text)
         self.assertEqual(self.guest.evaluate(HOSTILE)['type'], 'done')
         self.addCleanup(self.guest.evaluator.stop)
-        self.addCleanup(self.guest.evaluator.suspensions.lose, 'The test is over.')
+        self.addCleanup(self.guest.evaluator.suspensions.lose, True, 'The test is over.')
         gc.collect()
         FIRED.clear()
 
