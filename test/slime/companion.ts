@@ -25,7 +25,7 @@ const CALLS = [
   ['inspect', { expr: '*features*' }],
   ['eval_expr', { expr: '(dotimes (i 100) (print i))' }],
   ['threads', {}],
-  ['compile_form', { source: '(defun cl-user::of-imago () (let ((x 1)) nil))' }],
+  ['compile_form', { form: '(defun cl-user::of-imago () (let ((x 1)) nil))' }],
   ['apropos_search', { pattern: 'string' }],
   ['eval_expr', { expr: '(swank::no-such-function)' }],
   ['symbol_definition', { symbols: ['swank:create-server'] }],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { emacsPaths, lispCache } from '../support/runtimes.ts'
+import { NOT_NATIVE } from '../support/slime-emacs.ts'
 
 /** What SLIME says of one of its tests; `FAILED` where it expected otherwise, `failed` where it expected that. */
 export type Result = 'passed' | 'failed' | 'FAILED' | 'skipped'
@@ -62,6 +63,7 @@ function begin(target: Target): string[] {
       ? ["(require 'slime-tests)", '(slime-setup)']
       : ["(require 'slime)", `(slime-setup '(slime-${target}))`, `(require 'slime-${target}-tests)`]
   const forms = [
+    NOT_NATIVE,
     ...first,
     `(load "${join(import.meta.dirname, 'suite.el')}" nil t)`,
     `(slime-batch-test ${target === 'core' ? 't' : "'(tag contrib)"})`,

@@ -26,7 +26,10 @@
 
 (setq imago-asking
       (make-network-process :name "imago-test" :family 'local :service (getenv "IMAGO_TEST_EMACS")
-                            :filter #'imago-hear :coding 'utf-8-unix :noquery t))
+                            :filter #'imago-hear
+                            ;; It does not outlive the test.
+                            :sentinel (lambda (_process _event) (kill-emacs))
+                            :coding 'utf-8-unix :noquery t))
 (process-send-string imago-asking (format "{\"pid\":%d}\n" (emacs-pid)))
 
 ;;; slime-emacs.el ends here

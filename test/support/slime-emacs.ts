@@ -38,6 +38,9 @@ interface Answer {
   readonly error?: string
 }
 
+/** An Emacs that compiles to machine code does so at every start under a new home, for a minute. */
+export const NOT_NATIVE = '(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)'
+
 const inRepl = (form: string) => `(with-current-buffer (slime-output-buffer) ${form})`
 const AT_PROMPT = inRepl(
   '(and (not (slime-rex-continuations)) (= slime-repl-input-start-mark (point-max))' +
@@ -50,6 +53,7 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
   const path = join(home, 'asking')
   const server = createServer().listen(path)
   const begin = [
+    ['--eval', NOT_NATIVE],
     ['-L', slime, '-L', join(slime, 'contrib'), '--eval', "(require 'slime)", '--eval', '(slime-setup)'],
     ['-l', join(PACKAGE_ROOT, 'test/support/slime-emacs.el')],
   ].flat()

@@ -22,15 +22,43 @@ const FORMS = [
   '(defvar cl-user::*orders* (list 1 2 3))',
 ]
 
+const REMEMBERED = '(list * + / (package-name *package*) *debugger-hook* sb-ext:*invoke-debugger-hook*)'
+const INSPECTED =
+  '(with-current-buffer (slime-inspector-buffer) (buffer-substring-no-properties 1 (point-max)))'
+const DIALOG = "(slime-eval '(swank-trace-dialog:report-specs))"
+
 let swank: RealSwank
 let emacs: SlimeEmacs
+let imago: Imago
+/** What the person has before anybody has attached to her image. */
+let hers: {
+  readonly remembered: string
+  readonly inspected: string
+  readonly dialog: string
+  readonly threads: readonly string[]
+}
 test.before(async () => {
   ;[swank, emacs] = await Promise.all([startSwank({ forms: FORMS, debugger: true }), openSlimeEmacs()])
   await emacs.connect(swank.port)
+  await emacs.repl('(trace shop)')
+  await emacs.eval(
+    '(slime-eval \'(swank-trace-dialog:dialog-toggle-trace (swank::from-string "cl-user::till")))',
+  )
+  await emacs.eval('(progn (slime-inspect "(list :hers 1 2)") t)')
+  await emacs.until('(with-current-buffer (slime-inspector-buffer) (> (point-max) 1))')
+  const inspected = withoutAddresses(await emacs.text(INSPECTED))
+  const dialog = await emacs.eval(DIALOG)
+  const threads = await threadNames()
+  await emacs.repl('(list :hers 1)')
+  hers = { remembered: withoutAddresses(await emacs.repl(REMEMBERED)), inspected, dialog, threads }
+  imago = await attach()
 })
 test.after(async () => {
   await emacs?.kill()
   swank?.kill()
+})
+test.after.each(() => {
+  assert.equal(imago.heard.filter(asksAsDebugger), [])
 })
 
 interface Imago {
@@ -51,34 +79,24 @@ async function attach(): Promise<Imago> {
   return { heard, kernel: await swankKernel({ name: 'lisp', connection, info, attached: true }) }
 }
 
-/** With Imago attached from before to after. */
-async function beside(use: (imago: Imago) => Promise<void>): Promise<void> {
-  const imago = await attach()
-  try {
-    await use(imago)
-    assert.equal(imago.heard.filter(asksAsDebugger), [])
-  } finally {
-    await imago.kernel.close()
-  }
-}
-
 /** An editor that is told so is the debugger of the thread. */
 function asksAsDebugger(message: Sexp): boolean {
   const [tag] = Array.isArray(message) ? (message as readonly Sexp[]) : []
   return isAtom(tag) && /^:debug/.test(tag.atom)
 }
 
-const value = async ({ kernel }: Imago, source: string) => {
+const value = async (source: string) => {
+  const { kernel } = imago
   const ended = await evaluate(kernel, source).result
   return ended.type === 'done' ? ended.values[0]?.repr.text : ended.type
 }
 
 /** Whatever of Imago's work could be taken for the person's. */
-async function works(imago: Imago): Promise<void> {
+async function works(): Promise<void> {
   const { kernel } = imago
   const outcome = async (source: string) => (await evaluate(kernel, source).result).type
   assert.is(await outcome('(in-package :sb-ext)'), 'done')
-  assert.is(await value(imago, '(list :ours)'), '(:ours)')
+  assert.is(await value('(list :ours)'), '(:ours)')
   assert.is(await outcome('(error "of Imago")'), 'raised')
   assert.is(await outcome('(no-such-function)'), 'raised')
   assert.is(await outcome('(break)'), 'raised')
@@ -118,135 +136,107 @@ async function leaveDebugger(): Promise<void> {
   await emacs.until('(and (null (sldb-buffers)) (null (slime-rex-continuations)))')
 }
 
+async function threadNames(): Promise<string[]> {
+  const rows = await emacs.eval("(mapcar #'cadr (cdr (slime-eval '(swank:list-threads))))")
+  return [...rows.matchAll(/"([^"]*)"/g)]
+    .map(([, name = '']) => name)
+    .filter(name => name !== 'worker')
+    .sort()
+}
+
+/** The threads of who has left end a moment later. */
+async function untilThreads(expected: readonly string[]): Promise<void> {
+  while ((await threadNames()).join() !== expected.toSorted().join())
+    await new Promise(resolve => setTimeout(resolve, 20))
+}
+
 test('what her REPL remembers, its package and her hooks are as she left them', async () => {
-  const hers = '(list * + / (package-name *package*) *debugger-hook* sb-ext:*invoke-debugger-hook*)'
+  assert.match(hers.remembered, /^\(\(:HERS 1\) \(LIST :HERS 1\) \(\(:HERS 1\)\)\s"COMMON-LISP-USER"\s/)
   await emacs.repl('(list :hers 1)')
-  const before = withoutAddresses(await emacs.repl(hers))
-  assert.match(before, /^\(\(:HERS 1\) \(LIST :HERS 1\) \(\(:HERS 1\)\)\s"COMMON-LISP-USER"\s/)
-  await beside(async imago => {
-    await emacs.repl('(list :hers 1)')
-    await works(imago)
-    assert.is(withoutAddresses(await emacs.repl(hers)), before)
-    await emacs.repl('(list :hers 1)')
-  })
-  assert.is(withoutAddresses(await emacs.repl(hers)), before)
+  await works()
+  assert.is(withoutAddresses(await emacs.repl(REMEMBERED)), hers.remembered)
 })
 
 test('her inspector shows what it showed, and goes on from there', async () => {
-  const shown =
-    '(with-current-buffer (slime-inspector-buffer) (buffer-substring-no-properties 1 (point-max)))'
-  await emacs.eval('(progn (slime-inspect "(list :hers 1 2)") t)')
-  await emacs.until('(with-current-buffer (slime-inspector-buffer) (> (point-max) 1))')
-  const before = withoutAddresses(await emacs.text(shown))
-  assert.match(before, ':HERS')
-  await beside(async imago => {
-    await works(imago)
-    await emacs.eval('(progn (with-current-buffer (slime-inspector-buffer) (slime-inspector-reinspect)) t)')
-    await emacs.until('(null (slime-rex-continuations))')
-    assert.is(withoutAddresses(await emacs.text(shown)), before)
-    assert.is(await emacs.text('(slime-eval \'(swank:inspector-eval "(first *)"))'), ':HERS')
-  })
+  assert.match(hers.inspected, ':HERS')
+  await emacs.eval('(progn (with-current-buffer (slime-inspector-buffer) (slime-inspector-reinspect)) t)')
+  await emacs.until('(null (slime-rex-continuations))')
+  assert.is(withoutAddresses(await emacs.text(INSPECTED)), hers.inspected)
+  assert.is(await emacs.text('(slime-eval \'(swank:inspector-eval "(first *)"))'), ':HERS')
 })
 
 test('what she traces stays traced, in the table of the image and in that of her dialog', async () => {
-  const dialog = "(slime-eval '(swank-trace-dialog:report-specs))"
-  await emacs.repl('(trace shop)')
-  await emacs.eval(
-    '(slime-eval \'(swank-trace-dialog:dialog-toggle-trace (swank::from-string "cl-user::till")))',
-  )
-  const before = await emacs.eval(dialog)
-  assert.match(before, 'till')
-  await beside(async imago => {
-    await works(imago)
-    assert.is(await emacs.repl('(trace)'), '(SHOP)')
-    assert.is(await emacs.eval(dialog), before)
-  })
-  assert.is(await emacs.repl('(untrace)'), 'T')
-  await emacs.eval("(slime-eval '(swank-trace-dialog:dialog-untrace-all))")
+  assert.match(hers.dialog, 'till')
+  assert.is(await emacs.repl('(trace)'), '(SHOP)')
+  assert.is(await emacs.eval(DIALOG), hers.dialog)
 })
 
-test('her list of threads has those of our connection more, and none once we have gone', async () => {
-  const names = async () => {
-    const rows = await emacs.eval("(mapcar #'cadr (cdr (slime-eval '(swank:list-threads))))")
-    return [...rows.matchAll(/"([^"]*)"/g)]
-      .map(([, name = '']) => name)
-      .filter(name => name !== 'worker')
-      .sort()
-  }
-  const until = async (expected: readonly string[]) => {
-    while ((await names()).join() !== expected.join()) await new Promise(resolve => setTimeout(resolve, 20))
-  }
-  const before = await names()
+test('her list of threads has the three of our connection more', async () => {
   const ours = ['control-thread', 'reader-thread', 'swank-indentation-cache-thread']
-  await beside(async imago => {
-    await works(imago)
-    await until([...before, ...ours].sort())
-  })
-  await until(before)
+  await untilThreads([...hers.threads, ...ours])
 })
 
 test('an error of hers opens her debugger, with all of its restarts, and none of ours opens one', async () => {
-  await beside(async imago => {
-    await emacs.enter('(error "of hers")')
-    await emacs.until('(sldb-get-default-buffer)')
-    const shown = await debuggerShown()
-    assert.match(shown, /^of hers/)
-    assert.match(shown, /0: \[RETRY\][\s\S]*1: \[\*ABORT\][\s\S]*2: \[ABORT\]/)
-    await works(imago)
-    assert.is(await debuggers(), '(1)')
-    assert.is(await debuggerShown(), shown)
-    await leaveDebugger()
-    assert.is(await emacs.repl('(+ 1 2)'), '3')
-  })
+  await emacs.enter('(error "of hers")')
+  await emacs.until('(sldb-get-default-buffer)')
+  const shown = await debuggerShown()
+  assert.match(shown, /^of hers/)
+  assert.match(shown, /0: \[RETRY\][\s\S]*1: \[\*ABORT\][\s\S]*2: \[ABORT\]/)
+  assert.is((await evaluate(imago.kernel, '(error "of Imago")').result).type, 'raised')
+  assert.is(await value('(+ 1 2)'), '3')
+  assert.is(await debuggers(), '(1)')
+  assert.is(await debuggerShown(), shown)
+  await leaveDebugger()
+  assert.is(await emacs.repl('(+ 1 2)'), '3')
 })
 
 test('an error in a thread of hers comes to her, though we have connected since', async () => {
-  await beside(async imago => {
-    await works(imago)
-    await emacs.repl('(progn (sb-thread:make-thread (lambda () (error "in a thread of hers"))) nil)')
-    await emacs.until('(sldb-get-default-buffer)')
-    assert.match(await debuggerShown(), /^in a thread of hers/)
-    await leaveDebugger()
-  })
+  await emacs.repl('(progn (sb-thread:make-thread (lambda () (error "in a thread of hers"))) nil)')
+  await emacs.until('(sldb-get-default-buffer)')
+  assert.match(await debuggerShown(), /^in a thread of hers/)
+  await leaveDebugger()
 })
 
 test('her interrupt stops what she runs, ours what we run, and neither that of the other', async () => {
-  await beside(async imago => {
-    const { kernel } = imago
-    await emacs.enter('(loop)')
-    await emacs.until('(slime-busy-p)')
-    const first = await endless(kernel)
-    assert.is((await kernel.interrupt(first.call)).outcome, 'stopped')
-    assert.is(await debuggers(), 'nil')
-    assert.is(await emacs.eval('(and (slime-busy-p) t)'), 't')
-    const second = await endless(kernel)
-    emacs.type('\x03\x03')
-    await emacs.until('(sldb-get-default-buffer)')
-    assert.match(await debuggerShown(), /^Interrupt from Emacs/)
-    await leaveDebugger()
-    assert.equal((await kernel.status({ deadlineMs: 20_000 })).running?.call, second.call)
-    assert.is((await kernel.interrupt(second.call)).outcome, 'stopped')
-    assert.is(await emacs.repl('(+ 1 2)'), '3')
-  })
+  const { kernel } = imago
+  await emacs.enter('(loop)')
+  await emacs.until('(slime-busy-p)')
+  const first = await endless(kernel)
+  assert.is((await kernel.interrupt(first.call)).outcome, 'stopped')
+  assert.is(await debuggers(), 'nil')
+  assert.is(await emacs.eval('(and (slime-busy-p) t)'), 't')
+  const second = await endless(kernel)
+  emacs.type('\x03\x03')
+  await emacs.until('(sldb-get-default-buffer)')
+  assert.match(await debuggerShown(), /^Interrupt from Emacs/)
+  await leaveDebugger()
+  assert.equal((await kernel.status({ deadlineMs: 20_000 })).running?.call, second.call)
+  assert.is((await kernel.interrupt(second.call)).outcome, 'stopped')
+  assert.is(await emacs.repl('(+ 1 2)'), '3')
 })
 
-test('either comes and goes, and the other works on', async () => {
-  for (let round = 1; round <= 5; round++) {
-    await beside(async imago => {
-      assert.is(await value(imago, `(* ${round} 2)`), String(round * 2))
-      await emacs.disconnect()
-      assert.is(await value(imago, `(* ${round} 3)`), String(round * 3))
-      await emacs.connect(swank.port)
-      assert.is(await emacs.repl(`(* ${round} 4)`), String(round * 4))
-    })
-    assert.is(await emacs.repl(`(* ${round} 5)`), String(round * 5))
+test('either goes and comes again, and the other works on', async () => {
+  for (let round = 1; round <= 2; round++) {
+    await imago.kernel.close()
+    assert.is(await emacs.repl(`(* ${round} 2)`), String(round * 2))
+    imago = await attach()
+    await emacs.disconnect()
+    assert.is(await value(`(* ${round} 3)`), String(round * 3))
+    await emacs.connect(swank.port)
+    assert.is(await emacs.repl(`(* ${round} 4)`), String(round * 4))
   }
 })
 
+test('once we have gone, her threads and her hooks are those of before', async () => {
+  await imago.kernel.close()
+  await untilThreads(hers.threads)
+  await emacs.repl('(list :hers 1)')
+  assert.is(withoutAddresses(await emacs.repl(REMEMBERED)), hers.remembered)
+})
+
 test('when her Emacs is killed, we work on', async () => {
-  await beside(async imago => {
-    await emacs.kill()
-    await works(imago)
-    assert.is(await value(imago, '(+ 1 2)'), '3')
-  })
+  imago = await attach()
+  await emacs.kill()
+  assert.is(await value('(+ 1 2)'), '3')
+  assert.is((await evaluate(imago.kernel, '(error "of Imago")').result).type, 'raised')
 })
