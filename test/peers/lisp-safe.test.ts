@@ -55,7 +55,7 @@ const WITH = {
 }
 
 /** Calls that are no looks, and run what they are asked to. */
-const NO_LOOKS = ['identity', 'interrupt', 'leave']
+const NO_LOOKS = ['resume', 'identity', 'interrupt', 'leave']
 
 let swank: RealSwank
 let at: Inspecting

@@ -40,6 +40,7 @@ export const FILES = [
   'suspended',
   'in-frames',
   'resuming',
+  'adopting',
   'threads',
   'facts',
   'subjects',

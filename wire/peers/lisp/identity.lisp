@@ -59,14 +59,14 @@
           ((is "definition") #+ecl nil #-ecl t)
           ;; On the one thread of another style, nothing reads the request while something runs.
           ;; A suspended evaluation would keep the only thread.
-          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease")
+          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt")
            (equal (style-text) "spawn"))
           (t t))))
 
 (defparameter *asked-by-name*
   '("evaluate" "globals" "inspect" "more" "definition" "describe" "arglist" "apropos" "slots"
     "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete"
-    "suspensions" "suspension" "frame" "lease" "trace" "untrace" "traces")
+    "suspensions" "suspension" "frame" "lease" "theirs" "adopt" "trace" "untrace" "traces")
   "Abilities that are calls of this peer.")
 
 (defparameter *works-by-name* '("load" "reload" "compile" "expand" "system" "tests")

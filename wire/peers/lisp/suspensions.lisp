@@ -275,6 +275,10 @@ nobody handles, such as that a time limit is over: it changes nothing."
        ;; It is not ours what is signalled then.
        (let ((*running-user-code* :waiting)) (funcall function))))))
 
+(defvar *owner-waits* nil
+  "In a thread of somebody else's that was handed over: tells whether its owner asks for something
+there.")
+
 (defun out-of-time (suspension)
   "What is to be done where nobody can or will come any more; else NIL."
   (let ((post (suspension-post suspension)))
@@ -283,6 +287,9 @@ nobody handles, such as that a time limit is over: it changes nothing."
              (forget-connection-later post)
              (leave-at (first (last (suspensions-at post))) "lost"
                        "The connection to Imago has ended.")))
+          ((and *owner-waits* (funcall *owner-waits*))
+           (lambda ()
+             (leave-at (first (last (suspensions-at post))) "left" "Its owner goes on with it.")))
           ((> (get-internal-real-time) (suspension-until suspension))
            (lambda ()
              (leave-at suspension "expired" "Nobody came to it in time."))))))
