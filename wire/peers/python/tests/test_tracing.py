@@ -46,11 +46,11 @@ class Kinds(Traced):
         self.assertEqual(['0', '8', '9', '4', '5'], list(texts(self.calls(one)[1]).values()))
 
     def test_methods_of_all_kinds_are_seen_on_all_their_objects(self):
-        class Base:
+        class Older:
             def hello(self):
                 return 'base'
 
-        class Thing(Base):
+        class Thing(Older):
             def hello(self):
                 return super().hello() + type(self).__name__
 

@@ -78,9 +78,9 @@ class Undisturbed(Traced):
         from imago.looking import statictext
 
         def chatty(x):
-            return chatty_helper(x)
+            return answer_to(x)
 
-        def chatty_helper(x):
+        def answer_to(x):
             return x
 
         # As if a library of the program's stood in the way of showing a value.
