@@ -47,3 +47,25 @@ class Attached(unittest.TestCase):
             outcome = program.attach().call('recall', call=call.name).answer()
             self.assertEqual(outcome['type'], 'raised')
             self.assertIn('nobody was attached', outcome['exception']['notes'][-1])
+
+    def test_an_error_at_the_prompt_of_python_itself_is_told_of_and_adopted(self):
+        program = 'import imago\nimago.listen()\ndef mine(amount): return amount / 0\n'
+        with Program(program, options=('-i',)) as program:
+            link = program.attach()
+
+            def look(name, **query):
+                answer = link.call(name, deadline_ms=int(WAIT * 1000), **query).answer()
+                self.assertEqual(answer['type'], 'found', answer)
+                return answer['value']
+
+            self.assertEqual(look('theirs'), {'errors': []})
+            program.process.stdin.write(b'mine(5)\n')
+            program.process.stdin.flush()
+            until(lambda: look('theirs')['errors'])
+            (told,) = look('theirs')['errors']
+            self.assertEqual((told['type']['name'], told['message']), ('ZeroDivisionError', 'division by zero'))
+            adopted = look('adopt', id=told['id'], lease_ms=600_000)
+            self.assertEqual((adopted['call'], adopted['who']), (None, 'the person at the prompt'))
+            frame = look('frame', suspension=adopted['id'], frame=0)
+            self.assertEqual((frame['call'], frame['source']), ('mine(amount=5)', 'def mine(amount): return amount / 0'))
+            self.assertEqual(look('theirs')['errors'], [told])
