@@ -87,7 +87,9 @@ it cannot."
 who compiles, too."
   #+sbcl (let ((lock (or (native-symbol "SB-KERNEL" "**WORLD-LOCK**")
                          (native-symbol "SB-C" "**WORLD-LOCK**"))))
-           (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock)))))
+           (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock))))
+  ;; Or the text above would be its value.
+  #-sbcl nil)
 
 (defun uninterruptible-p ()
   #+sbcl (or (not sb-sys:*interrupts-enabled*)
