@@ -44,7 +44,9 @@ their first values."
   "Whether the image is about to end. A thread that would make another then waits for as long as
 SBCL waits for it, a minute, and cannot be ended."
   #+sbcl (let ((lock (native-symbol "SB-IMPL" "*EXIT-LOCK*")))
-           (and lock (sb-thread:mutex-owner (symbol-value lock)) t)))
+           (and lock (sb-thread:mutex-owner (symbol-value lock)) t))
+  ;; Or the text above would be its value.
+  #-sbcl nil)
 
 (defun internal (name package)
   "The symbol of that NAME in PACKAGE, both strings, as things are now; NIL where there is none."
