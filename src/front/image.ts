@@ -6,7 +6,7 @@ import type { Question } from '../../wire/kernel.ts'
 import { findRoot, VERSION } from '../paths.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './envelopes.ts'
-import type { CallEvent, KernelRow, Method, Methods } from './protocol.ts'
+import type { CallEvent, KernelRow, Method, Methods, SuspensionEvent } from './protocol.ts'
 import { type OpenSeat, openSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
@@ -17,7 +17,7 @@ export interface Image {
   readonly kernel: string | undefined
   /** From now on, another one. */
   use(kernel: string): void
-  /** One call of a tool in that kernel. A daemon that is lost is an answer. */
+  /** One call of a tool in that kernel, unless its arguments name one. A daemon that is lost is an answer. */
   call(call: ImageCall): Promise<Envelope>
   request<M extends Exclude<Method, 'call'>>(
     method: M,
@@ -27,6 +27,8 @@ export interface Image {
   sit(options: SeatOptions): Promise<OpenSeat>
   /** The row of that kernel, if there is one. */
   row(): Promise<KernelRow | undefined>
+  /** Whether a call of that name was made here; the last few hundred are remembered. */
+  made(call: string): boolean
   close(): Promise<void>
 }
 
@@ -49,10 +51,15 @@ export interface Opening {
   readonly said: (message: string) => void
   /** Told what the kernel prints while no call runs in it. */
   readonly printed?: (text: string) => void
+  /** Told what becomes of suspended evaluations of the project, and when a connection begins, which holds none yet. */
+  readonly suspensions?: { begin(): void; heard(event: SuspensionEvent): void }
 }
 
 /** An evaluation typed by a person is waited for as long as the person does. */
 export const WAIT_SECONDS = 1_000_000
+
+/** Names of calls. */
+const REMEMBERED = 512
 
 const RECONNECTED = 'imago: the connection to the daemon was lost, and made again; the image is the same.\n'
 const NEW_IMAGE = 'imago: the daemon was lost, and with it the image; another one begins here.\n'
@@ -62,7 +69,7 @@ const JOINED_AGAIN =
 /** Once a kernel has answered, these go to no other without a word of the person. */
 const STAYING: ReadonlySet<string> = new Set(['eval_expr', 'inspect', 'symbol_definition', 'complete'])
 
-export async function openImage({ kernel: wanted, said, printed }: Opening): Promise<Image> {
+export async function openImage({ kernel: wanted, said, printed, suspensions }: Opening): Promise<Image> {
   const root = findRoot(process.cwd())
   const connect = () => connectDaemon({ name: 'imago', start: 'if-needed', root })
   let client = await connect()
@@ -72,10 +79,16 @@ export async function openImage({ kernel: wanted, said, printed }: Opening): Pro
   /** The name of the kernel that was spoken to last. */
   let spokenTo = wanted
   let watched: { readonly by: DaemonClient; readonly name: string; readonly end: AbortController } | undefined
+  const made = new Set<string>()
   watch(client)
 
   function watch(current: DaemonClient) {
     lost = false
+    if (suspensions !== undefined) {
+      suspensions.begin()
+      const { heard } = suspensions
+      void current.watchSuspensions({ signal: new AbortController().signal, heard })
+    }
     void current.closed.then(() => {
       lost = true
     })
@@ -116,7 +129,9 @@ export async function openImage({ kernel: wanted, said, printed }: Opening): Pro
   async function call({ tool, args, signal, output, waits, asked, ask }: ImageCall): Promise<Envelope> {
     await reach()
     const name = randomUUID()
-    const named = chosen ?? (STAYING.has(tool) ? spokenTo : undefined)
+    if (tool !== 'complete') remember(name)
+    const named =
+      args.kernel === undefined ? (chosen ?? (STAYING.has(tool) ? spokenTo : undefined)) : undefined
     let state: 'asked' | 'dispatched' | 'told' | 'over' = 'asked'
     const on = (event: CallEvent) => {
       if (event.type === 'output') output?.(event.text, event.stream)
@@ -124,7 +139,7 @@ export async function openImage({ kernel: wanted, said, printed }: Opening): Pro
       else if (event.type === 'dispatched') {
         state = 'dispatched'
         asked?.(undefined)
-        spokenTo = event.kernel ?? spokenTo
+        if (args.kernel === undefined) spokenTo = event.kernel ?? spokenTo
         follow()
       } else if (state === 'dispatched' && waits !== undefined) {
         // Once is enough: what has begun to run waits no more.
@@ -153,6 +168,12 @@ export async function openImage({ kernel: wanted, said, printed }: Opening): Pro
     }
   }
 
+  function remember(name: string) {
+    made.add(name)
+    const [oldest] = made
+    if (made.size > REMEMBERED && oldest !== undefined) made.delete(oldest)
+  }
+
   async function row(): Promise<KernelRow | undefined> {
     const { kernels } = await client.request('kernels', {})
     return kernels.find(({ name }) => name === spokenTo)
@@ -177,6 +198,7 @@ export async function openImage({ kernel: wanted, said, printed }: Opening): Pro
       return openSeat(client, options)
     },
     row,
+    made: name => made.has(name),
     close: () => client.close(),
   }
 }

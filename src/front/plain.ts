@@ -146,7 +146,8 @@ function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: M
     try {
       return await image.call({
         tool: 'eval_expr',
-        args: { expr, patience: WAIT_SECONDS },
+        // Nobody here could go on with what an error suspends.
+        args: { expr, patience: WAIT_SECONDS, on_error: 'end' },
         signal: running.signal,
         output: (text, stream) => (stream === 'stderr' ? printer.err(text) : printer.out(text)),
         ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),

@@ -28,6 +28,7 @@ const TEXT = z.object({
 })
 const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: z.string().nullable() }) })
 const EVALUATION = z.object({ values: z.array(SHOWN) })
+const LEFT = z.object({ status: z.literal('left'), message: z.string() })
 const NOTICE = z.object({ notice: z.string() })
 const RAISED = z.object({ exception: z.object({ traceback: z.string().min(1) }) })
 
@@ -40,6 +41,8 @@ export function evaluated(envelope: Envelope, highlight: (text: string) => Span[
     const { job, kernel } = envelope.result
     return { spans: [...first, prose('error', stillRuns(job, kernel))], failed: true }
   }
+  const left = LEFT.safeParse(envelope.result)
+  if (left.success) return { spans: [...first, prose('hint', `${left.data.message}\n`)], failed: false }
   const read = EVALUATION.safeParse(envelope.result)
   const values = read.success ? read.data.values.filter(value => !isNothing(value)) : []
   const cut = values.find(({ repr }) => repr.truncated && repr.handle !== undefined)?.repr
@@ -62,7 +65,8 @@ const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType'
 /** The language's own report, where there is one; it says more than our sentence does. */
 export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[] {
   const raised = RAISED.safeParse(error.details)
-  const report = raised.success ? highlightTraceback(raised.data.exception.traceback.trimEnd()) : []
+  const text = raised.success ? raised.data.exception.traceback.trimEnd() : ''
+  const report = text === '' ? [] : highlightTraceback('suspension' in error.details ? bare(text) : text)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
   return [
     ...report,
@@ -73,3 +77,6 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
     ...(error.next === null ? [] : [prose('hint', `${error.next}\n`)]),
   ]
 }
+
+/** A report without the restarts in it, which are listed below it while they can be taken. */
+const bare = (report: string) => report.replace(/\nRestarts:\n[\s\S]*?\n(?=\nBacktrace:\n)/, '')

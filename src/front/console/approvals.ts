@@ -24,6 +24,8 @@ export interface ConsoleApprovalsOptions {
 export interface ConsoleApprovals {
   /** Takes a seat where nobody has one, unless that was tried before. Whoever gets none is not told here. */
   sit(): void
+  /** Whether it sits by now, for what only those who sit may do; where it cannot, says why. */
+  seated(): Promise<boolean>
   /** Shows what waits, until the person has seen enough; says why there is no seat where there is none. */
   open(): Promise<void>
   /**
@@ -86,10 +88,14 @@ class ApprovalsHere implements ConsoleApprovals {
     if (!this.#tried) void this.#take()
   }
 
-  async open(): Promise<void> {
+  async seated(): Promise<boolean> {
     const why = await this.#take()
-    if (why !== undefined) return this.#notices.noSeat(why)
-    await this.#show()
+    if (why !== undefined) this.#notices.noSeat(why)
+    return why === undefined
+  }
+
+  async open(): Promise<void> {
+    if (await this.seated()) await this.#show()
   }
 
   asked(): boolean {

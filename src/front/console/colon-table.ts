@@ -3,14 +3,16 @@ import { duration } from '../../../tools/wording.ts'
 import { nearest } from '../../core/nearest.ts'
 import { findPaths } from '../../paths.ts'
 import { type Image, WAIT_SECONDS } from '../image.ts'
-import { evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './approvals.ts'
+import { DEBUG_COMMANDS } from './colon-debug.ts'
 import type { History } from './history.ts'
 import { journalSpans } from './journal-tail.ts'
+import type { Spoken } from './languages.ts'
 import type { Running } from './running.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
 import { looking, plain, type Span } from './style.ts'
+import type { Suspended } from './suspended.ts'
 import { argumentsFor, type Tools } from './tool-line.ts'
 
 export interface CommandParts {
@@ -20,6 +22,8 @@ export interface CommandParts {
   readonly running: Running
   readonly history: History
   readonly approvals: ConsoleApprovals
+  readonly suspended: Suspended
+  readonly spoken: Spoken
 }
 
 export interface Context extends CommandParts {
@@ -32,7 +36,7 @@ export interface Command {
   readonly usage: string
   readonly summary: string
   /** What its operand is one of. */
-  readonly of?: 'tool' | 'kernel' | 'program'
+  readonly of?: 'tool' | 'kernel' | 'program' | 'suspension' | 'restart' | 'tracepoint'
   run(operand: string, context: Context): Promise<unknown>
 }
 
@@ -148,9 +152,12 @@ export const COMMANDS: readonly Command[] = [
     usage: '[NAME]',
     summary: 'end the image and begin an empty one',
     of: 'kernel',
-    async run(operand, { image, running, say }) {
+    async run(operand, { image, running, suspended, say }) {
       const name = await kernelName(operand, image)
-      const row = (await image.request('kernels', {})).kernels.find(one => one.name === name)
+      const { kernels } = await image.request('kernels', {})
+      const row = kernels.find(one => one.name === name)
+      if (row === undefined && suspended.current(image.kernel) !== undefined)
+        return say(`There is no kernel ${name}. :resume ${name} takes a restart of that name or number.`)
       // An image that is not ours is not to be lost: the daemon says so.
       if (row?.owned === false) return void (await image.request('restart', { name }))
       const prompt = `All that is in ${name} is lost. Restart it? [y/N] `
@@ -172,6 +179,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'where every thread and task stands now',
     run: (operand, context) => callTool({ name: 'threads', rest: operand && `filter=${operand}` }, context),
   },
+  ...DEBUG_COMMANDS,
   {
     name: 'history',
     usage: '[COUNT | TEXT]',
@@ -212,9 +220,8 @@ export async function callTool(
   if (typeof args === 'string') return say(args)
   const patience = tool.needs.includes('evaluate') ? { patience: WAIT_SECONDS } : {}
   const envelope = await running.call(tool.name, { ...patience, ...args })
-  if (envelope === undefined) return
-  if (envelope.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
-  else showing.answer(evaluated(envelope, text => [plain(text)]))
+  if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
+  else if (envelope !== undefined) await running.ended(envelope)
 }
 
 async function kernelName(operand: string, image: Image): Promise<string> {
@@ -271,7 +278,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Tab', 'completes; again, and the arrows, choose'],
   ['name?  name??', 'what a name stands for; its source'],
   ['Ctrl-C', 'drops what is being written; interrupts what runs'],
-  ['Ctrl-D', 'leaves; the image stays'],
+  ['Ctrl-D', 'leaves; the image stays, and what errors have suspended here is given up'],
   ['Ctrl-T', 'what waits for your approval; again, and the line is as it was'],
   ['Ctrl-Z', 'suspends; fg comes back'],
   ['Ctrl-X Ctrl-E', 'goes on writing in $EDITOR'],

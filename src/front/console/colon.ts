@@ -1,8 +1,12 @@
+import type { DebugState } from '../../../tools/debug-state.ts'
+import { conditionLine } from '../../../tools/suspension-text.ts'
+import { oneLine } from '../../../tools/wording.ts'
 import { WireError } from '../../../wire/errors.ts'
+import type { Traces } from '../../../wire/kernel.ts'
 import { messageOf } from '../../failure.ts'
-import type { Image } from '../image.ts'
 import {
   COMMANDS,
+  type Command,
   type CommandParts,
   type Context,
   callTool,
@@ -14,7 +18,7 @@ import {
 import type { Edit } from './edit.ts'
 import type { Offers } from './menu.ts'
 import { prose, type Span } from './style.ts'
-import { openTools, type ToolFacts } from './tool-line.ts'
+import { openTools, type ToolFacts, type Tools } from './tool-line.ts'
 
 /** Commands to the console itself: what begins with a colon. */
 export interface Commands {
@@ -27,8 +31,8 @@ export interface Commands {
 }
 
 export function openCommands(parts: CommandParts): Commands {
-  const { image, stage } = parts
-  const tools = openTools(image)
+  const { stage } = parts
+  const tools = openTools(parts.image)
   const context: Context = {
     ...parts,
     tools,
@@ -37,7 +41,7 @@ export function openCommands(parts: CommandParts): Commands {
 
   return {
     async run(line) {
-      const [name = '', operand = ''] = split(line.slice(1).trim())
+      const { name, operand } = read(line)
       try {
         const command =
           COMMANDS.find(one => one.name === name) ?? only(COMMANDS.filter(one => one.name.startsWith(name)))
@@ -63,7 +67,7 @@ export function openCommands(parts: CommandParts): Commands {
           () => {},
         )
       const [name = '', operand] = split(text.trim().slice(1), { keepBlank: true })
-      const exact = COMMANDS.find(one => one.name === name)
+      const exact = COMMANDS.find(one => one.name === (/^\d+$/.test(name) ? 'resume' : name))
       if (exact !== undefined) return `${signature(exact)}  ${exact.summary}`
       const tool = tools.known.find(one => one.name === name)
       if (tool !== undefined) return toolHint(tool)
@@ -82,17 +86,53 @@ export function openCommands(parts: CommandParts): Commands {
       const [, command = '', begun = ''] = /^\s*:\s*(\w+)\s+(\S*)$/.exec(before) ?? []
       const of = COMMANDS.find(one => one.name === command)?.of
       if (of === undefined) return undefined
-      const known = of === 'tool' ? await tools.list() : await kernelsOf(image, of)
+      const known = await knownOf(of, { ...parts, tools })
       return offersOf({ begun, cursor, known })
     },
   }
 }
 
-async function kernelsOf(image: Image, of: 'kernel' | 'program') {
-  const { kernels, announced } = await image.request('kernels', {})
-  if (of === 'kernel')
-    return kernels.map(({ name, state, language }) => ({ name, summary: `${language}, ${state}` }))
-  return announced.map(({ name, pid }) => ({ name, summary: `process ${pid}` }))
+/** The name of a command, and what stands behind it; a number stands for the restart of that number. */
+function read(line: string): { readonly name: string; readonly operand: string } {
+  const [name = '', operand = ''] = split(line.slice(1).trim())
+  return /^\d+$/.test(name) ? { name: 'resume', operand: `${name} ${operand}` } : { name, operand }
+}
+
+type Parts = Pick<CommandParts, 'image' | 'suspended'> & { readonly tools: Tools }
+
+/** What an operand may be one of. */
+async function knownOf(of: NonNullable<Command['of']>, parts: Parts): Promise<readonly Known[]> {
+  const { image, tools, suspended } = parts
+  switch (of) {
+    case 'tool':
+      return tools.list()
+    case 'kernel': {
+      const { kernels } = await image.request('kernels', {})
+      return kernels.map(({ name, state, language }) => ({ name, summary: `${language}, ${state}` }))
+    }
+    case 'program': {
+      const { announced } = await image.request('kernels', {})
+      return announced.map(({ name, pid }) => ({ name, summary: `process ${pid}` }))
+    }
+    case 'suspension': {
+      const { suspensions } = await image.request('suspensions', {})
+      return suspensions.map(row => ({ name: row.id, summary: oneLine(conditionLine(row)) }))
+    }
+    case 'restart': {
+      const { id: suspension, kernel } = suspended.current(image.kernel) ?? {}
+      if (suspension === undefined) return []
+      const envelope = await image.call({ tool: 'debug_state', args: { suspension, kernel, count: 1 } })
+      const restarts = envelope.ok ? (envelope.result as DebugState).restarts : []
+      return restarts.map(({ name, description }) => ({ name, summary: oneLine(description) }))
+    }
+    case 'tracepoint': {
+      const envelope = await image.call({ tool: 'trace_calls', args: {} })
+      const tracepoints = envelope.ok ? (envelope.result as Traces).tracepoints : []
+      return tracepoints.map(({ id, name }) => ({ name: id, summary: oneLine(name) }))
+    }
+    default:
+      return of satisfies never
+  }
 }
 
 interface Known {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, messageOf } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -11,11 +12,13 @@ import { openCompleting } from './completing.ts'
 import { openEntering } from './entering.ts'
 import { historyPath, openHistory } from './history.ts'
 import { openSpoken } from './languages.ts'
+import { PROMPT } from './paint.ts'
 import { asStatement } from './pasting.ts'
 import { type Leaving, openRunning } from './running.ts'
 import { openShowing } from './showing.ts'
 import { Stage } from './stage.ts'
 import { openPalette, plain, prose, wantsColour } from './style.ts'
+import { type Mine, Suspended } from './suspended.ts'
 import { openTty } from './tty.ts'
 
 /** The console at a terminal: a conversation with the image, until the person leaves or the code says so. */
@@ -23,25 +26,47 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
   const tty = openTty(process.stdin, process.stdout)
   const stage = new Stage({ tty, palette: openPalette({ coloured: wantsColour(process.env) }) })
   try {
-    const image = await openImage({
+    const suspended: Suspended = new Suspended({
+      made: call => image?.made(call) ?? false,
+      tell: text => stage.print([prose('hint', `${text}\n`)]),
+      changed: () => stage.repaint(),
+    })
+    let image: Image | undefined
+    image = await openImage({
       kernel,
       said: message => stage.print([prose('hint', message)]),
       printed: openBackground(stage),
+      suspensions: suspended,
     })
     const ready = await begin(image, stage)
-    return ready === EXIT.done ? await talk(image, stage) : ready
+    return ready === EXIT.done ? await talk({ image, stage, suspended }) : ready
   } finally {
     stage.close()
   }
 }
 
-async function talk(image: Image, stage: Stage): Promise<ExitCode> {
+interface Talking {
+  readonly image: Image
+  readonly stage: Stage
+  readonly suspended: Suspended
+}
+
+async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
   const spoken = openSpoken(image)
   const showing = openShowing(stage, image, spoken)
   const approvals = openConsoleApprovals({ image, stage, desktop: wantsNotifications() })
-  const running = openRunning({ image, stage, showing, spoken, approvals })
-  const commands = openCommands({ image, stage, showing, running, history, approvals })
+  const running = openRunning({ image, stage, showing, spoken, approvals, suspended })
+  const commands = openCommands({
+    image,
+    stage,
+    showing,
+    running,
+    history,
+    approvals,
+    suspended,
+    spoken,
+  })
   const entering = openEntering({
     stage,
     history,
@@ -52,6 +77,10 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     highlight: text => spoken.language.highlight(text),
     highlightAt: (text, cursor) => spoken.language.highlightAt(text, cursor),
     completing: openCompleting(image),
+    get prompt() {
+      const waiting = suspended.waiting(image.kernel)
+      return waiting === 0 ? PROMPT : `[${waiting}] ${PROMPT}`
+    },
   })
   let exit: ExitCode = EXIT.done
   for (;;) {
@@ -67,6 +96,8 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     exit = leaving.exit
     break
   }
+  const given = await Promise.race([givenUp(image, suspended), pause(LEAVING_MS, '', { ref: false })])
+  if (given !== '') stage.print([prose('hint', `${given}\n`)])
   await approvals.close()
   const row = await image.row().catch(() => undefined)
   stage.print([prose('hint', `${staysText(row)}\n`)])
@@ -82,6 +113,25 @@ async function talk(image: Image, stage: Stage): Promise<ExitCode> {
     await showing.describe(name, { source: marks === '??', call: running.call })
     return undefined
   }
+}
+
+/** How long an image may take over giving up what is suspended in it, in milliseconds; its lease ends it then. */
+const LEAVING_MS = 3_000
+
+/**
+ * Nobody could go on with what is this console's once it has gone: its own is given up, and what a person has taken over
+ * is put before whoever comes first. Says so, but for frames that are only kept to be looked at.
+ */
+async function givenUp(image: Image, suspended: Suspended): Promise<string> {
+  const mine = suspended.mine.filter(({ ours }) => ours)
+  const taken = suspended.mine.filter(({ ours }) => !ours)
+  const hand = ({ kernel, id }: Mine) =>
+    suspended.doing(id, () => image.request('hand', { kernel, suspension: id }))
+  await Promise.allSettled([suspended.leave(image, mine), ...taken.map(hand)])
+  const ids = (some: readonly Mine[]) => some.map(({ id }) => id).join(', ')
+  const waited = mine.filter(({ how }) => how === 'held')
+  const left = waited.length === 0 ? [] : [`Given up, with this console: ${ids(waited)}.`]
+  return [...left, ...(taken.length === 0 ? [] : [`Before whoever comes first: ${ids(taken)}.`])].join(' ')
 }
 
 /** A file that cannot be read is the daemon's to speak of. */

@@ -14,6 +14,8 @@ export interface EnteringParts {
   readonly history: History
   readonly syntax: Syntax
   readonly completing: Completing
+  /** What stands before the text. */
+  readonly prompt: string
   highlight(text: string): Span[]
   highlightAt(text: string, cursor: number): Span[]
   readonly commands: Commanding
@@ -54,7 +56,7 @@ export function openEntering(parts: EnteringParts): Entering {
   function leave(text: string, end: readonly Span[]) {
     clearTimeout(timer)
     asked = ''
-    stage.leave([...enteredSpans(text, colour), ...end])
+    stage.leave([...enteredSpans(text, { highlight: colour, prompt: parts.prompt }), ...end])
   }
 
   const actor: Actor = {
@@ -67,6 +69,7 @@ export function openEntering(parts: EnteringParts): Entering {
       paintEditor(editor, {
         size: stage.size,
         palette: stage.palette,
+        prompt: parts.prompt,
         highlight: (text, cursor) => (isCommand(text) ? colour(text) : parts.highlightAt(text, cursor)),
         hint: text => commands.hint(text),
       }),

@@ -56,8 +56,11 @@ function shortened(args: unknown): string {
   return oneLine(text.slice(0, ARGUMENTS))
 }
 
+/** How it was called, and not what with. */
+const BESIDES = ['patience', 'kernel', 'on_error']
+
 const isAlone = (args: unknown) =>
-  Object.keys(args as object).filter(name => name !== 'patience' && name !== 'kernel').length === 1
+  Object.keys(args as object).filter(name => !BESIDES.includes(name)).length === 1
 
 /** In the person's own time. */
 function clock(time: string): string {

@@ -11,12 +11,14 @@ import { fitted, widthOf } from './width.ts'
 export interface Painting {
   readonly size: Size
   readonly palette: Palette
+  readonly prompt: string
   /** Colours the text. */
   highlight(text: string, cursor: number): Span[]
   /** What is known of a command that begins with a colon. */
   hint(text: string): string
 }
 
+/** Of an entry that nothing waits behind, and of its other lines. */
 export const PROMPT = '>>> '
 const MORE = '... '
 /** The most rows that a menu takes. */
@@ -42,11 +44,14 @@ function firstShown(row: number, { rows, room }: { rows: number; room: number })
 }
 
 /** As it stays on the screen once it was entered. */
-export function enteredSpans(text: string, highlight: (text: string) => Span[]): Span[] {
-  return [looking('prompt', PROMPT), ...highlight(text).flatMap(continued)]
+export function enteredSpans(
+  text: string,
+  { highlight, prompt }: { highlight(text: string): Span[]; readonly prompt: string },
+): Span[] {
+  return [looking('prompt', prompt), ...highlight(text).flatMap(continuedBehind(prompt))]
 }
 
-function textPieces(editor: Editor, { highlight }: Painting): Piece[] {
+function textPieces(editor: Editor, { highlight, prompt }: Painting): Piece[] {
   const { text, cursor } = editor.edit
   const { search } = editor
   const coloured = highlight(text, cursor)
@@ -54,8 +59,9 @@ function textPieces(editor: Editor, { highlight }: Painting): Piece[] {
   const spans = search === undefined || search.query === '' ? coloured : restyled(coloured, found)
   const [ghost = '', ...hidden] = editor.suggestion.split('\n')
   const tail = editor.suggestion === '' ? [] : [looking('hint', hidden.length > 0 ? `${ghost} …` : ghost)]
+  const continued = continuedBehind(prompt)
   return [
-    looking('prompt', PROMPT),
+    looking('prompt', prompt),
     ...beforeOf(spans, cursor).flatMap(continued),
     CURSOR,
     ...afterOf(spans, cursor).flatMap(continued),
@@ -63,13 +69,16 @@ function textPieces(editor: Editor, { highlight }: Painting): Piece[] {
   ]
 }
 
-/** With a prompt in front of each line but the first. */
-function continued({ text, look }: Span): Span[] {
-  const [first = '', ...others] = text.split('\n')
-  return [
-    { text: first, look },
-    ...others.flatMap(line => [plain('\n'), looking('more', MORE), { text: line, look }]),
-  ]
+/** With a prompt in front of each line but the first, as wide as that of the first. */
+function continuedBehind(prompt: string): (span: Span) => Span[] {
+  const more = MORE.padStart(prompt.length)
+  return ({ text, look }) => {
+    const [first = '', ...others] = text.split('\n')
+    return [
+      { text: first, look },
+      ...others.flatMap(line => [plain('\n'), looking('more', more), { text: line, look }]),
+    ]
+  }
 }
 
 function belowRows(editor: Editor, painting: Painting): readonly Row[] {

@@ -15,11 +15,12 @@ export function asStatement(text: string): string {
   return dedented(text.split('\n')).join('\n').trimEnd()
 }
 
-const PROMPT = /^\s*(?:>>>|\.\.\.)(?: |$)/
+/** One of ours may say how many evaluations wait where an error happened: `[1] >>> `. */
+const PROMPT = /^\s*(?:(?:\[\d+\] )?>>>|\.\.\.)(?: |$)/
 
 function withoutPrompts(lines: readonly string[]): readonly string[] {
   const first = lines.find(line => line.trim() !== '')
-  if (first === undefined || !/^\s*>>> /.test(first)) return lines
+  if (first === undefined || !/^\s*(?:\[\d+\] )?>>> /.test(first)) return lines
   return lines.filter(line => PROMPT.test(line)).map(line => line.replace(PROMPT, ''))
 }
 

@@ -1,5 +1,11 @@
+import type { DebugState } from '../../../tools/debug-state.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { isRunning } from '../../../tools/running.ts'
+import {
+  isSuspendedDetails,
+  type NumberedRestart,
+  type SuspendedDetails,
+} from '../../../tools/suspension-text.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { ExitCode } from '../../failure.ts'
 import { type Image, WAIT_SECONDS } from '../image.ts'
@@ -11,6 +17,8 @@ import { Show } from './show.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
 import { prose } from './style.ts'
+import type { Suspended } from './suspended.ts'
+import { suspendedSpans } from './suspension-spans.ts'
 
 export interface RunningParts {
   readonly image: Image
@@ -18,14 +26,17 @@ export interface RunningParts {
   readonly showing: Showing
   readonly spoken: Spoken
   readonly approvals: ConsoleApprovals
+  readonly suspended: Suspended
 }
 
 /** Runs what was entered, and shows what happens meanwhile. */
 export interface Running {
   /** Runs code. Answers once it has ended, or was left to itself. Not undefined: the code wants the console to end. */
-  run(source: string): Promise<Leaving | undefined>
+  run(source: string, how?: { readonly hold: boolean }): Promise<Leaving | undefined>
   /** Calls a tool, which can be interrupted, too. Undefined: it was left to itself. */
   call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined>
+  /** Shows how code ended; of an error that has suspended it, what can be done. Undefined: it was left to itself. */
+  ended(envelope: Envelope | undefined): Promise<void>
   /** Waits for the daemon, which is not to be interrupted in this. */
   during<Result>(work: Promise<Result>): Promise<Result>
   /** How long the last code took, in milliseconds: in the image where that is known, and until it was shown. */
@@ -39,7 +50,7 @@ export interface Leaving {
   readonly message?: string
 }
 
-export function openRunning({ image, stage, showing, spoken, approvals }: RunningParts): Running {
+export function openRunning({ image, stage, showing, spoken, approvals, suspended }: RunningParts): Running {
   let took: Running['took']
 
   async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined> {
@@ -84,7 +95,7 @@ export function openRunning({ image, stage, showing, spoken, approvals }: Runnin
     try {
       const envelope = await Promise.race([done, left])
       if (pressed > 0 && envelope?.ok && isRunning(envelope.result)) void report(envelope.result.job)
-      return envelope
+      return envelope && suspended.withoutTold(envelope)
     } finally {
       done.catch(() => {})
       approvals.over()
@@ -116,19 +127,43 @@ export function openRunning({ image, stage, showing, spoken, approvals }: Runnin
     if (typeof message === 'string') stage.print([prose('hint', `${job}: ${message}\n`)])
   }
 
+  async function ended(envelope: Envelope | undefined): Promise<void> {
+    if (envelope === undefined)
+      return stage.print([prose('hint', 'It was left to itself; :kernels says whether it still runs.\n')])
+    showing.answer(evaluated(envelope, text => spoken.language.highlight(text)))
+    const details = envelope.ok ? undefined : envelope.error.details.suspension
+    if (!isSuspendedDetails(details)) return
+    if (details.how === 'post_mortem' && details.level > 1) {
+      const tried = suspended.mine.filter(({ id }) => id === details.id)
+      return void suspended.leave(image, tried).catch(() => {})
+    }
+    const restarts = details.how === 'post_mortem' ? [] : await restartsOf(details)
+    stage.print(suspendedSpans(details, restarts))
+  }
+
+  /** An error of Python does not name the restarts that it has while its stack is held. */
+  async function restartsOf({ id, restarts }: SuspendedDetails): Promise<readonly NumberedRestart[]> {
+    if (restarts.length > 0) return restarts
+    const kernel = suspended.mine.find(one => one.id === id)?.kernel
+    const args = { suspension: id, count: 1, ...(kernel !== undefined && { kernel }) }
+    const state = await image.call({ tool: 'debug_state', args }).catch(() => undefined)
+    return state?.ok ? (state.result as DebugState).restarts : []
+  }
+
   return {
-    async run(source) {
+    async run(source, { hold } = { hold: false }) {
       const began = performance.now()
-      const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS })
+      const how = hold ? { on_error: 'hold' } : {}
+      const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS, ...how })
       took = { there: elapsedOf(envelope), here: performance.now() - began }
       const asked = envelope && exitAskedFor(envelope)
-      if (envelope === undefined)
-        stage.print([prose('hint', 'It was left to itself; :kernels says whether it still runs.\n')])
-      else if (asked === undefined)
-        showing.answer(evaluated(envelope, text => spoken.language.highlight(text)))
+      if (asked === undefined) await ended(envelope)
+      const { kernel } = image
+      if (kernel !== undefined) void suspended.leave(image, suspended.spare(kernel)).catch(() => {})
       return asked
     },
     call,
+    ended,
     async during(work) {
       const show = new Show(stage)
       show.begin({ note: 'the daemon is at it', interrupt() {} })

@@ -1,0 +1,196 @@
+import type { Envelope } from '../../../tools/outcome.ts'
+import { oneLine } from '../../../tools/wording.ts'
+import type { Image } from '../image.ts'
+import type { SuspendedRow, SuspensionEvent } from '../protocol.ts'
+import { newsText } from '../suspension-news.ts'
+
+/** One suspended evaluation, by its kernel and its id. */
+export interface Named {
+  readonly kernel: string
+  readonly id: string
+}
+
+/** What is suspended that this console may have go on. */
+export interface Mine extends Named, Pick<SuspendedRow, 'how' | 'level' | 'within'> {
+  /** It was a call of this console, and ends with it; else a person has taken it, or was handed it. */
+  readonly ours: boolean
+}
+
+export interface SuspendedOptions {
+  /** Whether this console has made that call. */
+  made(call: string): boolean
+  /** A line of news, above what is being written. */
+  tell(text: string): void
+  /** What is this console's has changed. */
+  changed(): void
+}
+
+/** Post mortem frames of this console that are kept besides those of its last error. */
+const KEPT = 2
+/** Ends of which this console knows already, of each kind. */
+const REMEMBERED = 256
+
+/** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
+export class Suspended {
+  readonly #options: SuspendedOptions
+  /** In the order in which they came. */
+  readonly #mine = new Map<string, Mine>()
+  /** The frame that is looked at, of each. */
+  readonly #frames = new Map<string, number>()
+  /** The person does that themselves, so that it is no news. */
+  readonly #doing = new Set<string>()
+  /** Of these a line was shown. */
+  readonly #told = new Set<string>()
+  #chosen: Named | undefined
+
+  constructor(options: SuspendedOptions) {
+    this.#options = options
+  }
+
+  /** A connection begins: what an earlier one held is not this one's. */
+  begin = (): void => {
+    this.#mine.clear()
+    this.#chosen = undefined
+    this.#options.changed()
+  }
+
+  heard = (event: SuspensionEvent): void => {
+    const { suspension } = event
+    const { id, kernel } = suspension
+    if (event.type === 'ended') this.#end(id)
+    else if (event.type === 'taken' || event.type === 'handed') {
+      if (suspension.holder.type === 'you') this.take(suspension)
+      else this.#mine.delete(id)
+    } else if (suspension.call !== null && this.#options.made(suspension.call)) {
+      this.#keep({ ...mineOf(suspension), ours: true })
+      // What is tried in a frame that is only looked at does not lead away from it.
+      if (suspension.how === 'held' || suspension.level === 1) this.choose({ kernel, id })
+      return
+    }
+    this.#options.changed()
+    const text = this.#isDone(event) ? undefined : newsText(event)
+    if (text === undefined) return
+    remember(this.#told, id)
+    this.#options.tell(text)
+  }
+
+  /** The person holds it from now on. */
+  take(row: SuspendedRow): void {
+    this.#keep({ ...mineOf(row), ours: this.#mine.get(row.id)?.ours ?? false })
+  }
+
+  /** The image knows of no such one. */
+  forget(id: string): void {
+    this.#end(id)
+    this.#options.changed()
+  }
+
+  /** What the person does with it themselves is no news here. */
+  async doing<Result>(id: string | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (id === undefined) return work()
+    remember(this.#doing, id)
+    const result = await work()
+    if (isRefusal(result)) this.#doing.delete(id)
+    return result
+  }
+
+  /** All that is this console's, oldest first. */
+  get mine(): readonly Mine[] {
+    return [...this.#mine.values()]
+  }
+
+  /** How many stacks of this console's wait in that kernel. What is only kept to be looked at waits for nothing. */
+  waiting(kernel: string | undefined): number {
+    return this.mine.filter(one => one.how === 'held' && one.kernel === kernel).length
+  }
+
+  /** What commands are about: what was looked at last, else the newest of this console's in that kernel. */
+  current(kernel: string | undefined): Named | undefined {
+    if (this.#chosen !== undefined && this.#chosen.kernel === kernel) return this.#chosen
+    return this.mine.findLast(one => one.kernel === kernel)
+  }
+
+  choose(named: Named): void {
+    this.#chosen = named
+    this.#options.changed()
+  }
+
+  frame({ id }: Named): number {
+    return this.#frames.get(id) ?? 0
+  }
+
+  lookAt({ id }: Named, frame: number): void {
+    this.#frames.set(id, frame)
+  }
+
+  /** Frames of earlier errors at the prompt that make room for those of later ones. */
+  spare(kernel: string): readonly Mine[] {
+    const kept = this.mine.filter(
+      one => one.ours && one.kernel === kernel && one.how === 'post_mortem' && one.level === 1,
+    )
+    return kept.slice(0, -1 - KEPT).filter(({ id }) => id !== this.#chosen?.id)
+  }
+
+  /** Gives up those: the outermost alone, with which ends what stands on them. */
+  async leave(image: Pick<Image, 'call'>, some: readonly Mine[]): Promise<void> {
+    const ids = new Set(some.map(({ id }) => id))
+    const outermost = some.filter(({ within }) => within === null || !ids.has(within))
+    const give = ({ id, kernel }: Mine) =>
+      this.doing(id, () =>
+        image.call({ tool: 'debug_restart', args: { suspension: id, kernel, leave: true } }),
+      )
+    await Promise.all(outermost.map(give))
+  }
+
+  /** The answer without what a line has told already. */
+  withoutTold(envelope: Envelope): Envelope {
+    const known: unknown = envelope.ok ? envelope.result : envelope.error.details
+    const notice: unknown = Reflect.get(Object(known), 'notice')
+    if (typeof notice !== 'string' || this.#told.size === 0) return envelope
+    const left = notice.split('\n').filter(line => !this.#told.has(line.slice(0, line.indexOf(' '))))
+    const { notice: _, ...rest } = known as Readonly<Record<string, unknown>>
+    const said = left.length === 0 ? rest : { ...rest, notice: left.join('\n') }
+    return envelope.ok
+      ? { ok: true, result: said }
+      : { ok: false, error: { ...envelope.error, details: said } }
+  }
+
+  /** By the person at this console. */
+  #isDone({ type, suspension: { id, within, holder } }: SuspensionEvent): boolean {
+    if (type === 'taken' && holder.type === 'you') return true
+    return this.#doing.has(id) || (within !== null && this.#doing.has(within))
+  }
+
+  #keep(one: Mine): void {
+    this.#mine.set(one.id, one)
+    this.#options.changed()
+  }
+
+  #end(id: string): void {
+    this.#mine.delete(id)
+    this.#frames.delete(id)
+    if (this.#chosen?.id === id) this.#chosen = undefined
+  }
+}
+
+const mineOf = ({ kernel, id, how, level, within }: SuspendedRow): Omit<Mine, 'ours'> => ({
+  kernel,
+  id,
+  how,
+  level,
+  within,
+})
+
+/** Codes of answers to calls that had something go on. */
+const RAN: ReadonlySet<string> = new Set(['exception', 'interrupted', 'left', 'outcome_unknown'])
+
+function isRefusal(result: unknown): boolean {
+  const { ok, error } = Object(result) as { ok?: unknown; error?: { code?: unknown } }
+  return ok === false && !RAN.has(oneLine(String(error?.code)))
+}
+
+function remember(known: Set<string>, id: string): void {
+  known.add(id)
+  const [oldest] = known
+  if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
+}

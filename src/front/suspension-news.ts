@@ -1,0 +1,52 @@
+import { conditionLine } from '../../tools/suspension-text.ts'
+import { beginning, oneLine } from '../../tools/wording.ts'
+import type { SuspensionEvent } from './protocol.ts'
+
+/** Characters of an error in a line of news. */
+const ERROR_CHARS = 200
+
+/**
+ * What became of a suspended evaluation, in a line for people: `s3@ab12 in shop, of claude-code: suspended by …`.
+ * Undefined for the end of what stood on another one, of whose end there is a line of its own.
+ */
+export function newsText(event: SuspensionEvent): string | undefined {
+  const { id, kernel, who, within } = event.suspension
+  const about = `${oneLine(id)} in ${oneLine(kernel)}, of ${oneLine(who)}`
+  switch (event.type) {
+    case 'suspended':
+      return `${about}: suspended${within === null ? '' : ` within ${oneLine(within)}`} by ${errorText(event)}`
+    case 'ended':
+      return event.how === 'within' ? undefined : `${about}: ${endText(event)}`
+    case 'taken':
+      return `${about}: taken over by ${oneLine(event.by)}`
+    case 'handed':
+      return `${about}: put before ${whom(event.to)} by ${oneLine(event.by)}`
+    case 'adopted':
+      return `${about}: ${errorText(event)}, put before whoever comes first by ${oneLine(event.by)}`
+    default:
+      return event satisfies never
+  }
+}
+
+const errorText = ({ suspension }: SuspensionEvent): string =>
+  beginning(oneLine(conditionLine(suspension)), ERROR_CHARS)
+
+const whom = (to: string | null): string => (to === null ? 'whoever comes first' : oneLine(to))
+
+function endText({ how, by, message }: Extract<SuspensionEvent, { type: 'ended' }>): string {
+  const whoDid = by === null ? 'somebody' : oneLine(by)
+  switch (how) {
+    case 'resumed':
+      return `${whoDid} had it go on`
+    case 'left':
+      return `${whoDid} gave it up`
+    case 'expired':
+      return 'nobody came in time, and it was aborted'
+    case 'within':
+      return 'what it stood on has ended'
+    case 'lost':
+      return `lost${message === '' ? '' : `: ${oneLine(message)}`}`
+    default:
+      return how satisfies never
+  }
+}
