@@ -19,8 +19,8 @@ export interface SuspendingSnippets {
   }
   /** Raises as many calls deep, all of one function. */
   deep(depth: number): { readonly source: string; readonly function: string }
-  /** In the frame of `inner`: reads its argument and adds one, sets it, and raises. */
-  readonly frame: {
+  /** In the frame of `inner`: reads its argument and adds one, sets it, and raises. Left out: frames are names alone. */
+  readonly frame?: {
     readonly reads: string
     readonly repr: string
     readonly sets: string
@@ -182,3 +182,8 @@ ${INNER}
   returns: { value: '(+ 3 4)', repr: '(7)' },
   again: { mend: '(defun suite-inner (count) (list :new count))', repr: '((:new 41))', unmend: INNER },
 }
+
+/** The same in ECL, which tells the names of frames and no more. */
+export const SUSPENDING_ECL: SuspendingSnippets = (({ frame: _f, returns: _r, again: _a, ...rest }) => rest)(
+  SUSPENDING_LISP,
+)

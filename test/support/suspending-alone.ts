@@ -21,6 +21,7 @@ await on.run(world, null).result
 const held = on.kernel.identity.abilities.has('hold') ? { hold: true } : {}
 const outer = await on.suspend(fails.source, { leaseMs: 600_000, ...held })
 const number = await on.frameOf(outer.id, fails.inner)
+if (frame === undefined) throw new Error('nothing is evaluated in its frames')
 const inner = suspensionIn(await on.inFrame(outer.id, number, frame.fails).result)
 const other = await on.suspend(fails.source)
 process.stdout.write(`${JSON.stringify([outer.id, inner.id, other.id])}\n`)

@@ -6,10 +6,13 @@ type On = () => SuspendingKernel
 
 /** How suspended evaluations go on, in every kernel that declares `suspend`. */
 export function resumeFacts(test: Suite, on: On, snippets: SuspendingSnippets): void {
-  frameFacts(test, on, snippets)
-  nestedFacts(test, on, snippets)
+  const { fails, frame, holds, expression } = snippets
+  if (frame !== undefined) {
+    frameFacts(test, on, { fails, frame })
+    nestedFacts(test, on, { fails, frame })
+  }
   restartFacts(test, on, snippets)
-  if (snippets.holds !== undefined) holdFacts(test, on, { ...snippets, holds: snippets.holds })
+  if (frame !== undefined && holds !== undefined) holdFacts(test, on, { fails, frame, holds, expression })
   if (snippets.value !== undefined) valueFacts(test, on, snippets.value)
   if (snippets.returns !== undefined && snippets.again !== undefined)
     frameWayFacts(test, on, { fails: snippets.fails, returns: snippets.returns, again: snippets.again })
@@ -28,7 +31,9 @@ async function mended(on: On, { source, mend, unmend }: Resumes) {
   return { ...doing, id }
 }
 
-function frameFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): void {
+type InFrames = Pick<Required<SuspendingSnippets>, 'fails' | 'frame'>
+
+function frameFacts(test: Suite, on: On, { fails, frame }: InFrames): void {
   test('code in a frame sees its variables, and what it sets is seen there afterwards', async () => {
     const { id } = await on().suspend(fails.source)
     const number = await on().frameOf(id, fails.inner)
@@ -41,7 +46,7 @@ function frameFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): 
   })
 }
 
-function nestedFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): void {
+function nestedFacts(test: Suite, on: On, { fails, frame }: InFrames): void {
   const nest = async () => {
     const outer = await on().suspend(fails.source)
     const number = await on().frameOf(outer.id, fails.inner)
@@ -148,7 +153,7 @@ function valueFacts(test: Suite, on: On, value: NonNullable<SuspendingSnippets['
   })
 }
 
-type Holding = SuspendingSnippets & Pick<Required<SuspendingSnippets>, 'holds'>
+type Holding = InFrames & Pick<Required<SuspendingSnippets>, 'holds' | 'expression'>
 
 function holdFacts(test: Suite, on: On, { fails, holds, frame, expression }: Holding): void {
   const hold = { leaseMs: 600_000, hold: true }
