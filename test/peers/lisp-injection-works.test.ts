@@ -1,7 +1,7 @@
 import { TOOLS } from '../../tools/index.ts'
 import { type AttachedLisp, openAttachedLisp } from '../support/attached-lisp.ts'
 import { assert, suite } from '../support/harness.ts'
-import { attack, JUDGED, Traces, textParameters } from '../support/lisp-attacks.ts'
+import { attack, JUDGED, prepare, Traces, textParameters } from '../support/lisp-attacks.ts'
 
 const test = suite('attacks in what tools that run code in an attached Lisp are told', { limitMs: 60_000 })
 
@@ -22,6 +22,7 @@ const running = TOOLS.filter(({ level, name }) => level !== 'safe' && name in JU
 
 for (const tool of running)
   test(`${tool} runs nothing of what is no code, and makes no symbol of it (threat 25)`, async () => {
+    await prepare(lisp, tool)
     await lisp.run(tool, JUDGED[tool]?.args)
     await traces.look()
     for (const parameter of parameters(tool).filter(({ meaning }) => meaning === 'data')) {
@@ -36,6 +37,7 @@ for (const tool of running.filter(name => Object.values(JUDGED[name]?.texts ?? {
     assert.is(code.length, 1)
     for (const parameter of code) {
       await traces.forget()
+      await prepare(lisp, tool)
       const text = '#.(setf cl-user::*pwned* t)'
       await lisp.run(tool, { ...JUDGED[tool]?.args, [parameter.name]: parameter.holding(text) })
       assert.is(await traces.ran(), true)

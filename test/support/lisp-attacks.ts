@@ -130,7 +130,11 @@ export type Meaning = 'code' | 'data'
 interface Judged {
   readonly args: Readonly<Record<string, unknown>>
   readonly texts: Readonly<Record<string, Meaning>>
+  /** Code that is suspended before each call, and nothing else is: what the call is about. */
+  readonly suspended?: string
 }
+
+const STOPPED = '(restart-case (error "attacked") (attacked (&rest values) values))'
 
 const NAME = { name: 'car' }
 const NAMED = { name: 'data', package: 'data' } as const
@@ -167,10 +171,15 @@ export const JUDGED: Readonly<Record<string, Judged>> = {
   run_tests: { args: { target: 'no-such-test' }, texts: { target: 'data', framework: 'data' } },
   debug_state: { args: {}, texts: { suspension: 'data' } },
   debug_frame: { args: {}, texts: { suspension: 'data' } },
-  debug_eval: { args: { expr: '(+ 1 2)' }, texts: { suspension: 'data', expr: 'code' } },
+  debug_eval: {
+    args: { expr: '(+ 1 2)' },
+    texts: { suspension: 'data', expr: 'code' },
+    suspended: STOPPED,
+  },
   debug_restart: {
-    args: { restart: 'no-such-restart' },
+    args: { restart: 'attacked' },
     texts: { suspension: 'data', restart: 'data', value: 'code' },
+    suspended: STOPPED,
   },
   trace_function: { args: {}, texts: { name: 'data', package: 'data', remove: 'data' } },
   trace_calls: { args: {}, texts: { tracepoint: 'data' } },
@@ -247,7 +256,8 @@ export async function attack(
 ): Promise<void> {
   const { tool, name, holding } = parameter
   const caller = { readOnlyPromised: readOnly }
-  for (let at = 0; at < ATTACKS.length; at += atOnce)
+  for (let at = 0; at < ATTACKS.length; at += atOnce) {
+    await prepare(lisp, tool.name)
     await Promise.all(
       ATTACKS.slice(at, at + atOnce).map(async text => {
         const args = { ...JUDGED[tool.name]?.args, [name]: holding(text) }
@@ -255,6 +265,16 @@ export async function attack(
         assertClear(await lisp.run(tool.name, args, { caller }), parameter, asked)
       }),
     )
+  }
+}
+
+/** Has nothing suspended but what calls of that tool are about. */
+export async function prepare(lisp: AttachedLisp, tool: string): Promise<void> {
+  const { suspended } = JUDGED[tool] ?? {}
+  if (suspended === undefined) return
+  while ((await lisp.run('debug_restart', { leave: true })).ok);
+  const stopped = await lisp.run('eval_expr', { expr: suspended })
+  assert.ok(!stopped.ok && stopped.error.details.suspension, JSON.stringify(stopped))
 }
 
 /** What a person finds in the image that was not there before: that something ran, and symbols. */

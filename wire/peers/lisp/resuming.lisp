@@ -58,7 +58,9 @@ has begun comes to its end before them, and not here."
                                         message))))
     (cond ((not (stringp source)) (no "There is none."))
           ((>= (next-form-start source) (length source)) (no "There is no form in it."))
-          (t (multiple-value-bind (condition start) (unreadable-form source)
+          ;; What is nested too deeply to be looked through ends as any code of the user's does.
+          (t (multiple-value-bind (condition start)
+                 (call-contained (lambda () (unreadable-form source)) (constantly nil))
                (and condition (no (syntax-message condition source start))))))))
 
 (defun call-deciding (suspension arguments function)
