@@ -32,7 +32,7 @@ for (let round = 1; round <= rounds; round++) {
   await kernel.close()
   expect(round, ['SLIME alone', await emacs.repl('(+ 1 2)')])
   await emacs.disconnect()
-  if (round === 10 || round % 50 === 0 || round === rounds) await tell(round)
+  if (round === 10 || round % 25 === 0 || round === rounds) await tell(round)
 }
 await emacs.kill()
 swank.kill()

@@ -130,7 +130,8 @@ function tables(): string {
       ),
   )
   return [
-    `${versions()}. ${ROUNDS} rounds of each, in turn. Imago was attached to ${sum.images} images and made ${sum.calls} calls there.`,
+    `${versions()}. ${ROUNDS} rounds of each, in turn.`,
+    `Imago was attached to ${sum.images} images and made ${sum.calls} calls there.`,
     '',
     '| Tests | How many | Passed / failed / skipped without Imago | With Imago | Otherwise with Imago |',
     '|---|---|---|---|---|',
@@ -147,12 +148,14 @@ function tables(): string {
 
 /** The tests of one name with a number, where all of them came out alike, are one row. */
 function collapsed(rows: readonly string[]): string[] {
-  const alike = new Map<string, number>()
+  const alike = new Map<string, string[]>()
   for (const row of rows) {
     const name = row.replace(/-\d+` \| (?=\w)/, '-N` | ')
-    alike.set(name, (alike.get(name) ?? 0) + 1)
+    alike.set(name, [...(alike.get(name) ?? []), row])
   }
-  return [...alike].map(([row, count]) => (count === 1 ? row : row.replace('-N`', `-N\` (${count})`)))
+  return [...alike].flatMap(([name, each]) =>
+    each.length === 1 ? each : name.replace('-N`', `-N\` (${each.length})`),
+  )
 }
 
 function versions(): string {
