@@ -117,13 +117,14 @@ called. Ends the look where there is none, or code runs in it."
 (defun frame-variables (frame)
   "Trees for the variables of FRAME as `FrameLocal', those that have a value, and how many more there
 are."
-  (let ((variables (valid-variables frame)) (arguments (argument-variables frame)))
-    (declare (ignorable arguments))
-    (values #+sbcl (loop for variable in variables
+  (let ((variables (valid-variables frame)))
+    (values #+sbcl (loop with arguments = (argument-names frame)
+                         for variable in variables
                          repeat *most-locals*
+                         for symbol = (sb-di:debug-var-symbol variable)
                          for tree = (if-known
                                      (frame-local-tree variable frame
-                                                       (truth (member variable arguments))))
+                                                       (truth (member symbol arguments))))
                          when tree collect tree)
             #-sbcl '()
             (max 0 (- (length variables) *most-locals*)))))
@@ -134,13 +135,21 @@ are."
 are."
   (if-known (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame))))
 
-(defun argument-variables (frame)
-  "Those variables of FRAME that are arguments of its function."
-  (declare (ignorable frame))
-  #+sbcl
-  (loop for item in (frame-parameters frame)
-        when (consp item) append (remove-if #'symbolp item)
-        else unless (symbolp item) collect item))
+#+sbcl
+(defun argument-names (frame)
+  "Symbols for the arguments of the function of FRAME. The compiler may keep one in another variable of
+its name."
+  (let* ((function (sb-di:frame-debug-fun frame))
+         (entry (if-known (sb-di:debug-fun-fun function)))
+         (list (and entry
+                    (equal (sb-di:debug-fun-name function) (sb-kernel:%fun-name entry))
+                    (sb-kernel:%fun-lambda-list entry))))
+    (append (loop for item in (frame-parameters frame)
+                  append (mapcar #'sb-di:debug-var-symbol
+                                 (remove-if #'symbolp (if (consp item) item (list item)))))
+            (loop for item in (and (ignore-errors (list-length list)) list)
+                  for name = (if (consp item) (first item) item)
+                  collect (if (consp name) (second name) name)))))
 
 #+sbcl
 (defun frame-local-tree (variable frame argument)

@@ -302,7 +302,7 @@ it."
   (let ((thread (post-thread post)) (connection (post-connection post)))
     (swank/backend:spawn (lambda ()
                            (wait-for-end (list thread))
-                           (forget-mailboxes (cons thread (own-threads connection))))
+                           (forget-mailboxes (list* thread *maker* (own-threads connection))))
                          :name "worker")))
 
 (defun leave-at (suspension how message)
