@@ -36,7 +36,7 @@ class Unready(unittest.TestCase):
         self.assertRegex(hello['implementation'], r'^CPython 3\.\d+\.\d+')
         self.assertRegex(hello['epoch'], '^[0-9a-f]{8}$')
         self.assertIn('json', hello['encodings'])
-        self.assertEqual(hello['abilities'], ABILITIES)
+        self.assertEqual(hello['abilities'], [*ABILITIES, 'hold'])
         self.assertLessEqual({'evaluate', 'inspect', 'interrupt', 'ask', 'threads'}, set(ABILITIES))
 
     def test_threat_27_a_squatter_who_does_not_know_the_secret_is_left_without_a_hello(self):
