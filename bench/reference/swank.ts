@@ -37,6 +37,8 @@ export async function openSwankImage(forms: readonly string[] = []): Promise<Swa
 export interface BareSwank {
   /** Sends `(:emacs-rex FORM …)` and resolves with the text of its `:return`. */
   ask(form: string): Promise<string>
+  /** Sends one that signals an error; resolves, once it was told of the debugger, with what leaves that again. */
+  err(form: string): Promise<() => Promise<void>>
   close(): void
 }
 
@@ -49,6 +51,7 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
   let last = 0
   let rest: Buffer = Buffer.alloc(0)
   const pending = new Map<number, (answer: string) => void>()
+  let entered: (thread: number) => void = () => {}
   socket.on('data', data => {
     rest = rest.length === 0 ? data : Buffer.concat([rest, data])
     while (rest.length >= 6) {
@@ -56,19 +59,33 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
       if (rest.length < end) return
       const message = rest.toString('utf8', 6, end)
       rest = rest.subarray(end)
+      const thread = /^\(:debug (\d+) /.exec(message)?.[1]
+      if (thread !== undefined) entered(Number(thread))
       const id = /^\(:return [\s\S]* (\d+)\)$/.exec(message)?.[1]
       pending.get(Number(id))?.(message)
       pending.delete(Number(id))
     }
   })
+  const ask = (form: string, thread: number | 't' = 't') => {
+    const id = ++last
+    return new Promise<string>(resolve => {
+      pending.set(id, resolve)
+      const text = `(:emacs-rex ${form} nil ${thread} ${id})`
+      socket.write(Buffer.byteLength(text).toString(16).padStart(6, '0') + text)
+    })
+  }
   return {
-    ask(form) {
-      const id = ++last
-      return new Promise(resolve => {
-        pending.set(id, resolve)
-        const text = `(:emacs-rex ${form} nil t ${id})`
-        socket.write(Buffer.byteLength(text).toString(16).padStart(6, '0') + text)
+    ask,
+    async err(form) {
+      const told = new Promise<number>(resolve => {
+        entered = resolve
       })
+      const answered = ask(form)
+      const thread = await told
+      return async () => {
+        await ask('(swank:throw-to-toplevel)', thread)
+        await answered
+      }
     },
     close() {
       socket.destroy()

@@ -1,6 +1,7 @@
 import type { Row } from '../row.ts'
 import { askingCost, manyPlans } from './asking.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
+import { errorToAnswer, framesPaged } from './debugger.ts'
 import { unifiedLines } from './diffs.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { replyOfLists, replyOfText } from './expressions.ts'
@@ -50,6 +51,8 @@ export const ROWS: readonly Row[] = [
   lispEvaluation,
   lispLooks,
   lispIdle,
+  errorToAnswer,
+  framesPaged,
   slimeIdle,
   slimeLooking,
   tracepointCost,
