@@ -299,10 +299,10 @@ there.")
 (defun forget-connection-later (post)
   "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
 it."
-  (let ((thread (post-thread post)) (connection (post-connection post)))
+  (let ((threads (cons (post-thread post) (own-threads (post-connection post)))))
     (swank/backend:spawn (lambda ()
-                           (wait-for-end (list thread))
-                           (forget-mailboxes (list* thread *maker* (own-threads connection))))
+                           (wait-for-end threads)
+                           (forget-mailboxes (cons *maker* threads)))
                          :name "worker")))
 
 (defun leave-at (suspension how message)
