@@ -7,6 +7,7 @@ import { openNotifier } from '../notify.ts'
 import { became } from '../seat/became.ts'
 import { openSeat } from '../seat/open-seat.ts'
 import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { newsText } from '../suspension-news.ts'
 import { isCapable, type Printer } from '../terminal.ts'
 
 /**
@@ -32,7 +33,11 @@ interface Parts {
 
 async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
   const { watchHere } = await import('../watch/here.ts')
-  const { lost, past } = await watchHere({ desktop, sit: options => openSeat(client, options) })
+  const { lost, past } = await watchHere({
+    desktop,
+    sit: options => openSeat(client, options),
+    follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
+  })
   for (const one of past) printer.out(`${became(one).join('')}\n`)
   return ended(printer, lost)
 }
@@ -52,9 +57,29 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
       over.abort()
       return why
     })
+    const tell = (text: string) => asker.tell({ type: 'notice', text })
+    void followSuspended({ client, tell, signal: over.signal })
     await asker.run(seat, over.signal)
     await seat.leave()
     return ended(printer, await lost)
+  })
+}
+
+interface Following {
+  readonly client: Pick<DaemonClient, 'watchSuspensions'>
+  readonly signal: AbortSignal
+  tell(text: string): void
+}
+
+/** What becomes of suspended evaluations, in all projects: nobody is asked anything by it. */
+function followSuspended({ client, signal, tell }: Following): Promise<void> {
+  return client.watchSuspensions({
+    everywhere: true,
+    signal,
+    heard(event) {
+      const text = newsText(event)
+      if (text !== undefined) tell(text)
+    },
   })
 }
 
@@ -79,6 +104,8 @@ async function list({ client, printer }: Parts): Promise<ExitCode> {
   const stop = () => over.abort()
   process.on('SIGINT', stop).on('SIGTERM', stop)
   process.stdout.on('error', stop).on('close', stop)
+  const tell = (text: string) => printer.out(`suspended  ${text}\n`)
+  void followSuspended({ client, tell, signal: over.signal })
   await followPlans({ client, printer, signal: over.signal })
   return EXIT.done
 }

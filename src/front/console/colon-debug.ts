@@ -212,16 +212,17 @@ function here(context: Context): number {
   return current === undefined ? 0 : context.suspended.frame(current)
 }
 
-/** Left out: the daemon knows which is the caller's newest. */
-function argumentsOf(named: Named | undefined): Readonly<Record<string, unknown>> {
-  return named === undefined ? {} : { suspension: named.id, kernel: named.kernel }
+/** Where none is known here, the daemon takes the caller's newest. */
+function argumentsOf(named: Named | undefined, { image }: Context): Readonly<Record<string, unknown>> {
+  if (named !== undefined) return { suspension: named.id, kernel: named.kernel }
+  return image.kernel === undefined ? {} : { kernel: image.kernel }
 }
 
 /** Has code run in it, or has it go on, and shows what that came to. */
 async function act(tool: string, args: Readonly<Record<string, unknown>>, context: Context): Promise<void> {
   const { running, suspended } = context
   const current = currentOf(context)
-  const called = { ...argumentsOf(current), patience: WAIT_SECONDS, ...args }
+  const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
   const call = () => running.call(tool, called)
   const envelope = await (tool === 'debug_restart' ? suspended.doing(current?.id, call) : call())
   if (envelope?.ok === false && envelope.error.code === 'not_found' && current !== undefined)
@@ -237,7 +238,7 @@ async function forgetGone({ id }: Named, { image, suspended }: Context): Promise
 
 async function show(tool: string, args: Readonly<Record<string, unknown>>, context: Context): Promise<void> {
   const { running, showing } = context
-  const envelope = await running.call(tool, args)
+  const envelope = await running.call(tool, { ...argumentsOf(undefined, context), ...args })
   if (envelope !== undefined) await showing.tool(tool, envelope)
 }
 
@@ -248,7 +249,7 @@ async function showState(operand: string, context: Context): Promise<void> {
   const row = first === '' || first === from ? undefined : await rowNamed(first, context)
   if (row === undefined && first !== from) return
   const meant = row ?? currentOf(context)
-  const args = { ...argumentsOf(meant), count: FRAMES, ...(from !== '' && { from: Number(from) }) }
+  const args = { ...argumentsOf(meant, context), count: FRAMES, ...(from !== '' && { from: Number(from) }) }
   const envelope = await running.call('debug_state', args)
   if (envelope === undefined) return
   if (!envelope.ok) {
@@ -271,7 +272,7 @@ async function showFrame(wanted: number | undefined, context: Context): Promise<
   const { running, showing, suspended, spoken } = context
   const current = currentOf(context)
   const frame = wanted ?? here(context)
-  const envelope = await running.call('debug_frame', { ...argumentsOf(current), frame })
+  const envelope = await running.call('debug_frame', { ...argumentsOf(current, context), frame })
   if (envelope === undefined) return
   if (!envelope.ok) return showing.tool('debug_frame', envelope)
   const shown = envelope.result as DebugFrame

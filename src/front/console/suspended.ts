@@ -1,5 +1,4 @@
 import type { Envelope } from '../../../tools/outcome.ts'
-import { oneLine } from '../../../tools/wording.ts'
 import type { Image } from '../image.ts'
 import type { SuspendedRow, SuspensionEvent } from '../protocol.ts'
 import { newsText } from '../suspension-news.ts'
@@ -89,9 +88,15 @@ export class Suspended {
   async doing<Result>(id: string | undefined, work: () => Promise<Result>): Promise<Result> {
     if (id === undefined) return work()
     remember(this.#doing, id)
-    const result = await work()
-    if (isRefusal(result)) this.#doing.delete(id)
-    return result
+    let over = false
+    try {
+      const result = await work()
+      over = hasRun(result)
+      return result
+    } finally {
+      // News of its end may come after the answer; of anything else they have come by now.
+      if (!over) this.#doing.delete(id)
+    }
   }
 
   /** All that is this console's, oldest first. */
@@ -184,9 +189,10 @@ const mineOf = ({ kernel, id, how, level, within }: SuspendedRow): Omit<Mine, 'o
 /** Codes of answers to calls that had something go on. */
 const RAN: ReadonlySet<string> = new Set(['exception', 'interrupted', 'left', 'outcome_unknown'])
 
-function isRefusal(result: unknown): boolean {
+/** Whether that is the answer to a call that was not refused. */
+function hasRun(result: unknown): boolean {
   const { ok, error } = Object(result) as { ok?: unknown; error?: { code?: unknown } }
-  return ok === false && !RAN.has(oneLine(String(error?.code)))
+  return ok === true || (ok === false && RAN.has(String(error?.code)))
 }
 
 function remember(known: Set<string>, id: string): void {

@@ -44,7 +44,7 @@ export function stateSpans(state: DebugState, here: number): Span[] {
   const more =
     next === null ? '' : `more of ${total === null ? 'them' : total}: :debug ${suspension.id} ${next}\n`
   return [
-    looking('failure', `${oneLine(conditionLine(suspension))}\n`),
+    looking('failure', `${conditionLine(suspension)}\n`),
     prose('hint', `${suspensionLine(suspension)}\n`),
     prose('hint', `asked for by ${oneLine(suspension.who)}; it ${holderWords(holder)}\n`),
     ...(suspension.busy ? [prose('error', 'Code runs in it at this moment.\n')] : []),

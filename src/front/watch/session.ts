@@ -22,6 +22,8 @@ export interface SessionOptions {
     admit(wanted: SeatWanted): Promise<boolean>
     signal: AbortSignal
   }): Promise<OpenSeat>
+  /** Tells news that need no answer, a line each, until `signal` aborts. */
+  follow?(o: { tell(text: string): void; readonly signal: AbortSignal }): void
   /** Whether a notification is shown on the desktop where something waits. */
   readonly desktop: boolean
   /** Milliseconds; left out: since this process began. */
@@ -132,6 +134,13 @@ export async function watchAtTerminal(o: SessionOptions): Promise<Watched> {
     const { tell, admit } = atDesk
     await using seat = await o.sit({ tell, admit, signal: leaving.signal })
     atDesk.take(seat)
+    o.follow?.({
+      signal: leaving.signal,
+      tell(text) {
+        desk.say(text)
+        repaint()
+      },
+    })
     const left = new Promise<undefined>(resolve =>
       leaving.signal.addEventListener('abort', () => resolve(undefined)),
     )

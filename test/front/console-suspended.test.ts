@@ -1,0 +1,117 @@
+import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspended-row.ts'
+import { Suspended } from '../../src/front/console/suspended.ts'
+import { newsText } from '../../src/front/suspension-news.ts'
+import type { CallId } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('what is suspended, at the console')
+
+const row = (over: Partial<SuspendedRow> = {}): SuspendedRow => ({
+  id: 's1@ab12',
+  call: 'theirs' as CallId,
+  who: 'claude-code',
+  how: 'held',
+  level: 1,
+  within: null,
+  type: { name: 'simple-error', module: 'COMMON-LISP', qualified: 'simple-error' },
+  message: 'no stock',
+  at: '2026-01-01T00:00:00Z',
+  expires_in_ms: null,
+  busy: null,
+  kernel: 'shop',
+  root: '/srv/shop',
+  holder: { type: 'other', who: 'claude-code', person: false },
+  ...over,
+})
+
+const OURS = { call: 'ours' as CallId, who: 'imago', holder: { type: 'you' } } as const
+
+function opened() {
+  const told: string[] = []
+  const suspended = new Suspended({
+    made: call => call === 'ours',
+    tell: text => told.push(text),
+    changed: () => {},
+  })
+  return { told, suspended }
+}
+
+const ended = (
+  suspension: SuspendedRow,
+  how: 'expired' | 'left' | 'within' | 'resumed',
+): SuspensionEvent => ({
+  type: 'ended',
+  suspension,
+  how,
+  message: '',
+  by: how === 'left' ? 'imago' : null,
+})
+
+test('each is news once, but not what this console has done itself', async () => {
+  const { told, suspended } = opened()
+  suspended.heard({ type: 'suspended', suspension: row() })
+  suspended.heard({ type: 'suspended', suspension: row({ ...OURS, id: 's2@ab12' }) })
+  await suspended.doing('s2@ab12', async () =>
+    suspended.heard(ended(row({ ...OURS, id: 's2@ab12' }), 'left')),
+  )
+  suspended.heard(ended(row(), 'expired'))
+  assert.equal(told, [
+    's1@ab12 in shop, of claude-code: suspended by simple-error: no stock',
+    's1@ab12 in shop, of claude-code: nobody came in time, and it was aborted',
+  ])
+})
+
+test('an end that was told in a line is not told again with the next answer, and other notices are', () => {
+  const { suspended } = opened()
+  suspended.heard({ type: 'suspended', suspension: row(OURS) })
+  suspended.heard(ended(row(OURS), 'expired'))
+  const notice = 's1@ab12 in shop (simple-error: no stock) is suspended no more. It was aborted.'
+  const answer = (text: string) => suspended.withoutTold({ ok: true, result: { values: [], notice: text } })
+  assert.equal(answer(notice), { ok: true, result: { values: [] } })
+  assert.equal(answer(`This is new.\n${notice}`), {
+    ok: true,
+    result: { values: [], notice: 'This is new.' },
+  })
+})
+
+test('a refusal leaves its end to be told', async () => {
+  const { told, suspended } = opened()
+  suspended.heard({ type: 'suspended', suspension: row(OURS) })
+  const refused = { ok: false, error: { code: 'invalid_args' } }
+  await suspended.doing('s1@ab12', async () => refused)
+  suspended.heard(ended(row(OURS), 'expired'))
+  assert.is(told.length, 1)
+})
+
+test('only stacks that wait count for the prompt, and a connection that begins holds none', () => {
+  const { suspended } = opened()
+  suspended.heard({ type: 'suspended', suspension: row(OURS) })
+  suspended.heard({ type: 'suspended', suspension: row({ ...OURS, id: 's2@ab12', how: 'post_mortem' }) })
+  assert.equal([suspended.waiting('shop'), suspended.waiting('other')], [1, 0])
+  assert.is(suspended.current('shop')?.id, 's2@ab12')
+  suspended.begin()
+  assert.equal([suspended.waiting('shop'), suspended.mine], [0, []])
+})
+
+test('what is taken from this console is not its own any more, and what is handed to it is', () => {
+  const { told, suspended } = opened()
+  suspended.heard({ type: 'suspended', suspension: row(OURS) })
+  const taken = row({ ...OURS, holder: { type: 'other', who: 'seat-2, terminal', person: true } })
+  suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', from: 'imago' })
+  assert.is(suspended.waiting('shop'), 0)
+  suspended.heard({ type: 'handed', suspension: row(OURS), by: 'seat-2, terminal', to: 'imago' })
+  assert.is(suspended.waiting('shop'), 1)
+  assert.equal(told, [
+    's1@ab12 in shop, of imago: taken over by seat-2, terminal',
+    's1@ab12 in shop, of imago: put before imago by seat-2, terminal',
+  ])
+})
+
+test('news are one line, whatever an error is called (threat 16)', () => {
+  const text = newsText({
+    type: 'suspended',
+    suspension: row({ who: 'a\nb', message: `x\n\x1b[2J${'y'.repeat(9_999)}` }),
+  })
+  assert.not.match(text ?? '\n', '\n')
+  assert.ok((text ?? '').length < 400)
+})
