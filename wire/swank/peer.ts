@@ -37,6 +37,7 @@ export const FILES = [
   'beside',
   'waiting',
   'suspensions',
+  'suspendable',
   'suspended',
   'in-frames',
   'resuming',

@@ -70,8 +70,8 @@ NIL. The value of BODY is a tree for `write-json'."
           (ceiling (* milliseconds internal-time-units-per-second) 1000))))
 
 (defvar *running-user-code* nil
-  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours: T,
-or :WAITING where no code of the user's runs, but other threads may send some to this one.")
+  "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours:
+T, or :WAITING where no code of the user's runs, but other threads may send some to this one.")
 
 (defun type-text (type)
   "TYPE, a type specifier that may hold anything, as text: names alone are printed."
@@ -129,8 +129,8 @@ stream of his."
   "Calls that run user code: it has to find what the user has set.")
 
 (defun answer-caught (name function)
-  "The value of FUNCTION, which is done for NAME, or the tree that it ends with. Nobody's debugger is
-entered by what goes wrong in it."
+  "The value of FUNCTION, which is done for NAME, or the tree that it ends with. Nobody's debugger
+is entered by what goes wrong in it."
   (catch 'answer
     (handler-bind ((serious-condition
                      (lambda (condition)

@@ -66,8 +66,8 @@ were installed."
     (if written (place-in-source-file there written nil form number) (values file nil nil))))
 
 (defun frame-place (frame)
-  "The file in which FRAME stands, a namestring, its line, and the text of that; and a text that this
-line is part of, with its position in it. Each is NIL where not known."
+  "The file in which FRAME stands, a namestring, its line, and the text of that; and a text that
+this line is part of, with its position in it. Each is NIL where not known."
   (declare (ignorable frame))
   #+sbcl (if-known (compiled-place frame)))
 

@@ -24,8 +24,8 @@
 
 (defun call-in-listener (package function)
   "The values of FUNCTION, with our package and readtable in force, or the package of that name.
-What it makes of them, and of the variables of a listener, is kept; what others make of them while it
-is suspended stays."
+What it makes of them, and of the variables of a listener, is kept; what others make of them while
+it is suspended stays."
   (let* ((*package* (if package (package-asked-for package) (package-in-force)))
          (*readtable* *listener-readtable*)
          (values *listener-values*)
@@ -38,8 +38,8 @@ is suspended stays."
         (package-in-force)))))
 
 (defun keep-listener-values (before after)
-  "Has AFTER be kept, of an evaluation that began with BEFORE; behind what it came to, what others have
-come to since."
+  "Has AFTER be kept, of an evaluation that began with BEFORE; behind what it came to, what others
+have come to since."
   (cond ((eq before *listener-values*) (setf *listener-values* after))
         ((not (every #'eq before after))
          (destructuring-bind (value value-2 value-3 form form-2 form-3 list list-2 list-3 now)

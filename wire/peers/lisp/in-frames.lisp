@@ -17,7 +17,8 @@
   "NIL, or why nothing can be evaluated in FRAME."
   #-sbcl (progn frame "In this Lisp, Imago evaluates nothing in frames.")
   #+sbcl
-  (cond ((foreign-frame-p (frame-name frame)) "It is no frame of Lisp: nothing can be evaluated in it.")
+  (cond ((foreign-frame-p (frame-name frame))
+         "It is no frame of Lisp: nothing can be evaluated in it.")
         ((not (if-known
                (native ("SB-DI" "DEBUG-VAR-INFO-AVAILABLE") (sb-di:frame-debug-fun frame))))
          "Nothing can be evaluated in it: its variables are not known.")))
@@ -33,8 +34,8 @@
 
 #+sbcl
 (defun standard-frame-p (frame)
-  "Whether FRAME returns as functions do that anybody can call. SBCL would lose its way, and ruin its
-memory, where one is made to return that only its own component calls."
+  "Whether FRAME returns as functions do that anybody can call. SBCL would lose its way, and ruin
+its memory, where one is made to return that only its own component calls."
   (let* ((function (sb-di:frame-debug-fun frame))
          (name (sb-di:debug-fun-name function))
          (entry (sb-di:debug-fun-fun function))
@@ -56,7 +57,7 @@ memory, where one is made to return that only its own component calls."
               ((or (find-if #'unprintable-p arguments) (rest-lost-p frame))
                "It cannot begin again: some of its arguments are not there any more.")
               ((some #'on-stack-p arguments)
-               "It cannot begin again: some of its arguments are on the stack, and gone with it.")))))
+               "It cannot begin again: some of its arguments are on the stack and end with it.")))))
 
 (defun rest-lost-p (frame)
   "Whether FRAME was given arguments that its function did not keep, nobody knows how many."
@@ -68,8 +69,8 @@ memory, where one is made to return that only its own component calls."
                   (frame-parameters frame)))
 
 (defun call-of-frame (frame)
-  "The function that a call like that of FRAME would call now, and the arguments; NIL where it has no
-name by which it is called."
+  "The function that a call like that of FRAME would call now, and the arguments; NIL where it has
+no name by which it is called."
   (declare (ignorable frame))
   #+sbcl
   (let* ((name (frame-name frame)) (generic (generic-function-of-method name)))
@@ -111,8 +112,8 @@ force there."
     (funcall function frame)))
 
 (defun evaluate-text-in (frame source)
-  "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The values
-of the last, as a list."
+  "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The
+values of the last, as a list."
   (check-syntax source)
   (let ((values '()) (stream (make-string-input-stream source)))
     (loop (let ((start (next-form-start source (file-position stream))))
@@ -149,8 +150,8 @@ of the last, as a list."
 suspension of that NAME, of which it is called; or why it cannot."
   (let ((suspension (suspension-named name)))
     (flet ((gone ()
-             (refused "not_found" (format nil "There is no suspended evaluation ~A: it has ended, or ~
-                                               never was." name)
+             (refused "not_found" (format nil "There is no suspended evaluation ~A: it has ended, ~
+                                               or never was." name)
                       :what name :nearest (live-ids))))
       (if (null suspension)
           (gone)
@@ -162,8 +163,8 @@ suspension of that NAME, of which it is called; or why it cannot."
                                  call)))
             (cond ((null tree) (gone))
                   ((equal (part tree "type") "busy")
-                   (refused "malformed" (format nil "Code runs in ~A now. Nothing else can be asked ~
-                                                     of it until that has ended." name)
+                   (refused "malformed" (format nil "Code runs in ~A now. Nothing else can be ~
+                                                     asked of it until that has ended." name)
                             :what name))
                   (t tree)))))))
 

@@ -27,7 +27,7 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 (define-fields evaluation
   sink record entry
   start                                 ; or when it was resumed, as `microseconds' has it
-  lease)                                ; how long it stays suspended by an error; NIL: errors end it
+  lease)                                ; how long an error suspends it; NIL: it ends it
 
 (defvar *evaluation* nil
   "That of this thread.")

@@ -1,5 +1,5 @@
-;;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or to
-;;;; its end.
+;;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or
+;;;; to its end.
 
 (in-package #:imago)
 
@@ -105,7 +105,8 @@ and, as a tree, what else it has come to. The suspension stays."
          (source (argument "value" arguments))
          (frame (frame-at (suspension-walk suspension) 0)))
     (cond ((null restart)
-           (refused "not_found" (format nil "~A has no restart ~A." (suspension-id suspension) number)
+           (refused "not_found" (format nil "~A has no restart ~A."
+                                          (suspension-id suspension) number)
                     :what (format nil "~A" number)
                     :nearest (loop for tree in (suspension-restarts suspension)
                                    for count from 0

@@ -1,5 +1,5 @@
-;;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that of
-;;;; a suspended evaluation is walked as far as somebody looks.
+;;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that
+;;;; of a suspended evaluation is walked as far as somebody looks.
 
 (in-package #:imago)
 
@@ -105,8 +105,8 @@ evaluation itself."
 
 ;;; Walking no further than somebody looks
 
-;;; Frames of the evaluator are left out of its outer end. Whether some are at that end is only known
-;;; where it is reached, so they are held back until one of the user's follows.
+;;; Frames of the evaluator are left out of its outer end. Whether some are at that end is only
+;;; known where it is reached, so they are held back until one of the user's follows.
 
 (define-fields walk
   frames                                ; as far as they are known, innermost first

@@ -115,8 +115,8 @@ called. Ends the look where there is none, or code runs in it."
 ;;; Variables
 
 (defun frame-variables (frame)
-  "Trees for the variables of FRAME as `FrameLocal', those that have a value, and how many more there
-are."
+  "Trees for the variables of FRAME as `FrameLocal', those that have a value, and how many more
+there are."
   (let ((variables (valid-variables frame)))
     (values #+sbcl (loop with arguments = (argument-names frame)
                          for variable in variables
@@ -131,14 +131,14 @@ are."
 
 #+sbcl
 (defun frame-parameters (frame)
-  "The parameters of FRAME as SBCL has them: variables, :DELETED, and lists that begin with what they
-are."
+  "The parameters of FRAME as SBCL has them: variables, :DELETED, and lists that begin with what
+they are."
   (if-known (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame))))
 
 #+sbcl
 (defun argument-names (frame)
-  "Symbols for the arguments of the function of FRAME. The compiler may keep one in another variable of
-its name."
+  "Symbols for the arguments of the function of FRAME. The compiler may keep one in another variable
+of its name."
   (let* ((function (sb-di:frame-debug-fun frame))
          (entry (if-known (sb-di:debug-fun-fun function)))
          (list (and entry

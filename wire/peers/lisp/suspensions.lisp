@@ -47,55 +47,6 @@
         while outer
         finally (return level)))
 
-;;; Whether an error suspends
-
-(defun stays-suspended-p ()
-  "Whether what is signalled now is to suspend the evaluation of this thread."
-  (and *evaluation* *post*
-       (evaluation-lease *evaluation*)
-       (evaluation-entry *evaluation*)
-       (eq *running-user-code* t)))
-
-(defun may-suspend (condition)
-  "Whether CONDITION can suspend the evaluation of this thread; or NIL and a sentence that says why
-it cannot."
-  (flet ((no (why) (return-from may-suspend
-                     (values nil (format nil "This error was not kept suspended: ~A" why)))))
-    (cond ((typep condition 'storage-condition)
-           (no "the stack or the memory was used up, and there is no room to look around in."))
-          ((stack-short-p)
-           (no "too little of its stack is left to look around in."))
-          ((holds-world-p)
-           (no "it holds a lock that everybody needs who defines classes, or compiles."))
-          ((uninterruptible-p)
-           (no "it happened where interrupts are off, and nothing could stop what runs there."))
-          ((>= (length *suspensions*) *most-suspensions*)
-           (no (format nil "~D suspended evaluations are the most. End one of them first: resume ~
-                            it, or leave it." *most-suspensions*))))
-    t))
-
-(defun stack-short-p ()
-  "Whether less than a quarter of a megabyte is left of the stack of this thread."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now) (stack-bounds) (< (- now end) (* 256 1024))))
-  #-(and sbcl (or x86-64 arm64))
-  nil)
-
-(defun holds-world-p ()
-  "Whether this thread has the lock of SBCL that everybody needs who defines classes; in some versions,
-who compiles, too."
-  #+sbcl (let ((lock (or (native-symbol "SB-KERNEL" "**WORLD-LOCK**")
-                         (native-symbol "SB-C" "**WORLD-LOCK**"))))
-           (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock))))
-  ;; Or the text above would be its value.
-  #-sbcl nil)
-
-(defun uninterruptible-p ()
-  #+sbcl (or (not sb-sys:*interrupts-enabled*)
-             (let ((inhibit (native-symbol "SB-KERNEL" "*GC-INHIBIT*")))
-               (and inhibit (symbol-value inhibit)))))
-
 ;;; Beginning and ending
 
 (defun touch (suspension)
@@ -197,8 +148,8 @@ who compiles, too."
                      :more more))))
 
 (defun first-frame-trees (frames)
-  "FRAMES with their trees. The locals and lines of the program's innermost are told, and not those of
-the rest, for they take time."
+  "FRAMES with their trees. The locals and lines of the program's innermost are told, and not those
+of the rest, for they take time."
   (let ((left *told-frames*))
     (loop for frame in frames
           collect (let ((whole (and (plusp left) (not (implementation-frame-p frame)))))
@@ -231,12 +182,12 @@ here when somebody has decided how it goes on."
       (end-as-seen suspension noticed))))
 
 (defun end-as-seen (suspension noticed)
-  "Has SUSPENSION, which has been left, ended, unless somebody has said how. NOTICED is the condition
-that was signalled in its thread before, or NIL."
+  "Has SUSPENSION, which has been left, ended, unless somebody has said how. NOTICED is the
+condition that was signalled in its thread before, or NIL."
   (cond (noticed
          (end-suspension suspension "resumed"
-                         (format nil "The condition ~A, which was signalled in its thread, has taken ~
-                                      it elsewhere." (condition-type-text noticed))))
+                         (format nil "The condition ~A, which was signalled in its thread, has ~
+                                      taken it elsewhere." (condition-type-text noticed))))
         ((post-doing (suspension-post suspension))
          (end-suspension suspension "resumed" "Code that ran in it has taken it elsewhere."))
         (t (end-suspension suspension "lost"
@@ -246,13 +197,13 @@ that was signalled in its thread before, or NIL."
   "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
   (let* ((evaluation (suspension-evaluation suspension))
          (sink (evaluation-sink evaluation))
-         (tree (suspended-tree suspension)))
+         (tree (progn (end-doing (suspension-post suspension))
+                      (suspended-tree suspension))))
     (setf (entry-call (evaluation-entry evaluation)) nil
           *interrupted* nil
           *diagnostics* '())
     (keep-outcome (evaluation-record evaluation) "suspended" tree)
     (send-what-waits sink)
-    (end-doing (suspension-post suspension))
     (touch suspension)
     (send-message sink (object "suspended" tree))))
 

@@ -133,8 +133,8 @@ busy. CALL is that of the user's code that it runs."
   (with-post (post) (setf (post-doing post) nil)))
 
 (defun call-afresh (function)
-  "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the suspended
-code learn nothing of its conditions: they would leave it."
+  "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the
+suspended code learn nothing of its conditions: they would leave it."
   #+sbcl (let ((sb-debug:*stack-top-hint* nil))
            (progv (list (native-symbol "SB-KERNEL" "*HANDLER-CLUSTERS*"))
                (list (let ((symbol (native-symbol "SB-KERNEL" "**INITIAL-HANDLER-CLUSTERS**")))
