@@ -174,6 +174,25 @@ test('a console that is left gives up what waits for it, and puts what it took b
     )
   }))
 
+test('an error that a prompt of the person’s own was left with is put before others, and taken', () =>
+  atConsole(async ({ screen, enter }) => {
+    await enter('import code, threading')
+    const source = '{"left": 0}).runsource("1 / left")'
+    await enter(`threading.Thread(target=lambda: code.InteractiveInterpreter(${source}).start()`)
+    await screen.shows('ZeroDivisionError: division by zero')
+    await enter(':theirs')
+    await screen.shows(/^e1@\w+ {2}sys\.last_\w+: ZeroDivisionError: division by zero$/m)
+    await enter(':adopt e1')
+    await screen.shows(/^It is s1@\w+ now, before whoever comes first\./m)
+    await enter(':suspended')
+    await screen.shows(/^s1@\w+ .* for anyone /m)
+    await enter(':in left + 41')
+    await screen.shows(/^41$/m)
+    await enter(':suspended')
+    await screen.shows(/^s1@\w+ .* yours /m)
+    assert.is(screen.all().filter(row => / in project, of /.test(row)).length, 0, screen.text())
+  }))
+
 test('of errors at the prompt the frames of the last few are kept, and an exit keeps none', () =>
   atConsole(async ({ rig, screen, enter }) => {
     for (let number = 0; number < 5; number++) await enter(`1 / 0 # ${number}`)

@@ -1,17 +1,21 @@
-import type { DebugFrame } from '../../../tools/debug-frame.ts'
-import type { DebugState } from '../../../tools/debug-state.ts'
 import { conditionLine } from '../../../tools/suspension-text.ts'
 import { duration, oneLine } from '../../../tools/wording.ts'
-import { WAIT_SECONDS } from '../image.ts'
-import type { SuspendedRow } from '../protocol.ts'
-import type { Command, Context } from './colon-table.ts'
+import type { Command } from './colon-table.ts'
+import {
+  act,
+  here,
+  kernelHere,
+  leave,
+  moveBy,
+  rowNamed,
+  show,
+  showFrame,
+  showState,
+  words,
+} from './debugging.ts'
 import { plain } from './style.ts'
-import type { Named } from './suspended.ts'
-import { frameSpans, stateSpans, suspendedTable } from './suspension-spans.ts'
+import { suspendedTable } from './suspension-spans.ts'
 import { fitted } from './width.ts'
-
-/** How many frames of a stack are shown at once. */
-const FRAMES = 40
 
 /** The commands about what an error has suspended, and about tracepoints. */
 export const DEBUG_COMMANDS: readonly Command[] = [
@@ -161,13 +165,17 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     name: 'adopt',
     usage: 'ID',
     summary: 'put an error of your own, from :theirs, before whoever comes first',
+    of: 'error',
     async run(operand, context) {
-      const { image, approvals, say } = context
+      const { image, approvals, suspended, say } = context
       if (operand === '') return say('Which one? :theirs lists them.')
       if (!(await approvals.seated())) return
       const kernel = await kernelHere(context)
-      const { id } = await image.request('adopt', { kernel, id: operand })
-      say(`It is ${id} now, before whoever comes first. :take ${id} makes it yours.`)
+      const { errors } = await image.request('theirs', { kernel })
+      const id = errors.find(error => error.id.startsWith(`${operand}@`))?.id ?? operand
+      const adopted = await suspended.adopting(() => image.request('adopt', { kernel, id }))
+      suspended.choose({ kernel, id: adopted.id })
+      say(`It is ${adopted.id} now, before whoever comes first. :take ${adopted.id} makes it yours.`)
     },
   },
   {
@@ -198,121 +206,3 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     run: (id, context) => show('trace_calls', id === '' ? {} : { tracepoint: id }, context),
   },
 ]
-
-/** The kernel that is spoken to. */
-async function kernelHere({ image }: Context): Promise<string> {
-  return image.kernel ?? (await image.row())?.name ?? ''
-}
-
-const currentOf = ({ suspended, image }: Context): Named | undefined => suspended.current(image.kernel)
-
-/** The frame that is looked at. */
-function here(context: Context): number {
-  const current = currentOf(context)
-  return current === undefined ? 0 : context.suspended.frame(current)
-}
-
-/** Where none is known here, the daemon takes the caller's newest. */
-function argumentsOf(named: Named | undefined, { image }: Context): Readonly<Record<string, unknown>> {
-  if (named !== undefined) return { suspension: named.id, kernel: named.kernel }
-  return image.kernel === undefined ? {} : { kernel: image.kernel }
-}
-
-/** Has code run in it, or has it go on, and shows what that came to. */
-async function act(tool: string, args: Readonly<Record<string, unknown>>, context: Context): Promise<void> {
-  const { running, suspended } = context
-  const current = currentOf(context)
-  const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
-  const call = () => running.call(tool, called)
-  const envelope = await (tool === 'debug_restart' ? suspended.doing(current?.id, call) : call())
-  if (envelope?.ok === false && envelope.error.code === 'not_found' && current !== undefined)
-    await forgetGone(current, context)
-  await running.ended(envelope)
-}
-
-/** It may be a restart that is not there, and not the suspension. */
-async function forgetGone({ id }: Named, { image, suspended }: Context): Promise<void> {
-  const { suspensions } = await image.request('suspensions', {})
-  if (!suspensions.some(row => row.id === id)) suspended.forget(id)
-}
-
-async function show(tool: string, args: Readonly<Record<string, unknown>>, context: Context): Promise<void> {
-  const { running, showing } = context
-  const envelope = await running.call(tool, { ...argumentsOf(undefined, context), ...args })
-  if (envelope !== undefined) await showing.tool(tool, envelope)
-}
-
-async function showState(operand: string, context: Context): Promise<void> {
-  const { running, showing, suspended } = context
-  const [first = '', second = ''] = words(operand)
-  const from = /^\d+$/.test(first) ? first : second
-  const row = first === '' || first === from ? undefined : await rowNamed(first, context)
-  if (row === undefined && first !== from) return
-  const meant = row ?? currentOf(context)
-  const args = { ...argumentsOf(meant, context), count: FRAMES, ...(from !== '' && { from: Number(from) }) }
-  const envelope = await running.call('debug_state', args)
-  if (envelope === undefined) return
-  if (!envelope.ok) {
-    if (meant !== undefined) await forgetGone(meant, context)
-    return showing.tool('debug_state', envelope)
-  }
-  const state = envelope.result as DebugState
-  const named = { id: state.suspension.id, kernel: meant?.kernel ?? (await kernelHere(context)) }
-  suspended.choose(named)
-  await showing.page(named.id, stateSpans(state, suspended.frame(named)))
-}
-
-async function moveBy(count: number, context: Context): Promise<void> {
-  const at = here(context)
-  if (at + count < 0) return context.say('That is the innermost frame.')
-  await showFrame(at + count, context)
-}
-
-async function showFrame(wanted: number | undefined, context: Context): Promise<void> {
-  const { running, showing, suspended, spoken } = context
-  const current = currentOf(context)
-  const frame = wanted ?? here(context)
-  const envelope = await running.call('debug_frame', { ...argumentsOf(current, context), frame })
-  if (envelope === undefined) return
-  if (!envelope.ok) return showing.tool('debug_frame', envelope)
-  const shown = envelope.result as DebugFrame
-  const named = current ?? { id: shown.suspension, kernel: await kernelHere(context) }
-  suspended.choose(named)
-  suspended.lookAt(named, shown.number)
-  await showing.page(`frame ${shown.number}`, frameSpans(shown, spoken.language))
-}
-
-async function leave(operand: string, context: Context): Promise<void> {
-  const { suspended, image, say } = context
-  if (operand === '') return act('debug_restart', { leave: true }, context)
-  if (operand !== 'all') {
-    const row = await rowNamed(operand, context)
-    if (row === undefined) return
-    suspended.choose(row)
-    return act('debug_restart', { leave: true }, context)
-  }
-  const { kernel } = image
-  const mine = suspended.mine.filter(one => one.kernel === kernel)
-  await suspended.leave(image, mine)
-  say(
-    mine.length === 0
-      ? 'Nothing of yours is suspended here.'
-      : `Given up: ${mine.map(one => one.id).join(', ')}`,
-  )
-}
-
-/** The one of that id, or of its beginning; in the kernel that is spoken to where several begin so. */
-async function rowNamed(given: string, { image, say }: Context): Promise<SuspendedRow | undefined> {
-  if (given === '') return void say('Which one? :suspended lists them.')
-  const { suspensions } = await image.request('suspensions', {})
-  const found = suspensions.filter(({ id }) => id === given || id.startsWith(`${given}@`))
-  const row =
-    found.find(({ kernel }) => kernel === image.kernel) ?? (found.length === 1 ? found[0] : undefined)
-  if (row !== undefined) return row
-  const ids = found.map(({ id }) => id).join(', ')
-  say(ids === '' ? `Nothing is suspended as ${given}. :suspended lists what is.` : `Which one: ${ids}?`)
-  return undefined
-}
-
-/** The first word, and all the rest. */
-const words = (text: string): string[] => /^(\S*)\s*([\s\S]*)$/.exec(text.trim())?.slice(1) ?? []

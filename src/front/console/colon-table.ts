@@ -36,7 +36,7 @@ export interface Command {
   readonly usage: string
   readonly summary: string
   /** What its operand is one of. */
-  readonly of?: 'tool' | 'kernel' | 'program' | 'suspension' | 'restart' | 'tracepoint'
+  readonly of?: 'tool' | 'kernel' | 'program' | 'suspension' | 'restart' | 'tracepoint' | 'error'
   run(operand: string, context: Context): Promise<unknown>
 }
 

@@ -125,6 +125,13 @@ async function knownOf(of: NonNullable<Command['of']>, parts: Parts): Promise<re
       const restarts = envelope.ok ? (envelope.result as DebugState).restarts : []
       return restarts.map(({ name, description }) => ({ name, summary: oneLine(description) }))
     }
+    case 'error': {
+      // Only those who sit are told of them.
+      const { errors } = await image
+        .request('theirs', { kernel: image.kernel ?? '' })
+        .catch(() => ({ errors: [] }))
+      return errors.map(error => ({ name: error.id, summary: oneLine(conditionLine(error)) }))
+    }
     case 'tracepoint': {
       const envelope = await image.call({ tool: 'trace_calls', args: {} })
       const tracepoints = envelope.ok ? (envelope.result as Traces).tracepoints : []

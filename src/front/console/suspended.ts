@@ -41,6 +41,7 @@ export class Suspended {
   /** Of these a line was shown. */
   readonly #told = new Set<string>()
   #chosen: Named | undefined
+  #adopting = false
 
   constructor(options: SuspendedOptions) {
     this.#options = options
@@ -96,6 +97,16 @@ export class Suspended {
     } finally {
       // News of its end may come after the answer; of anything else they have come by now.
       if (!over) this.#doing.delete(id)
+    }
+  }
+
+  /** The same for what gets its id by it. */
+  async adopting<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#adopting = true
+    try {
+      return await work()
+    } finally {
+      this.#adopting = false
     }
   }
 
@@ -161,7 +172,8 @@ export class Suspended {
   }
 
   /** By the person at this console. */
-  #isDone({ type, suspension: { id, within, holder } }: SuspensionEvent): boolean {
+  #isDone({ type, suspension: { id, call, within, holder } }: SuspensionEvent): boolean {
+    if (this.#adopting && call === null) return true
     if (type === 'taken' && holder.type === 'you') return true
     return this.#doing.has(id) || (within !== null && this.#doing.has(within))
   }

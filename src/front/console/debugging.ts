@@ -1,0 +1,138 @@
+import type { DebugFrame } from '../../../tools/debug-frame.ts'
+import type { DebugState } from '../../../tools/debug-state.ts'
+import { WAIT_SECONDS } from '../image.ts'
+import type { SuspendedRow } from '../protocol.ts'
+import type { Context } from './colon-table.ts'
+import type { Named } from './suspended.ts'
+import { frameSpans, stateSpans } from './suspension-spans.ts'
+
+/** What the commands about suspended evaluations and tracepoints do. */
+
+/** How many frames of a stack are shown at once. */
+const FRAMES = 40
+
+/** The kernel that is spoken to. */
+export async function kernelHere({ image }: Context): Promise<string> {
+  return image.kernel ?? (await image.row())?.name ?? ''
+}
+
+const currentOf = ({ suspended, image }: Context): Named | undefined => suspended.current(image.kernel)
+
+/** The frame that is looked at. */
+export function here(context: Context): number {
+  const current = currentOf(context)
+  return current === undefined ? 0 : context.suspended.frame(current)
+}
+
+/** Where none is known here, the daemon takes the caller's newest. */
+function argumentsOf(named: Named | undefined, { image }: Context): Readonly<Record<string, unknown>> {
+  if (named !== undefined) return { suspension: named.id, kernel: named.kernel }
+  return image.kernel === undefined ? {} : { kernel: image.kernel }
+}
+
+/** Has code run in it, or has it go on, and shows what that came to. */
+export async function act(
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  context: Context,
+): Promise<void> {
+  const { running, suspended } = context
+  const current = currentOf(context)
+  const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
+  const call = () => running.call(tool, called)
+  const envelope = await (tool === 'debug_restart' ? suspended.doing(current?.id, call) : call())
+  if (envelope?.ok === false && envelope.error.code === 'not_found' && current !== undefined)
+    await forgetGone(current, context)
+  await running.ended(envelope)
+}
+
+/** It may be a restart that is not there, and not the suspension. */
+async function forgetGone({ id }: Named, { image, suspended }: Context): Promise<void> {
+  const { suspensions } = await image.request('suspensions', {})
+  if (!suspensions.some(row => row.id === id)) suspended.forget(id)
+}
+
+export async function show(
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  context: Context,
+): Promise<void> {
+  const { running, showing } = context
+  const envelope = await running.call(tool, { ...argumentsOf(undefined, context), ...args })
+  if (envelope !== undefined) await showing.tool(tool, envelope)
+}
+
+export async function showState(operand: string, context: Context): Promise<void> {
+  const { running, showing, suspended } = context
+  const [first = '', second = ''] = words(operand)
+  const from = /^\d+$/.test(first) ? first : second
+  const row = first === '' || first === from ? undefined : await rowNamed(first, context)
+  if (row === undefined && first !== from) return
+  const meant = row ?? currentOf(context)
+  const args = { ...argumentsOf(meant, context), count: FRAMES, ...(from !== '' && { from: Number(from) }) }
+  const envelope = await running.call('debug_state', args)
+  if (envelope === undefined) return
+  if (!envelope.ok) {
+    if (meant !== undefined) await forgetGone(meant, context)
+    return showing.tool('debug_state', envelope)
+  }
+  const state = envelope.result as DebugState
+  const named = { id: state.suspension.id, kernel: meant?.kernel ?? (await kernelHere(context)) }
+  suspended.choose(named)
+  await showing.page(named.id, stateSpans(state, suspended.frame(named)))
+}
+
+export async function moveBy(count: number, context: Context): Promise<void> {
+  const at = here(context)
+  if (at + count < 0) return context.say('That is the innermost frame.')
+  await showFrame(at + count, context)
+}
+
+export async function showFrame(wanted: number | undefined, context: Context): Promise<void> {
+  const { running, showing, suspended, spoken } = context
+  const current = currentOf(context)
+  const frame = wanted ?? here(context)
+  const envelope = await running.call('debug_frame', { ...argumentsOf(current, context), frame })
+  if (envelope === undefined) return
+  if (!envelope.ok) return showing.tool('debug_frame', envelope)
+  const shown = envelope.result as DebugFrame
+  const named = current ?? { id: shown.suspension, kernel: await kernelHere(context) }
+  suspended.choose(named)
+  suspended.lookAt(named, shown.number)
+  await showing.page(`frame ${shown.number}`, frameSpans(shown, spoken.language))
+}
+
+export async function leave(operand: string, context: Context): Promise<void> {
+  const { suspended, image, say } = context
+  if (operand === '') return act('debug_restart', { leave: true }, context)
+  if (operand !== 'all') {
+    const row = await rowNamed(operand, context)
+    if (row === undefined) return
+    suspended.choose(row)
+    return act('debug_restart', { leave: true }, context)
+  }
+  const { kernel } = image
+  const mine = suspended.mine.filter(one => one.kernel === kernel)
+  await suspended.leave(image, mine)
+  say(
+    mine.length === 0
+      ? 'Nothing of yours is suspended here.'
+      : `Given up: ${mine.map(one => one.id).join(', ')}`,
+  )
+}
+
+/** The one of that id, or of its beginning; in the kernel that is spoken to where several begin so. */
+export async function rowNamed(given: string, { image, say }: Context): Promise<SuspendedRow | undefined> {
+  if (given === '') return void say('Which one? :suspended lists them.')
+  const { suspensions } = await image.request('suspensions', {})
+  const found = suspensions.filter(({ id }) => id === given || id.startsWith(`${given}@`))
+  const row =
+    found.find(({ kernel }) => kernel === image.kernel) ?? (found.length === 1 ? found[0] : undefined)
+  if (row !== undefined) return row
+  const ids = found.map(({ id }) => id).join(', ')
+  say(ids === '' ? `Nothing is suspended as ${given}. :suspended lists what is.` : `Which one: ${ids}?`)
+  return undefined
+}
+
+/** The first word, and all the rest. */
+export const words = (text: string): string[] => /^(\S*)\s*([\s\S]*)$/.exec(text.trim())?.slice(1) ?? []
