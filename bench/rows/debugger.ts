@@ -1,4 +1,4 @@
-import type { BenchDaemon } from '../daemon.ts'
+import { type BenchDaemon, pause } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
 import { type BareSwank, openBareSwank, openSwankImage } from '../reference/swank.ts'
 import { median, type Row, ratio } from '../row.ts'
@@ -7,6 +7,8 @@ const NAME = 'bench-debugger'
 const DEEP =
   '(defun cl-user::deep (count) (if (zerop count) (error "Not today.") (1+ (cl-user::deep (1- count)))))'
 const ERRORS = 40
+/** Before each error, so that what leaving the one before it sets going is over. */
+const REST_MS = 5
 const DEPTH = 10_000
 
 let bare: BareSwank
@@ -35,8 +37,9 @@ const err = (daemon: BenchDaemon, depth: number) =>
     args: { expr: `(cl-user::deep ${depth})`, kernel: NAME },
   })
 
-/** Microseconds until `body` resolves. */
+/** Microseconds until `body` resolves, after a rest. */
 async function timed<Value>(body: () => Promise<Value>): Promise<readonly [us: number, value: Value]> {
+  await pause(REST_MS)
   const begun = process.hrtime.bigint()
   const value = await body()
   return [Number(process.hrtime.bigint() - begun) / 1000, value]
@@ -58,7 +61,7 @@ async function theirs(depth: number): Promise<number> {
 
 export const errorToAnswer: Row = {
   what: 'from an error on Swank to the answer that tells of it, p50, against the bare exchange until Swank tells of its debugger',
-  how: `an error 10 calls deep, ${ERRORS} times each in turn, in the same SBCL: client → daemon → Swank → the exception with 12 frames, locals and source, suspended, through the call path and journalled, against client → bare Node hop → Swank → \`:debug\` with its restarts and 20 frames; leaving it is not timed. \`deep_us\`: the same, ${DEPTH.toLocaleString('en-US')} calls deep`,
+  how: `an error 10 calls deep, ${ERRORS} times each in turn, in the same SBCL: client → daemon → Swank → the exception with 12 frames, locals and source, suspended, through the call path and journalled, against client → bare Node hop → Swank → \`:debug\` with its restarts and 20 frames; leaving it is not timed, and 5 ms pass after that. \`deep_us\`: the same, ${DEPTH.toLocaleString('en-US')} calls deep`,
   bar: { relation: '≤', limit: 2, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,
