@@ -20,7 +20,12 @@ const SHOP = `class Order:
             raise ValueError('nothing to send')
 `
 
+/** A function of a Lisp program that is called with what it does not expect. */
+const PRICE = '(defun price (item) (ecase item (:tea 3)))'
+const MENDED = '(defun price (item) (ecase item (:tea 3) (:milk 1)))'
+
 const rig = openRig({ files: { 'shop.py': SHOP } })
+const lispRig = openRig()
 const page = join(import.meta.dirname, 'console.md')
 let text = readFileSync(page, 'utf8')
 
@@ -62,7 +67,7 @@ try {
   keep('signature', screen)
 
   screen.type('\x03\x0corders[1].ship("Rome")\r')
-  await screen.shows('ValueError: nothing')
+  await screen.shows(/ValueError: nothing[\s\S]*\n>>>$/)
   keep('traceback', screen)
 
   screen.type('\x0cimport time\r')
@@ -85,9 +90,27 @@ try {
   keep('approvals', screen)
   screen.type('\x03\x04')
   await screen.ended
+
+  await lispRig.serve()
+  await lispRig.begin(['start', 'lisp', '--name', 'shop']).ended
+  const lisp = openScreen(lispRig, { columns: 80, rows: 24 })
+  await lisp.shows(/^>>>$/m)
+  for (const form of [PRICE, "(defun total (items) (reduce #'+ (mapcar #'price items)))"]) {
+    lisp.type(`${form}\r`)
+    await lisp.shows(/\n(price|total)\n>>>$/)
+  }
+  lisp.type('\x0c(total (list :tea :milk))\r')
+  await lisp.shows(/suspended as[\s\S]*\n\[1\] >>>$/)
+  lisp.type(`${MENDED}\r`)
+  await lisp.shows(/\nprice\n\[1\] >>>$/)
+  lisp.type(':again\r')
+  await lisp.shows(/\n4\n>>>$/)
+  keep('restarts', lisp)
+  lisp.close()
 } finally {
   screen.close()
   await rig.close()
+  await lispRig.close()
 }
 writeFileSync(page, text)
 process.exit(0)
