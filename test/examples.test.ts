@@ -56,7 +56,7 @@ test('npm run demo -- debugger has a long run go on where an error stopped it, a
   for (const shown of [
     '0: \\[RETRY\\]',
     '^1066750$',
-    '\\* 6 7\\)\\n42',
+    '\\* 6 7\\)\\\\n42',
     'KeyError',
     'Everything was as expected.',
   ])
@@ -89,5 +89,5 @@ test('npm run demo -- approve tells a model which of its hunks a person took, re
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, approve')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve')
 })

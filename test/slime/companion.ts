@@ -17,17 +17,26 @@ export interface Done {
   readonly faults: readonly string[]
 }
 
-/** What it asks of an image, one after the other: looks, values, output, errors, compiling, and what never ends. */
+/**
+ * What it asks of an image, one after the other: looks, values, output, errors that stay suspended for a while, calls
+ * that are taken down, compiling, and what never ends.
+ */
 const CALLS = [
   ['eval_expr', { expr: '(+ 1 2)' }],
   ['list_package_symbols', { package: 'SWANK' }],
   ['eval_expr', { expr: '(error "An error of an evaluation of Imago")' }],
+  ['debug_state', {}],
   ['inspect', { expr: '*features*' }],
   ['eval_expr', { expr: '(dotimes (i 100) (print i))' }],
   ['threads', {}],
   ['compile_form', { form: '(defun cl-user::of-imago () (let ((x 1)) nil))' }],
   ['apropos_search', { pattern: 'string' }],
-  ['eval_expr', { expr: '(swank::no-such-function)' }],
+  ['trace_function', { name: 'cl-user::of-imago', calls: 2, seconds: 30 }],
+  ['eval_expr', { expr: '(swank::no-such-function (cl-user::of-imago))' }],
+  ['debug_frame', {}],
+  ['debug_restart', { leave: true }],
+  ['trace_calls', {}],
+  ['debug_restart', { leave: true }],
   ['symbol_definition', { symbols: ['swank:create-server'] }],
   ['eval_expr', { expr: '(loop)', patience: 0.1 }],
 ] as const
