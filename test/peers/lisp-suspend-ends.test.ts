@@ -73,6 +73,30 @@ test('a lease is made longer for one that is looked at, and shorter', async () =
   assert.is((await endOf(suspension.id)).how, 'expired')
 })
 
+test('an error in which the Lisp holds a lock of its own ends its evaluation, and nobody waits for that lock', async () => {
+  const locked = [
+    '(progn (defpackage :pa (:export "XX")) (defpackage :pb (:export "XX")) (defpackage :pc) (use-package \'(:pa :pb) :pc))',
+    '(sb-alien:load-shared-object "/nowhere/none.so")',
+    '(compile nil (list (quote lambda) nil (list (quote macrolet) (list (list (quote m) nil (list (quote error) "x"))) (list (quote m)))))',
+  ]
+  for (const source of locked) {
+    const { type } = await lisp.run(source)
+    assert.is.not(type, 'suspended', source)
+  }
+  assert.match(await asked('(intern (format nil "FRESH-~D" (random 1000000)) :cl-user)'), /FRESH/)
+  assert.equal(await live(), [])
+})
+
+test('a suspended thread that others end is not kept by an error of its cleanup forms', async () => {
+  const { suspension } = await lisp.suspended(
+    '(progn (setf (get :twice :thread) sb-thread:*current-thread*) (unwind-protect (error "x") (error "y")))',
+  )
+  await asked('(sb-thread:terminate-thread (get :twice :thread))')
+  assert.is((await endOf(suspension.id)).how, 'lost')
+  await untilThere('(not (sb-thread:thread-alive-p (get :twice :thread)))')
+  assert.equal(await live(), [])
+})
+
 test('what stands on another is left first, and the other lives on', async () => {
   const outer = await lisp.suspended('(error "x")')
   const inner = await lisp.inFrame(outer.suspension.id, 0, '(error "y")', { suspend: 100 })

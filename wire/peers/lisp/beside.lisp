@@ -1,5 +1,6 @@
-;;;; What others evaluate in this image: people in their editors, over connections of their own. Swank
-;;;; keeps its last 40 events as texts; they are only read, whenever somebody asks for the history.
+;;;; What others evaluate in this image: people in their editors, over connections of their own.
+;;;; Swank keeps its last 40 events as texts; they are only read, whenever somebody asks for the
+;;;; history.
 
 (in-package #:imago)
 
@@ -64,7 +65,8 @@
                        (format nil "~(~A~) ~A" name source)
                        (string-trim '(#\Newline #\Space) source)))
              (record (make-record (incf *record-count*) "another client of Swank" nil
-                                  (cut-source told (1+ *record-limit*)) nil "running" nil (now) nil)))
+                                  (cut-source told (1+ *record-limit*))
+                                  nil "running" nil (now) nil)))
         (push record *records*)
         (push (cons (request-number event) record) *awaited*)))))
 

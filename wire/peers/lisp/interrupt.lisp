@@ -17,9 +17,6 @@
 
 (defvar *entries-lock* (swank/backend:make-lock :name "calls that run"))
 
-(defvar *entry* nil
-  "That of the call which this thread runs.")
-
 (defmacro with-entries (&body body)
   `(swank/backend:call-with-lock-held *entries-lock* (lambda () ,@body)))
 

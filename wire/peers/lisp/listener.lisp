@@ -32,6 +32,9 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 (defvar *evaluation* nil
   "That of this thread.")
 
+(defvar *entry* nil
+  "That of the call which this thread runs, by which it can be interrupted.")
+
 (defvar *leave* nil
   "A function that ends the evaluation of this thread, of an outcome and what was raised.")
 

@@ -18,8 +18,8 @@ it cannot."
            (no "the stack or the memory was used up, and there is no room to look around in."))
           ((stack-short-p)
            (no "too little of its stack is left to look around in."))
-          ((holds-world-p)
-           (no "it holds a lock that everybody needs who defines classes, or compiles."))
+          ((holds-lock-of-lisp-p)
+           (no "it holds a lock of the Lisp's own, without which nobody could define or read on."))
           ((uninterruptible-p)
            (no "it happened where interrupts are off, and nothing could stop what runs there."))
           ((>= (length *suspensions*) *most-suspensions*)
@@ -35,12 +35,27 @@ it cannot."
   #-(and sbcl (or x86-64 arm64))
   nil)
 
-(defun holds-world-p ()
-  "Whether this thread has the lock of SBCL that everybody needs who defines classes; in some
-versions, who compiles, too."
-  #+sbcl (let ((lock (or (native-symbol "SB-KERNEL" "**WORLD-LOCK**")
-                         (native-symbol "SB-C" "**WORLD-LOCK**"))))
-           (and lock (boundp lock) (sb-thread:holding-mutex-p (symbol-value lock))))
+(defvar *locks-of-lisp* nil
+  "The locks of SBCL's own that can be held where user code runs; NIL until somebody looks.")
+
+(defun locks-of-lisp ()
+  "All that are values of SBCL's own variables: of its packages, its classes, its compiler, its
+shared libraries."
+  #+sbcl
+  (or *locks-of-lisp*
+      (setf *locks-of-lisp*
+            (let ((locks '()))
+              (dolist (package (list-all-packages) locks)
+                (when (eql 0 (search "SB-" (package-name package)))
+                  (do-symbols (symbol package)
+                    (when (and (eq (symbol-package symbol) package)
+                               (boundp symbol)
+                               (typep (symbol-value symbol) 'sb-thread:mutex))
+                      (pushnew (symbol-value symbol) locks :test #'eq)))))))))
+
+(defun holds-lock-of-lisp-p ()
+  "Whether this thread has a lock that everybody needs who defines, compiles, or reads new names."
+  #+sbcl (some #'sb-thread:holding-mutex-p (locks-of-lisp))
   ;; Or the text above would be its value.
   #-sbcl nil)
 

@@ -190,8 +190,12 @@ condition that was signalled in its thread before, or NIL."
                                       taken it elsewhere." (condition-type-text noticed))))
         ((post-doing (suspension-post suspension))
          (end-suspension suspension "resumed" "Code that ran in it has taken it elsewhere."))
-        (t (end-suspension suspension "lost"
-                           "Its thread was ended, or was made to leave it by another."))))
+        (t
+         ;; Whoever ends the thread waits for it: an error of its cleanup forms keeps it no longer.
+         (unless (suspension-how suspension)
+           (setf (evaluation-lease (suspension-evaluation suspension)) nil))
+         (end-suspension suspension "lost"
+                         "Its thread was ended, or was made to leave it by another."))))
 
 (defun tell-suspended (suspension)
   "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
