@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { SwankConnection } from '../../wire/swank/connection.ts'
 import { SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
+import { lispCache } from './runtimes.ts'
 
 /** A real Lisp that listens with Swank on a port of its own, as a person would have started it. */
 export interface RealSwank {
@@ -73,7 +74,7 @@ export async function startSwank({
       env: {
         ...process.env,
         // ECL fails where it finds the newer ASDF that Debian brings compiled already.
-        ...(lisp === 'ecl' && { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'ecl-')) }),
+        XDG_CACHE_HOME: lisp === 'ecl' ? mkdtempSync(join(tmpdir(), 'ecl-')) : lispCache,
         ...(home && { HOME: home }),
       },
     },

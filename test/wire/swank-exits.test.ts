@@ -32,6 +32,17 @@ for (const [source, how] of [
   })
 }
 
+test('what an image says of its end is heard although the thread that reads from us has ended first', async () => {
+  const { kernel } = await ground.lisp()
+  const source = `(let ((reader (swank::mconn.reader-thread swank::*emacs-connection*)))
+    (sb-thread:terminate-thread reader)
+    (sb-thread:join-thread reader :default nil)
+    (sb-ext:exit :code 7))`
+  const fault = await faultOf(evaluate(kernel, source).result)
+  assert.equal([Reflect.get(fault, 'code'), Reflect.get(fault, 'type')], ['LINK_CLOSED', undefined])
+  assert.match((await kernel.ended).message, 'exit code 7')
+})
+
 test('an image of ours that is killed while code runs leaves its outcome unknown (fault 3)', async () => {
   const { kernel, pid } = await ground.lisp()
   const heard = evaluate(kernel, '(progn (print :on) (finish-output) (loop (sleep 0.01)))')

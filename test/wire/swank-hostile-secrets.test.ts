@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { connectSwank, type SwankPlace } from '../../wire/swank/connect.ts'
@@ -12,9 +11,6 @@ import { faultOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type RealSwank, type SwankStart, startSwank } from '../support/swank.ts'
 import { makeFolder } from '../support/temporary.ts'
-
-// What ASDF has compiled before is used again, whatever home a Lisp is given here.
-process.env.XDG_CACHE_HOME ??= join(homedir(), '.cache')
 
 const test = suite('swank secrets', { limitMs: 50_000 })
 const host = '127.0.0.1'

@@ -33,17 +33,27 @@
              "stdout" (make-array 200 :element-type 'character :adjustable t :fill-pointer 0)
              0 "" nil 0 nil 0 :open))
 
-(defun connected-p (connection)
+(defun thread-serves-p (connection reader)
+  "Whether the thread that READER has of CONNECTION lives, where that has threads at all. The end of
+the image ends threads one after the other, and closes nothing."
+  (or (not (swank::multithreaded-connection-p connection))
+      (swank/backend:thread-alive-p (funcall reader connection))))
+
+(defun sends-p (connection)
+  "Whether what is sent over CONNECTION is written to it."
   (and (open-stream-p (swank::connection.socket-io connection))
-       ;; The end of the image ends threads, and closes nothing.
-       (or (not (swank::multithreaded-connection-p connection))
-           (and (swank/backend:thread-alive-p (swank::mconn.control-thread connection))
-                (swank/backend:thread-alive-p (swank::mconn.reader-thread connection))))))
+       (thread-serves-p connection #'swank::mconn.control-thread)))
+
+(defun connected-p (connection)
+  "Whether what the client says is read, too."
+  (and (sends-p connection)
+       (thread-serves-p connection #'swank::mconn.reader-thread)))
 
 (defun send-message (sink tree)
   "Sends TREE about the evaluation, or drops it where nobody can have it any more."
   (let ((connection (sink-connection sink)))
-    (if (connected-p connection)
+    ;; Where nothing is read any more, Swank's own answer is still sent, and this goes before it.
+    (if (sends-p connection)
         (let ((swank::*emacs-connection* connection)
               ;; Its own wait for the client would never end where the connection does.
               (swank::*send-counter* most-negative-fixnum))
