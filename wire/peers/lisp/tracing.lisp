@@ -147,9 +147,9 @@ Returns when none is in the program."
                      (append (tracepoint-notes tracepoint)
                              (and on
                                   (not (encapsulating-p tracepoint))
-                                  (list (format nil "The function was made unbound meanwhile, which ~
-                                                     took the tracepoint out: no more calls are ~
-                                                     seen."))))))))
+                                  (list (format nil "The function was made unbound meanwhile, ~
+                                                     which took the tracepoint out: no more ~
+                                                     calls are seen."))))))))
 
 (defun outcome-tree (outcome)
   (if (symbolp outcome)
