@@ -1,10 +1,15 @@
-import { type SwankKernel, swankKernel } from '../../wire/kernels/swank.ts'
-import { connectSwank } from '../../wire/swank/connect.ts'
-import { isAtom } from '../../wire/swank/connection.ts'
-import type { Sexp } from '../../wire/swank/sexp.ts'
+import type { SwankKernel } from '../../wire/kernels/swank.ts'
+import {
+  attachBeside,
+  type Beside,
+  DIALOG,
+  REMEMBERED,
+  type Seen,
+  seenIn,
+  withoutAddresses,
+} from '../support/beside-slime.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate, printed } from '../support/heard.ts'
-import { lispCache } from '../support/runtimes.ts'
 import { openSlimeEmacs, type SlimeEmacs } from '../support/slime-emacs.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
@@ -14,22 +19,16 @@ import { type RealSwank, startSwank } from '../support/swank.ts'
  */
 const test = suite('SLIME beside Imago', { limitMs: 55_000 })
 
-process.env.XDG_CACHE_HOME = lispCache
-
 const FORMS = [
   '(defun cl-user::shop (x) (* 2 x))',
   '(defun cl-user::till (x) (+ 1 x))',
   '(defvar cl-user::*orders* (list 1 2 3))',
 ]
 
-const REMEMBERED = '(list * + / (package-name *package*) *debugger-hook* sb-ext:*invoke-debugger-hook*)'
-const INSPECTED =
-  '(with-current-buffer (slime-inspector-buffer) (buffer-substring-no-properties 1 (point-max)))'
-const DIALOG = "(slime-eval '(swank-trace-dialog:report-specs))"
-
 let swank: RealSwank
 let emacs: SlimeEmacs
-let imago: Imago
+let seen: Seen
+let imago: Beside
 /** What the person has before anybody has attached to her image. */
 let hers: {
   readonly remembered: string
@@ -39,6 +38,7 @@ let hers: {
 }
 test.before(async () => {
   ;[swank, emacs] = await Promise.all([startSwank({ forms: FORMS, debugger: true }), openSlimeEmacs()])
+  seen = seenIn(emacs)
   await emacs.connect(swank.port)
   await emacs.repl('(trace shop)')
   await emacs.eval(
@@ -46,44 +46,20 @@ test.before(async () => {
   )
   await emacs.eval('(progn (slime-inspect "(list :hers 1 2)") t)')
   await emacs.until('(with-current-buffer (slime-inspector-buffer) (> (point-max) 1))')
-  const inspected = withoutAddresses(await emacs.text(INSPECTED))
+  const inspected = await seen.inspector()
   const dialog = await emacs.eval(DIALOG)
-  const threads = await threadNames()
+  const threads = await seen.threads()
   await emacs.repl('(list :hers 1)')
   hers = { remembered: withoutAddresses(await emacs.repl(REMEMBERED)), inspected, dialog, threads }
-  imago = await attach()
+  imago = await attachBeside(swank)
 })
 test.after(async () => {
   await emacs?.kill()
   swank?.kill()
 })
 test.after.each(() => {
-  assert.equal(imago.heard.filter(asksAsDebugger), [])
+  assert.equal(imago.debuggersOffered(), [])
 })
-
-interface Imago {
-  readonly kernel: SwankKernel
-  /** What the image has said over our connection that was no answer. */
-  readonly heard: readonly Sexp[]
-}
-
-async function attach(): Promise<Imago> {
-  const { connection, info } = await connectSwank({ host: '127.0.0.1', port: swank.port, secret: null })
-  const heard: Sexp[] = []
-  const listen = connection.listen.bind(connection)
-  connection.listen = (hear, options) =>
-    listen(message => {
-      heard.push(message)
-      hear(message)
-    }, options)
-  return { heard, kernel: await swankKernel({ name: 'lisp', connection, info, attached: true }) }
-}
-
-/** An editor that is told so is the debugger of the thread. */
-function asksAsDebugger(message: Sexp): boolean {
-  const [tag] = Array.isArray(message) ? (message as readonly Sexp[]) : []
-  return isAtom(tag) && /^:debug/.test(tag.atom)
-}
 
 const value = async (source: string) => {
   const { kernel } = imago
@@ -119,37 +95,6 @@ async function endless(kernel: SwankKernel) {
   return loop
 }
 
-/** Addresses change with every collection. */
-const withoutAddresses = (text: string) => text.replace(/\{\w+\}/g, '{}')
-
-/** What the debugger in Emacs shows, or nil. */
-const debuggerShown = () =>
-  emacs.text(
-    '(let ((sldb (sldb-get-default-buffer))) (and sldb (with-current-buffer sldb (buffer-substring-no-properties 1 (point-max)))))',
-  )
-const debuggers = () => emacs.eval('(mapcar (lambda (b) (with-current-buffer b sldb-level)) (sldb-buffers))')
-
-/** Opens in Emacs, and its last restart is taken as a person does it. */
-async function leaveDebugger(): Promise<void> {
-  await emacs.eval('(progn (select-window (get-buffer-window (sldb-get-default-buffer))) t)')
-  emacs.type('q')
-  await emacs.until('(and (null (sldb-buffers)) (null (slime-rex-continuations)))')
-}
-
-async function threadNames(): Promise<string[]> {
-  const rows = await emacs.eval("(mapcar #'cadr (cdr (slime-eval '(swank:list-threads))))")
-  return [...rows.matchAll(/"([^"]*)"/g)]
-    .map(([, name = '']) => name)
-    .filter(name => name !== 'worker')
-    .sort()
-}
-
-/** The threads of who has left end a moment later. */
-async function untilThreads(expected: readonly string[]): Promise<void> {
-  while ((await threadNames()).join() !== expected.toSorted().join())
-    await new Promise(resolve => setTimeout(resolve, 20))
-}
-
 test('what her REPL remembers, its package and her hooks are as she left them', async () => {
   assert.match(hers.remembered, /^\(\(:HERS 1\) \(LIST :HERS 1\) \(\(:HERS 1\)\)\s"COMMON-LISP-USER"\s/)
   await emacs.repl('(list :hers 1)')
@@ -161,7 +106,7 @@ test('her inspector shows what it showed, and goes on from there', async () => {
   assert.match(hers.inspected, ':HERS')
   await emacs.eval('(progn (with-current-buffer (slime-inspector-buffer) (slime-inspector-reinspect)) t)')
   await emacs.until('(null (slime-rex-continuations))')
-  assert.is(withoutAddresses(await emacs.text(INSPECTED)), hers.inspected)
+  assert.is(await seen.inspector(), hers.inspected)
   assert.is(await emacs.text('(slime-eval \'(swank:inspector-eval "(first *)"))'), ':HERS')
 })
 
@@ -173,28 +118,28 @@ test('what she traces stays traced, in the table of the image and in that of her
 
 test('her list of threads has the three of our connection more', async () => {
   const ours = ['control-thread', 'reader-thread', 'swank-indentation-cache-thread']
-  await untilThreads([...hers.threads, ...ours])
+  await seen.threadsAre([...hers.threads, ...ours])
 })
 
 test('an error of hers opens her debugger, with all of its restarts, and none of ours opens one', async () => {
   await emacs.enter('(error "of hers")')
   await emacs.until('(sldb-get-default-buffer)')
-  const shown = await debuggerShown()
+  const shown = await seen.debugger()
   assert.match(shown, /^of hers/)
   assert.match(shown, /0: \[RETRY\][\s\S]*1: \[\*ABORT\][\s\S]*2: \[ABORT\]/)
   assert.is((await evaluate(imago.kernel, '(error "of Imago")').result).type, 'raised')
   assert.is(await value('(+ 1 2)'), '3')
-  assert.is(await debuggers(), '(1)')
-  assert.is(await debuggerShown(), shown)
-  await leaveDebugger()
+  assert.is(await seen.debuggers(), '(1)')
+  assert.is(await seen.debugger(), shown)
+  await seen.leaveDebugger()
   assert.is(await emacs.repl('(+ 1 2)'), '3')
 })
 
 test('an error in a thread of hers comes to her, though we have connected since', async () => {
   await emacs.repl('(progn (sb-thread:make-thread (lambda () (error "in a thread of hers"))) nil)')
   await emacs.until('(sldb-get-default-buffer)')
-  assert.match(await debuggerShown(), /^in a thread of hers/)
-  await leaveDebugger()
+  assert.match(await seen.debugger(), /^in a thread of hers/)
+  await seen.leaveDebugger()
 })
 
 test('her interrupt stops what she runs, ours what we run, and neither that of the other', async () => {
@@ -203,13 +148,13 @@ test('her interrupt stops what she runs, ours what we run, and neither that of t
   await emacs.until('(slime-busy-p)')
   const first = await endless(kernel)
   assert.is((await kernel.interrupt(first.call)).outcome, 'stopped')
-  assert.is(await debuggers(), 'nil')
+  assert.is(await seen.debuggers(), 'nil')
   assert.is(await emacs.eval('(and (slime-busy-p) t)'), 't')
   const second = await endless(kernel)
   emacs.type('\x03\x03')
   await emacs.until('(sldb-get-default-buffer)')
-  assert.match(await debuggerShown(), /^Interrupt from Emacs/)
-  await leaveDebugger()
+  assert.match(await seen.debugger(), /^Interrupt from Emacs/)
+  await seen.leaveDebugger()
   assert.equal((await kernel.status({ deadlineMs: 20_000 })).running?.call, second.call)
   assert.is((await kernel.interrupt(second.call)).outcome, 'stopped')
   assert.is(await emacs.repl('(+ 1 2)'), '3')
@@ -219,7 +164,7 @@ test('either goes and comes again, and the other works on', async () => {
   for (let round = 1; round <= 2; round++) {
     await imago.kernel.close()
     assert.is(await emacs.repl(`(* ${round} 2)`), String(round * 2))
-    imago = await attach()
+    imago = await attachBeside(swank)
     await emacs.disconnect()
     assert.is(await value(`(* ${round} 3)`), String(round * 3))
     await emacs.connect(swank.port)
@@ -229,13 +174,13 @@ test('either goes and comes again, and the other works on', async () => {
 
 test('once we have gone, her threads and her hooks are those of before', async () => {
   await imago.kernel.close()
-  await untilThreads(hers.threads)
+  await seen.threadsAre(hers.threads)
   await emacs.repl('(list :hers 1)')
   assert.is(withoutAddresses(await emacs.repl(REMEMBERED)), hers.remembered)
 })
 
 test('when her Emacs is killed, we work on', async () => {
-  imago = await attach()
+  imago = await attachBeside(swank)
   await emacs.kill()
   assert.is(await value('(+ 1 2)'), '3')
   assert.is((await evaluate(imago.kernel, '(error "of Imago")').result).type, 'raised')

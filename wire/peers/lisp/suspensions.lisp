@@ -171,7 +171,9 @@ here when somebody has decided how it goes on."
            (tell-suspended suspension)
            (let ((next (handler-bind ((serious-condition
                                         (lambda (condition) (setf noticed condition))))
-                         (wait-at suspension))))
+                         (with-thread-name ((format nil "imago: ~A is suspended"
+                                                    (suspension-id suspension)))
+                           (wait-at suspension)))))
              (setf noticed nil)
              (begin-doing post (sink-call (evaluation-sink evaluation)))
              (funcall next))

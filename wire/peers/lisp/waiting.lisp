@@ -132,6 +132,17 @@ busy. CALL is that of the user's code that it runs."
 (defun end-doing (post)
   (with-post (post) (setf (post-doing post) nil)))
 
+(defmacro with-thread-name ((name) &body body)
+  "Runs BODY while this thread is called NAME, where threads can be given names."
+  #+sbcl
+  (let ((own (gensym "OWN")))
+    `(let ((,own (sb-thread:thread-name sb-thread:*current-thread*)))
+       (setf (sb-thread:thread-name sb-thread:*current-thread*) ,name)
+       (unwind-protect (progn ,@body)
+         (setf (sb-thread:thread-name sb-thread:*current-thread*) ,own))))
+  #-sbcl
+  `(progn ,name ,@body))
+
 (defun call-afresh (function)
   "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the
 suspended code learn nothing of its conditions: they would leave it."
