@@ -32,7 +32,7 @@ export const debugFrame = defineTool({
   ],
 
   async handler({ suspension: given, frame }, context) {
-    const meant = await suspensionMeant(given, context)
+    const meant = await suspensionMeant(given, context, 'look')
     if (meant.type === 'failed') return meant
     const { id: suspension } = meant
     const words = aSuspension(suspension, context)

@@ -36,9 +36,7 @@ export const debugRestart = defineTool({
   parameters: {
     suspension: SUSPENSION,
     restart: z
-      .string()
-      .min(1)
-      .max(200)
+      .union([z.string().min(1).max(200), z.int().min(0)])
       .optional()
       .describe('A restart by its number or its name, such as `0` or `use-value`; of a name, the innermost.'),
     return_from: FRAME.optional().describe('The number of a frame that is to return `value` to its caller.'),
@@ -80,7 +78,8 @@ export const debugRestart = defineTool({
     if (wanted.type === 'failed') return wanted
     const found = await resolved(wanted, { given, value }, context)
     if (found.type === 'failed') return found
-    const { suspension, way } = found
+    const { suspension, way, reads } = found
+    if (reads === true && value === undefined && !context.canAsk) return takesValue(ways.restart)
     const evaluated = await carriedOut({ type: 'resume', suspension, way }, context)
     const { output } = context
     if (evaluated.type !== 'left')
@@ -100,7 +99,7 @@ type Wanted =
   | { readonly type: 'leave' }
 
 interface Ways {
-  readonly restart?: string | undefined
+  readonly restart?: string | number | undefined
   readonly return_from?: number | undefined
   readonly restart_frame?: number | undefined
   readonly leave?: boolean | undefined
@@ -110,7 +109,7 @@ interface Ways {
 function wantedOf(ways: Ways): Wanted | Failed {
   const { restart, return_from: from, restart_frame: again, leave, value } = ways
   const all: Wanted[] = []
-  if (restart !== undefined) all.push({ type: 'restart', name: restart })
+  if (restart !== undefined) all.push({ type: 'restart', name: String(restart) })
   if (from !== undefined) all.push({ type: 'return', frame: from, value: value ?? '' })
   if (again !== undefined) all.push({ type: 'again', frame: again })
   if (leave === true) all.push({ type: 'leave' })
@@ -126,6 +125,14 @@ function wantedOf(ways: Ways): Wanted | Failed {
   return wanted
 }
 
+/** It would ask for its values, and nobody who waits for this call could answer. */
+const takesValue = (restart: string | number | undefined): Failed =>
+  failed('invalid_args', {
+    message: `The restart ${restart} takes a value, and none was given. Nothing was run.`,
+    details: { parameter: 'value' },
+    next: `Give value as well: code whose values it is given, such as debug_restart ${JSON.stringify({ restart, value: '42' })}.`,
+  })
+
 const wrong = (message: string, parameter?: string): Failed =>
   failed('invalid_args', {
     message: `${message} Nothing was run.`,
@@ -133,12 +140,20 @@ const wrong = (message: string, parameter?: string): Failed =>
     next: 'debug_state shows the restarts and frames that there are.',
   })
 
+interface Resolved {
+  readonly type: 'resolved'
+  readonly suspension: string
+  readonly way: WayOn
+  /** It is a restart that takes values. */
+  readonly reads?: true
+}
+
 /** The suspension, and how it is to go on, with the restart by its number. */
 async function resolved(
   wanted: Wanted,
   { given, value }: { readonly given: string | undefined; readonly value: string | undefined },
   context: Finding,
-): Promise<{ readonly type: 'resolved'; readonly suspension: string; readonly way: WayOn } | Failed> {
+): Promise<Resolved | Failed> {
   if (wanted.type !== 'restart') {
     const meant = await suspensionMeant(given, context)
     if (meant.type === 'failed') return meant
@@ -150,7 +165,7 @@ async function resolved(
   const restart = restartMeant(wanted.name, { suspension, restarts: numbered(state.restarts) })
   if ('type' in restart) return restart
   const way = { type: 'restart', restart: restart.number, ...(value !== undefined && { value }) } as const
-  return { type: 'resolved', suspension, way }
+  return { type: 'resolved', suspension, way, ...(restart.reads === true && { reads: true }) }
 }
 
 /** The restart of that number, or the innermost of that name, in whatever case and however it is quoted. */
@@ -169,7 +184,7 @@ function restartMeant(
   if (found !== undefined) return found
   const there = restarts.map(restart => restartText(restart)).join('\n')
   return failed('not_found', {
-    message: `${suspension} has no restart ${JSON.stringify(given)}. ${there === '' ? 'It has none.' : `It has:\n${there}\n`}Nothing was run.`,
+    message: `${suspension} has no restart ${JSON.stringify(given)}. ${there === '' ? 'It has none. ' : `It has:\n${there}\n`}Nothing was run.`,
     details: { what: given, nearest: restarts.map(({ name }) => name), restarts },
     next: 'Give one of those by its number or name, or use return_from, restart_frame or leave.',
   })

@@ -58,7 +58,7 @@ export const debugState = defineTool({
   ],
 
   async handler({ suspension: given, from, count }, context) {
-    const meant = await suspensionMeant(given, context)
+    const meant = await suspensionMeant(given, context, 'look')
     if (meant.type === 'failed') return meant
     const { id: suspension, all } = meant
     const words = aSuspension(suspension, context, 'from')

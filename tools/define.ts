@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Ability, CallId, EvalEvent, Kernel, Question, Suspension } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
+import { journalledBy } from './journalled.ts'
 import type { Failed, Outcome } from './outcome.ts'
 import type { Choice, Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 import { type Level, type Profile, stricter } from './words.ts'
@@ -54,6 +55,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   type Checked = z.output<z.ZodObject<Shape>>
   type Context = Parameters<typeof definition.handler>[1]
   const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
+  const journalled = journalledBy(parameters.shape, typed)
 
   return Object.freeze({
     name,
@@ -68,7 +70,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
     renamed: args => renamed(args, parameterAliases),
-    journalled: args => withoutTyped(renamed(args, parameterAliases), typed),
+    journalled: args => journalled(renamed(args, parameterAliases)),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
     preview: shown,
     paths: Object.freeze((definition.paths ?? []).map(pathOf)),
@@ -102,13 +104,6 @@ function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Ar
 }
 
 type Arguments = Readonly<Record<string, unknown>>
-
-function withoutTyped(args: Readonly<Record<string, unknown>>, typed: readonly string[]): unknown {
-  if (typed.length === 0) return args
-  const kept = ([name, value]: [string, unknown]) =>
-    typed.includes(name) && typeof value === 'string' ? [name, `(${value.length} characters)`] : [name, value]
-  return Object.fromEntries(Object.entries(args).map(kept))
-}
 
 const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'
 
@@ -148,6 +143,8 @@ export interface KernelContext extends ToolContext {
   readonly leases: Leases
   /** Puts a question of the running code to the caller; rejects where nobody can answer. */
   ask(question: Question): Promise<string>
+  /** Whether somebody waits for the call who could answer. */
+  readonly canAsk: boolean
 }
 
 /** Who may have the suspended evaluations of one kernel go on, and have code run in them. Anybody may look at them. */
@@ -330,7 +327,7 @@ export interface Tool {
   readonly typed: readonly string[]
   /** The arguments by the names that the parameters have. */
   renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
-  /** The arguments as the journal keeps them. */
+  /** The arguments as the journal keeps them: without those that say what would stand if they were left out. */
   journalled(args: Readonly<Record<string, unknown>>): unknown
   withoutKernel(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome | undefined>
   handler(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome>

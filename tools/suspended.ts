@@ -34,22 +34,35 @@ export interface Meant {
   readonly all?: readonly Suspension[]
 }
 
-/** The suspension that is meant by a parameter. That there is one of that id is not looked at for a full id. */
-export async function suspensionMeant(given: string | undefined, context: Finding): Promise<Meant | Failed> {
+/**
+ * The suspension that is meant by a parameter. That there is one of that id is not looked at for a full id. Where none is
+ * named, one that is not the caller's own is only looked at: what acts on it has to name it.
+ */
+export async function suspensionMeant(
+  given: string | undefined,
+  context: Finding,
+  to: 'look' | 'act' = 'act',
+): Promise<Meant | Failed> {
   if (given !== undefined && !SHORT.test(given)) return { type: 'meant', id: given }
   const looked = await lookUp({ look: 'suspensions', query: {} }, context)
   if (looked.type === 'failed') return looked
   const all = looked.result.suspensions
   if (all.length === 0) return noneSuspended(given, context)
-  return given === undefined ? newest(all, context) : shortOf(given, { all, kernelName: context.kernelName })
+  return given === undefined
+    ? newest(all, context, to)
+    : shortOf(given, { all, kernelName: context.kernelName })
 }
 
 const SHORT = /^s\d+$/
 
-/** The caller's newest; else the newest that is for whoever comes first. */
-function newest(all: readonly Suspension[], { leases, kernelName }: Finding): Meant | Failed {
+/** The caller's newest; else, to be looked at, the newest that is for whoever comes first. */
+function newest(
+  all: readonly Suspension[],
+  { leases, kernelName }: Finding,
+  to: 'look' | 'act',
+): Meant | Failed {
   const held = (by: Holder['type']) => all.find(({ id }) => leases.holderOf(id).type === by)
-  const found = held('you') ?? held('anyone')
+  const found = held('you') ?? (to === 'look' ? held('anyone') : undefined)
   if (found !== undefined) return { type: 'meant', id: found.id, all }
   const others = all.map(({ id }) => `${id}, which ${holderWords(leases.holderOf(id))}`)
   return failed('not_found', {

@@ -83,6 +83,7 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly kernel: Kernel
   readonly kernelName: string
   readonly ask: (question: Question) => Promise<string>
+  readonly #caller: Flight
   readonly #output: () => OutputLog
   readonly #leasesOf: () => Leases
   #leases: Leases | undefined
@@ -92,6 +93,7 @@ export class ContextOnKernel extends Context implements KernelContext {
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.ask = question => given.flight.ask(question)
+    this.#caller = given.flight
     this.#output = given.output
     this.#leasesOf = given.leases
   }
@@ -99,6 +101,10 @@ export class ContextOnKernel extends Context implements KernelContext {
   get leases(): Leases {
     this.#leases ??= this.#leasesOf()
     return this.#leases
+  }
+
+  get canAsk(): boolean {
+    return this.#caller.canAsk
   }
 
   get output(): OutputLog {

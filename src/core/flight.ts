@@ -94,6 +94,10 @@ export class Flight {
     }
   }
 
+  get canAsk(): boolean {
+    return this.#joined.some(request => request.ask !== undefined)
+  }
+
   /** Asks whoever joined last and can be asked; rejects where nobody is. */
   async ask(question: Question): Promise<string> {
     const asked = this.#joined.findLast(request => request.ask !== undefined)

@@ -33,6 +33,7 @@ export interface Scripted {
   readonly output?: OutputLog
   readonly signal?: AbortSignal
   readonly leases?: Leases
+  readonly canAsk?: boolean
 }
 
 export function context(script: Scripted = {}): KernelContext {
@@ -49,6 +50,7 @@ export function context(script: Scripted = {}): KernelContext {
     output: script.output ?? outputLog(),
     leases: script.leases ?? NO_LEASES,
     ask: async () => 'an answer',
+    canAsk: script.canAsk ?? true,
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
     choices: [],

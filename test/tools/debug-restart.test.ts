@@ -22,6 +22,11 @@ test('a restart is taken by its number, or by its name: then the innermost, in a
       ...resume,
       way: { type: 'restart', restart: 0, value: '(+ 1 2)' },
     })
+  for (const restart of [0, '0'])
+    assert.equal(await workOf({ restart, value: '1' }), {
+      ...resume,
+      way: { type: 'restart', restart: 0, value: '1' },
+    })
   assert.equal(await workOf({ restart: '2' }), { ...resume, way: { type: 'restart', restart: 2 } })
   assert.equal(await workOf({ suspension: 's3', restart: 'Retry' }), {
     ...resume,
@@ -55,6 +60,36 @@ test('exactly one way is taken, and a value only where something is done with it
     assert.match(error.message, said)
     assert.equal(image.evaluated, [])
   }
+})
+
+test('a restart that takes a value is not taken without one where nobody can be asked for it', async () => {
+  const image = lispImage()
+  const error = errorOf(await run(debugRestart, { restart: 'use-value' }, { ...image.script, canAsk: false }))
+  assert.is(error.code, 'invalid_args')
+  assert.match(error.message, 'takes a value, and none was given')
+  assert.match(error.next ?? '', '"value":"42"')
+  assert.equal(image.evaluated, [])
+  assert.equal(await workOf({ restart: 'use-value' }), {
+    type: 'resume',
+    suspension: 's3@ab12',
+    way: { type: 'restart', restart: 0 },
+  })
+})
+
+test('what is for whoever comes first goes on only by its name', async () => {
+  const image = lispImage()
+  const leases = { leaseMs: 1_000, hold: () => {}, holderOf: () => ({ type: 'anyone' }) as const }
+  const script = { ...image.script, leases }
+  for (const [tool, args] of [
+    [debugRestart, { leave: true }],
+    [debugEval, { expr: '1' }],
+  ] as const) {
+    const error = errorOf(await run(tool, args, script))
+    assert.is(error.code, 'not_found')
+    assert.match(error.message, 's3@ab12, which is for whoever comes first')
+  }
+  assert.equal(image.evaluated, [])
+  assert.is((await run(debugRestart, { suspension: 's3', leave: true }, script)).type, 'ok')
 })
 
 test('a restart that is not there is told with those that are, and nothing is run', async () => {
