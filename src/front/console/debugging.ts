@@ -36,13 +36,15 @@ export async function act(
   args: Readonly<Record<string, unknown>>,
   context: Context,
 ): Promise<void> {
-  const { running, suspended } = context
+  const { running, suspended, say } = context
   const current = currentOf(context)
+  // The newest of the same person may be a shell's, of which nothing was shown here.
+  if (current === undefined)
+    return say('Nothing of this console is suspended. :suspended lists what is; :debug ID turns to it.')
   const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
   const call = () => running.call(tool, called)
-  const envelope = await (tool === 'debug_restart' ? suspended.doing(current?.id, call) : call())
-  if (envelope?.ok === false && envelope.error.code === 'not_found' && current !== undefined)
-    await forgetGone(current, context)
+  const envelope = await (tool === 'debug_restart' ? suspended.doing(current.id, call) : call())
+  if (envelope?.ok === false && envelope.error.code === 'not_found') await forgetGone(current, context)
   await running.ended(envelope)
 }
 
