@@ -1,6 +1,6 @@
 ;;;; What others evaluate in this image: people in their editors, over connections of their own.
-;;;; Swank keeps its last 40 events as texts; they are only read, whenever somebody asks for the
-;;;; history.
+;;;; Swank keeps its last 40 events as texts. They are only read: whenever an evaluation of ours
+;;;; begins, and when somebody asks for the history. What was forgotten between is not known.
 
 (in-package #:imago)
 
@@ -12,6 +12,9 @@
 
 (defvar *seen-events* '()
   "The texts of Swank that were read, each known by its identity.")
+
+(defvar *newest-seen* nil
+  "The last of them.")
 
 (defvar *seen-lock* (swank/backend:make-lock :name "events"))
 
@@ -83,10 +86,18 @@
     (when (and entry (search ":REPL-RESULT" event))
       (setf (record-result (cdr entry)) (one-line (or (string-token event 0) ""))))))
 
+(defun newest-event ()
+  "The text that Swank has remembered last, or NIL."
+  (let ((ring (swank-value "*EVENT-HISTORY*")) (index (swank-value "*EVENT-HISTORY-INDEX*")))
+    (when (and (simple-vector-p ring) (integerp index) (<= index (length ring)))
+      (svref ring (mod (1- index) (length ring))))))
+
 (defun note-events ()
   "Remembers what others have evaluated since this was called last. What was before this connection
 is not ours to tell."
-  (swank/backend:call-with-lock-held *seen-lock* #'note-fresh-events))
+  (unless (eq (newest-event) *newest-seen*)
+    (swank/backend:call-with-lock-held *seen-lock*
+                                       (lambda () (call-undisturbed #'note-fresh-events)))))
 
 (defun note-fresh-events ()
   (let* ((events (events)) (fresh (set-difference events *seen-events* :test #'eq)))
@@ -95,7 +106,9 @@ is not ours to tell."
         (cond ((event-of-p event "dispatch-event: (:EMACS-REX (") (note-request event))
               ((event-of-p event "dispatch-event: (:RETURN ") (note-return event))
               ((event-of-p event "dispatch-event: (:WRITE-STRING ") (note-printed event)))))
-    (setf *seen-events* events)
+    (setf *seen-events* events
+          *newest-seen* (first (last events)))
     (when (nthcdr 40 *awaited*) (setf *awaited* (subseq *awaited* 0 40)))))
 
-(setf *seen-events* (events))
+(setf *seen-events* (events)
+      *newest-seen* (newest-event))

@@ -35,6 +35,7 @@
 
 (defun begin-record (arguments)
   "Has it remembered that ARGUMENTS were asked for."
+  (note-events)
   (let* ((source (work-text arguments))
          (file (argument "file" arguments))
          (record (make-record (incf *record-count*)

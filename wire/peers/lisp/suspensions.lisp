@@ -213,11 +213,17 @@ condition that was signalled in its thread before, or NIL."
     (touch suspension)
     (send-message sink (object "suspended" tree))))
 
+(defvar *owner-waits* nil
+  "In a thread of somebody else's that was handed over: tells whether its owner asks for something
+there.")
+
 (defun wait-at (suspension)
   "Does what others ask for, until it is decided how SUSPENSION, or one that it stands on, goes on:
 a function that does it."
   (loop with post = (suspension-post suspension)
-        do (let* ((job (call-waiting (lambda () (next-job post 1/2))))
+        do (let* ((job (call-waiting (lambda ()
+                                       ;; Its owner's keys are not to wait.
+                                       (next-job post (if *owner-waits* 1/50 1/2)))))
                   (next (if job (do-job post job) (out-of-time suspension))))
              (when next (return next))
              (when (and job (job-call job)) (touch suspension)))))
@@ -233,10 +239,6 @@ nobody handles, such as that a time limit is over: it changes nothing."
      (lambda ()
        ;; It is not ours what is signalled then.
        (let ((*running-user-code* :waiting)) (funcall function))))))
-
-(defvar *owner-waits* nil
-  "In a thread of somebody else's that was handed over: tells whether its owner asks for something
-there.")
 
 (defun out-of-time (suspension)
   "What is to be done where nobody can or will come any more; else NIL."
