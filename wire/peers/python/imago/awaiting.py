@@ -22,8 +22,9 @@ class Onto:
 
 def running_loop():
     """The event loop that runs in this thread, or ``None``."""
-    asyncio = sys.modules.get('asyncio')
-    return None if asyncio is None else asyncio._get_running_loop()
+    # While asyncio is being imported it is there, and has not got this yet.
+    running = getattr(sys.modules.get('asyncio'), '_get_running_loop', None)
+    return None if running is None else running()
 
 
 class Loop:

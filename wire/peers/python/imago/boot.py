@@ -118,6 +118,7 @@ class Owned:
         self._streams.leave_link()
         self._session.drop()
         self._evaluator.suspensions.become_child()
+        self._evaluator.holder.become_child()
         self._interrupts.become_child()
 
 

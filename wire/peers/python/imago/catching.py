@@ -1,16 +1,18 @@
 """Whether a frame would catch an exception that is raised in it, or in what it calls: told from its source, before.
 
+What may catch it between two frames is told by ``entering.py``.
 ``PERHAPS`` where the source is not known, a clause names what cannot be found without running code, or a ``with`` could
 suppress it.
 """
 
 import ast
 import builtins
+import sys
 import types
 from weakref import ref
 
 from imago.looking.codes import name_of
-from imago.looking.fields import ABSENT, class_lookup, inherits, is_class, mro, stored
+from imago.looking.fields import ABSENT, class_lookup, is_class, mro, stored
 from imago.looking.frames import has_own_names
 from imago.looking.parsing import parsed
 from imago.looking.texts import written_for
@@ -21,10 +23,9 @@ _INNER = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 _TRIES = tuple(getattr(ast, name) for name in ('Try', 'TryStar') if hasattr(ast, name))
 #: What Python makes of parts of expressions, in which no statement stands.
 _EXPRESSIONS = frozenset(['<lambda>', '<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>'])
-#: What catches some errors of the code that it calls, and is not written in Python.
-_CATCH_ATTRIBUTES = {'hasattr': 2, 'getattr': 3}
-_UNRAISABLE = '__del__'
-_FALLING_BACK = frozenset(['__getattribute__', '__getattr__', '__get__'])
+
+#: What Python 3.13 has in the place of a dict of variables.
+_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
 
 NO, PERHAPS, YES = range(3)
 
@@ -35,33 +36,24 @@ _trees = {}
 
 
 class Region:
-    """Lines on which exceptions are caught. ``kinds`` are their classes as expressions, ``_ANY`` or ``_PERHAPS``.
+    """Lines on which exceptions are caught. ``kinds`` are their classes as expressions, ``_ANY`` or ``_PERHAPS``."""
 
-    ``of_calls``: only what is raised in what is called there.
-    """
+    __slots__ = ('first', 'last', 'kinds')
 
-    __slots__ = ('first', 'last', 'kinds', 'of_calls')
-
-    def __init__(self, first, last, kinds, of_calls=False):
+    def __init__(self, first, last, kinds):
         self.first = first
         self.last = last
         self.kinds = kinds
-        self.of_calls = of_calls
 
 
-def catches(frame, line, error, called):
-    """``NO``, ``PERHAPS`` or ``YES``. ``called``: ``error`` was raised in what the frame calls on that line."""
-    code = frame.f_code
-    if name_of(code) == _UNRAISABLE:
-        return YES
-    if name_of(code) in _FALLING_BACK and inherits(error, AttributeError):
-        return YES
-    regions = _regions_of(code, frame.f_globals)
+def catches(frame, line, error):
+    """``NO``, ``PERHAPS`` or ``YES``."""
+    regions = _regions_of(frame.f_code, frame.f_globals)
     if regions is None:
         return PERHAPS
     found = NO
     for region in regions:
-        if region.first <= line <= region.last and (called or not region.of_calls):
+        if region.first <= line <= region.last:
             found = max(found, _of_region(region, frame, error))
     return found
 
@@ -78,7 +70,7 @@ def _matches(kind, frame, error):
     """Whether the clause catches it."""
     if isinstance(kind, ast.Tuple):
         return max([NO, *(_matches(one, frame, error) for one in kind.elts)])
-    return _covers(_value(kind, frame), error)
+    return _covers(value_of(kind, frame), error)
 
 
 def _covers(value, error):
@@ -89,17 +81,21 @@ def _covers(value, error):
     return YES if any(value is one for one in mro(type(error))) else NO
 
 
-def _value(node, frame):
+def value_of(node, frame):
     """What a name or an attribute of a module or class stands for, or ``ABSENT``."""
     if isinstance(node, ast.Name):
         return _named(node.id, frame)
     if not isinstance(node, ast.Attribute):
         return ABSENT
-    of = _value(node.value, frame)
+    return class_or_module_entry(value_of(node.value, frame), node.attr)
+
+
+def class_or_module_entry(of, name):
+    """What a module or a class has by that name; ``ABSENT`` where it has none, or is neither."""
     if type(of) is types.ModuleType:
-        return stored(of.__dict__, node.attr)
+        return stored(of.__dict__, name)
     if is_class(of):
-        known = class_lookup(of, node.attr)
+        known = class_lookup(of, name)
         return ABSENT if known is None else known[1]
     return ABSENT
 
@@ -109,6 +105,11 @@ def _named(name, frame):
     if has_own_names(frame):
         if name in code.co_varnames + code.co_cellvars + code.co_freevars:
             return frame.f_locals.get(name, ABSENT)
+    elif type(frame.f_locals) is _PROXY and name_of(code) == '<module>':
+        # From 3.13 on, while a comprehension runs there: its variables alone, the others are globals.
+        found = frame.f_locals.get(name, ABSENT)
+        if found is not ABSENT:
+            return found
     elif type(frame.f_locals) is not dict:
         return ABSENT
     else:
@@ -133,15 +134,15 @@ def _read(code, namespace):
     if name_of(code) in _EXPRESSIONS:
         return []
     for text in written_for(code, namespace):
-        tree = _tree(text)
+        tree = tree_of(text)
         node = None if tree is None else _node(tree, code, text.first)
         if node is not None:
             return [_moved(region, text.first - 1) for region in _walk(node.body)]
     return None
 
 
-def _tree(text):
-    """The last few texts stay parsed: code objects of one file come together."""
+def tree_of(text):
+    """A ``Written`` parsed, or ``None``. The last few texts stay parsed: code objects of one file come together."""
     whole = text.text
     if whole not in _trees:
         if len(_trees) >= 8:
@@ -164,7 +165,7 @@ def _node(tree, code, first):
 
 
 def _moved(region, lines):
-    return Region(region.first + lines, region.last + lines, region.kinds, region.of_calls)
+    return Region(region.first + lines, region.last + lines, region.kinds)
 
 
 def _walk(body):
@@ -179,10 +180,6 @@ def _walk(body):
             yield from _of_try(node)
         elif isinstance(node, (ast.With, ast.AsyncWith)) and not all(map(_is_harmless, node.items)):
             yield Region(node.lineno, node.end_lineno, _PERHAPS)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if _CATCH_ATTRIBUTES.get(node.func.id) == len(node.args):
-                attribute = ast.Name(id='AttributeError', ctx=ast.Load())
-                yield Region(node.lineno, node.end_lineno, [attribute], of_calls=True)
 
 
 def _of_try(node):

@@ -15,10 +15,12 @@ from imago.awaiting import running_loop
 from imago.calls import CURRENT, Look, latest
 from imago.catching import NO, PERHAPS, catches
 from imago.clock import report_fault
+from imago.entering import lets_through
 from imago.inframe import InFrame
+from imago.looking.codes import name_of
 from imago.looking.deadline import DeadlineExceeded
 from imago.looking.frames import is_ours
-from imago.suspending import facts_of, frames_of, notes_of, trace_of
+from imago.suspending import facts_of, frames_of, notes_of, suspended_as, trace_of
 from imago.watching import watch_for
 from imago.works import Ran, executed
 
@@ -129,6 +131,10 @@ class Holder:
                     run.let_go = run.passed = None
                     self._watched(None)
 
+    def become_child(self):
+        """In a forked child, where nobody could come back to what is held."""
+        self._watched(None)
+
     def _watched(self, run):
         self._run = run
         self._watch.turn(run is not None)
@@ -155,19 +161,23 @@ class Holder:
         """The frames that have called this one, innermost first; ``None`` where one of all may catch the error."""
         if running_loop() is not None:
             return None
-        callers, one, called = [], frame, False
-        while not is_ours(one.f_code):
-            caught = catches(one, one.f_lineno or 0, error, called)
+        callers, one = [], frame
+        while True:
+            caught = catches(one, one.f_lineno or 0, error)
+            beneath = one.f_back
+            if caught == NO and beneath is None:
+                return None
+            if caught == NO and not is_ours(beneath.f_code):
+                caught = lets_through(beneath, one, error)
             if caught != NO:
                 run.passed = error if caught == PERHAPS else None
                 return None
-            if called:
-                callers.append(one)
-            called = True
-            one = one.f_back
-            if one is None:
-                return None
-        return callers if one.f_code.co_filename in _BENEATH else None
+            if is_ours(beneath.f_code):
+                # What is compiled may have called others on our frames: finalizers, and what is told of them.
+                is_top = beneath.f_code.co_filename in _BENEATH and name_of(one.f_code) == '<module>'
+                return callers if is_top else None
+            callers.append(beneath)
+            one = beneath
 
     def _hold(self, run, error, trace):
         """Stops here until it is decided how it goes on. Interrupts of the evaluation are as ever, up to its end."""
@@ -185,8 +195,7 @@ class Holder:
             )
             if held.suspension is None:
                 return
-            outcome = {'type': 'suspended', 'suspension': held.suspension.told(), 'exception': raised}
-            evaluation.outcome = {**outcome, 'elapsed_ms': elapsed}
+            evaluation.outcome = suspended_as(held.suspension, raised, elapsed)
             self._wait(run, held, evaluation, error)
 
     def _wait(self, run, held, evaluation, error):

@@ -219,9 +219,9 @@ class Holding(HoldingCase):
         return self.link.value('hasattr(__import__("sys"), "monitoring")') == 'True'
 
     def test_an_exception_that_guesses_wrong_who_catches_it_goes_on_by_continue(self):
-        odd = 'class Odd:\n    def __len__(self): raise TypeError\n    def __iter__(self): return iter([1])\n'
-        name = self.held(odd + 'list(Odd())')
-        self.assertEqual(self.resume(name, 'continue')['values'][0]['repr']['text'], '[1]')
+        odd = 'class Odd:\n    @property\n    def p(self): raise AttributeError\n    class Same: p = getattr\n'
+        name = self.held(odd + '[Odd.Same][0].p(Odd(), "p", 1)')
+        self.assertEqual(self.resume(name, 'continue')['values'][0]['repr']['text'], '1')
 
 
 class AtTheEnd(unittest.TestCase):
