@@ -26,9 +26,12 @@ export async function playDebugger(project: string): Promise<void> {
     const address = `swank://127.0.0.1:${house.port}`
     out(`\n$ imago attach ${address} --name tea-house\n`)
     out(imago(project, 'attach', address, '--name', 'tea-house', '--key-file', house.secretFile))
-    await withDaemon(project, client => closeBooks(client, project))
+    await withDaemon(project, client => closeBooks(client, { project, emacs }))
     if (emacs) compare(before, seen(emacs))
-    else out('\n(There is no Emacs with SLIME on this machine, so nobody sat beside it.)\n')
+    else
+      out(
+        '\n(There is no Emacs with SLIME on this machine, so that nobody sat beside it, and that much is not shown.)\n',
+      )
     out(`\n$ imago detach tea-house\n${imago(project, 'detach', 'tea-house')}`)
     if (house.child.exitCode !== null) throw new Differs('the tea house has closed')
     imago(project, 'start', 'python', '--name', 'books')
@@ -40,7 +43,10 @@ export async function playDebugger(project: string): Promise<void> {
   }
 }
 
-async function closeBooks(client: DaemonClient, project: string): Promise<void> {
+async function closeBooks(
+  client: DaemonClient,
+  { project, emacs }: { readonly project: string; readonly emacs: Emacs | undefined },
+): Promise<void> {
   await take(client, {
     says: 'Close the books. It takes all orders of the year, each of which is entered once.',
     tool: 'eval_expr',
@@ -67,6 +73,7 @@ async function closeBooks(client: DaemonClient, project: string): Promise<void> 
     args: { frame, expr: '(list (tea order) (length *books*) (gethash (tea order) *spring-menu*))' },
     expects: [/\("oolong" 733 610\)/],
   })
+  if (emacs) work(emacs)
   await mend(client, project)
   await take(client, {
     says: 'The program itself offers to enter that order again: the same run goes on from there, with the new code.',
@@ -119,6 +126,15 @@ async function beginWork(emacs: Emacs, house: { readonly port: number }): Promis
   )
   await emacs.until('(with-current-buffer "*slime-repl sbcl*" (and (string-match "^42$" (buffer-string)) t))')
   return seen(emacs)
+}
+
+/** While the error waits, the owner calculates and compiles. */
+function work(emacs: Emacs): void {
+  const done = emacs.eval(
+    "(list (slime-eval '(cl:+ 20 22)) (slime-eval '(cl:funcall (cl:compile cl:nil '(cl:lambda () 7)))))",
+  )
+  out(`\n# While it waits, the owner calculates and compiles in Emacs: ${done}\n`)
+  if (done !== '(42 7)') throw new Differs('the owner is kept waiting')
 }
 
 /** All that the owner can see: her listener with its last value, her buffers, and what Lisp has put before her. */
