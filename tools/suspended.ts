@@ -124,7 +124,13 @@ export function aSuspension(id: string, { kernel }: Looking, parameter = 'frame'
 }
 
 /** The failure of a call that would have another's evaluation go on, or run code in it. */
-export function heldByOther(id: string, { leases, kernelName }: Finding): Failed | undefined {
+export function heldByOther(
+  id: string,
+  {
+    leases,
+    kernelName,
+  }: { readonly leases: Pick<Finding['leases'], 'holderOf'>; readonly kernelName: string },
+): Failed | undefined {
   const holder = leases.holderOf(id)
   if (holder.type !== 'other') return undefined
   const { who, person } = holder
@@ -132,7 +138,7 @@ export function heldByOther(id: string, { leases, kernelName }: Finding): Failed
     message: `${oneLine(id)} in ${kernelName} ${holderWords(holder)}, who alone has it go on or runs code in it. Nothing was run.`,
     details: { suspension: id, holder: who, person },
     next:
-      'Anybody may look: debug_state, debug_frame. A person can hand it over at the console: ' +
+      'Anybody may look: debug_state, debug_frame. A person can hand it over at the console, imago: ' +
       `:hand ${oneLine(id)} there, or :take to take it themselves. Tell them why you want it.`,
   })
 }

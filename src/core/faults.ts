@@ -2,6 +2,7 @@ import type { Level } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
+import { HeldByOther } from './leases.ts'
 import { JOIN_AGAIN } from './refusals.ts'
 
 /** What was thrown in the course of a call, and how far the call had come. */
@@ -23,6 +24,7 @@ export interface Thrown {
  */
 export function faultOf(thrown: Thrown): Outcome<never> {
   const { error, level, cancelled } = thrown
+  if (error instanceof HeldByOther) return error.failure
   if (error instanceof WireError) return level === 'safe' ? lookFault(error, thrown) : runFault(error, thrown)
   if (cancelled && level === 'safe' && isAbort(error)) return withdrawn()
   return handlerFault(thrown)

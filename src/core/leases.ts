@@ -1,4 +1,6 @@
 import type { Leases, Tool } from '../../tools/define.ts'
+import type { Failed } from '../../tools/outcome.ts'
+import { heldByOther } from '../../tools/suspended.ts'
 import type {
   Ability,
   CallId,
@@ -78,7 +80,11 @@ export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
       const life = lifeOf(place, caller)
       return new HeldKernel(place.kernel, {
         find: id => life.held.get(id),
-        may: held => seenBy(held.claim, caller).type !== 'other',
+        refusal: ({ suspension, claim }) =>
+          heldByOther(suspension.id, {
+            kernelName: place.name,
+            leases: { holderOf: () => seenBy(claim, caller) },
+          }),
         acts: held => book.acts(held, claimOf(caller)),
       })
     },
@@ -107,8 +113,21 @@ function expected(
 /** By what right something is done to suspended evaluations. */
 interface Rights {
   find(id: string): Held | undefined
-  may(held: Held): boolean
-  acts(held: Held): void
+  /** Why not, where another one holds it. */
+  refusal(held: Held): Failed | undefined
+  /** As the book's. */
+  acts(held: Held): () => void
+}
+
+/** What is thrown at a tool that did not ask whose a suspended evaluation is: its caller is told as by one that does. */
+export class HeldByOther extends Error {
+  override readonly name = 'HeldByOther'
+  readonly failure: Failed
+
+  constructor(failure: Failed) {
+    super(failure.error.message)
+    this.failure = failure
+  }
 }
 
 /** A kernel, in whose suspended evaluations only those run code who hold them, whatever a tool has looked at before. */
@@ -129,14 +148,18 @@ class HeldKernel implements Kernel {
     return this.#kernel.health
   }
 
-  evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
+  /** Throws `HeldByOther` besides what the kernel does. */
+  async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
     const { work } = evaluation
-    if (work.type === 'frame' || work.type === 'resume') {
-      const held = this.#rights.find(work.suspension)
-      if (held !== undefined && !this.#rights.may(held)) return Promise.resolve(heldByOther(held))
-      if (held !== undefined) this.#rights.acts(held)
-    }
-    return this.#kernel.evaluate(evaluation, watcher)
+    const held =
+      work.type === 'frame' || work.type === 'resume' ? this.#rights.find(work.suspension) : undefined
+    if (held === undefined) return this.#kernel.evaluate(evaluation, watcher)
+    const refusal = this.#rights.refusal(held)
+    if (refusal !== undefined) throw new HeldByOther(refusal)
+    const giveBack = this.#rights.acts(held)
+    const evaluated = await this.#kernel.evaluate(evaluation, watcher)
+    if (evaluated.type === 'refused' || evaluated.type === 'withdrawn') giveBack()
+    return evaluated
   }
 
   watchHealth(listener: (health: Health) => void): () => void {
@@ -165,16 +188,5 @@ class HeldKernel implements Kernel {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-}
-
-function heldByOther({ suspension, claim }: Held): Evaluated {
-  const who = claim.type === 'anyone' ? 'somebody else' : claim.who
-  return {
-    type: 'refused',
-    reason: 'malformed',
-    message: `${suspension.id} is held by ${who}.`,
-    what: suspension.id,
-    next: 'A person who sits can hand it over: imago console',
   }
 }

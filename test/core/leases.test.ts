@@ -1,3 +1,4 @@
+import { debugRestart } from '../../tools/debug-restart.ts'
 import { defineTool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
 import { carriedOut } from '../../tools/working.ts'
@@ -103,11 +104,12 @@ test('a tool that does not ask whose it is reaches nothing of another caller’s
     examples: [],
     handler: async (_, context) => ok(await carriedOut({ type: 'source', source: 'boom' }, context)),
   })
-  const rig = rigOf(STOPS, { tools: [careless, evaluate] })
+  const rig = rigOf(STOPS, { tools: [careless, evaluate, debugRestart] })
   await rig.call(CLAUDE, 'evaluate')
-  const refused = resultOf(await rig.call(CODEX, 'careless'))
-  assert.is(refused.type, 'refused')
-  assert.match(String(refused.message), /held by claude-code/)
+  const refused = errorOf(await rig.call(CODEX, 'careless'))
+  const asEver = errorOf(await rig.call(CODEX, 'debug_restart', leaves))
+  assert.equal(refused, asEver)
+  assert.is(refused.code, 'held_by_other')
   assert.is(kernelOf(rig).suspended.live.length, 1)
   assert.is(resultOf(await rig.call(CLAUDE, 'careless')).type, 'done')
   assert.is(kernelOf(rig).suspended.live.length, 0)
