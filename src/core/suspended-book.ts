@@ -103,10 +103,21 @@ export class SuspendedBook {
     return held
   }
 
-  /** Somebody has code run in it, or has it go on. What anybody may have is theirs then. */
-  acts(held: Held, claim: Claim): void {
+  /**
+   * Somebody has code run in it, or has it go on. What anybody may have is theirs then. What this returns is called
+   * where nothing was run: all is as before, unless somebody has acted, taken or handed in between.
+   */
+  acts(held: Held, claim: Claim): () => void {
+    const { actor } = held
+    const free = standingOn(held).filter(one => one.claim.type === 'anyone')
+    const before = free.map(one => ({ one, claim: one.claim, offer: one.offer }))
     held.actor = claim
-    for (const one of standingOn(held)) if (one.claim.type === 'anyone') this.#claimed(one, claim)
+    for (const one of free) this.#claimed(one, claim)
+    return () => {
+      if (held.actor !== claim) return
+      held.actor = actor
+      for (const { one, ...was } of before) if (one.claim === claim) this.#giveBack(one, was)
+    }
   }
 
   /** A person takes it over, with all that stands on it. */
@@ -201,6 +212,11 @@ export class SuspendedBook {
     held.claim = claim
     held.offer = undefined
     this.#offered.delete(held)
+  }
+
+  #giveBack(held: Held, { claim, offer }: Pick<Held, 'claim' | 'offer'>): void {
+    Object.assign(held, { claim, offer })
+    if (offer !== undefined && held.life.held.has(held.suspension.id)) this.#offered.add(held)
   }
 
   #offer(held: Held, by: string): void {

@@ -146,6 +146,27 @@ test('what is put before whoever comes first is told to each caller once, and is
   assert.ok((await rig.call(CODEX, 'debug_restart', leaves)).ok)
 })
 
+test('a call that the image refuses makes nothing its caller’s, and whoever comes first still may', async () => {
+  const refused = { type: 'refused', reason: 'malformed', message: 'It does not read.' } as const
+  const rig = rigOf({
+    evaluate: { boom: stops(S1), [`${S1} frame 0: )`]: { ends: refused } },
+  })
+  await rig.call(CLAUDE, 'eval_expr', { expr: 'boom' })
+  await rig.desk.take(ADA, NAMED)
+  await rig.desk.hand(ADA, NAMED)
+  assert.match(noticeOf(await plain(rig, CODEX)) ?? '', /before whoever comes first/)
+  const { code } = errorOf(await rig.call(CODEX, 'debug_eval', { suspension: S1, expr: ')' }))
+  assert.is(code, 'invalid_args')
+  assert.equal(
+    (await rig.desk.list(CLAUDE)).map(({ holder }) => holder.type),
+    ['anyone'],
+  )
+  assert.is(noticeOf(await plain(rig, CODEX)), undefined)
+  assert.match(noticeOf(await plain(rig, client('late'))) ?? '', /before whoever comes first/)
+  assert.ok((await rig.call(CLAUDE, 'debug_eval', { suspension: S1, expr: '1' })).ok)
+  assert.is(errorOf(await rig.call(CODEX, 'debug_restart', leaves)).code, 'held_by_other')
+})
+
 test('what is put before one caller is told to that one, who alone may act', async () => {
   const rig = await stopped()
   await plain(rig, CODEX)
