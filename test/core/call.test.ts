@@ -271,10 +271,21 @@ test('a question of the code goes to the caller, and is refused where nobody can
   assert.equal(asked, ['name? '])
 })
 
+test('the journal has what the caller has said, and not what stands by itself', async () => {
+  const { run, journal } = rig()
+  for (const limit of [{}, { limit: 50 }, { limit: 7 }])
+    await run('complete', { text: 'a', cursor: 1, ...limit })
+  await run('eval_expr', { expr: '1', on_error: 'suspend' })
+  await run('eval_expr', { expr: '1', on_error: 'end' })
+  const said = (await journal()).flatMap(line => (line.args === undefined ? [] : [line.args]))
+  const typed = { text: '(1 characters)', cursor: 1 }
+  assert.equal(said, [typed, typed, { ...typed, limit: 7 }, { expr: '1' }, { expr: '1', on_error: 'end' }])
+})
+
 test('what somebody is just typing is not in the journal, only how long it is', async () => {
   const completions = { from: 0, to: 2, completions: [], total: 0, call: null, because: null }
   const { run, journal } = rig({ script: { looks: { complete: { type: 'found', value: completions } } } })
   assert.ok((await run('complete', { text: 'password = "hunter2"', cursor: 3 })).ok)
   const [line] = await journal()
-  assert.equal(line?.args, { text: '(20 characters)', cursor: 3, limit: 50 })
+  assert.equal(line?.args, { text: '(20 characters)', cursor: 3 })
 })

@@ -57,7 +57,7 @@ function shortened(args: unknown): string {
 }
 
 /** How it was called, and not what with. */
-const BESIDES = ['patience', 'kernel', 'on_error']
+const BESIDES = ['patience', 'kernel']
 
 const isAlone = (args: unknown) =>
   Object.keys(args as object).filter(name => !BESIDES.includes(name)).length === 1

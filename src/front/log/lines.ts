@@ -115,7 +115,7 @@ const DECIDED: ReadonlyMap<string, string> = new Map([
 function whatOf({ plan, began }: CallStory): string {
   if (plan?.title !== undefined) return oneLine(plan.title)
   if (began === undefined) return 'began before what was read here'
-  const { kernel: _, patience: __, on_error: ___, ...args } = objectOf(began.args)
+  const { kernel: _, patience: __, ...args } = objectOf(began.args)
   const [only, ...others] = Object.values(args)
   const text = typeof only === 'string' && others.length === 0 ? only : JSON.stringify(began.args)
   return oneLine((text ?? '').slice(0, MOST_CHARS * 4))
