@@ -99,13 +99,21 @@ function restartFacts(test: Suite, on: On, { fails, resumes, loops, expression }
   test('a restart or frame that is not there is refused, and nothing has happened', async () => {
     const { id } = await on().suspend(fails.source)
     const { restarts } = await on().state(id)
+    for (const restart of [restarts.length, 99_999]) {
+      const refused = await on().resume(id, { type: 'restart', restart }).result
+      assert.equal(refused.type === 'refused' && [refused.reason, refused.what, refused.nearest], [
+        'not_found',
+        String(restart),
+        restarts.map(({ name }, number) => `${number} ${name}`),
+      ])
+    }
     for (const way of [
-      { type: 'restart', restart: restarts.length },
-      { type: 'restart', restart: 99_999 },
       { type: 'return', frame: 99_999, value: expression.source },
       { type: 'again', frame: 99_999 },
-    ] as const)
-      assert.is((await on().resume(id, way).result).type, 'refused')
+    ] as const) {
+      const refused = await on().resume(id, way).result
+      assert.is(refused.type === 'refused' && refused.reason, 'malformed')
+    }
     assert.equal((await on().state(id)).restarts, restarts)
     assert.equal(on().endsOf(id), [])
   })

@@ -74,9 +74,11 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, deep, frame }:
   })
 
   test('its stack is told from where the error happened, with what it was called with', async () => {
-    const { id } = await on().suspend(fails.source)
+    const outcome = await on().run(fails.source).result
+    const { id } = suspensionIn(outcome)
     const { suspension, restarts, frames } = await on().state(id)
     assert.is(suspension.id, id)
+    assert.equal(outcome.type === 'suspended' && outcome.exception.restarts, restarts)
     assert.ok(restarts.length > 0)
     assert.equal(
       frames.map(frame => frame.number),

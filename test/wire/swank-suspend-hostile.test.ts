@@ -120,7 +120,7 @@ test('a resume that is refused changes nothing, and one that is answered outrigh
   const { kernel, image, news } = played
   await suspend(played, 's1@ab')
   const refused = resume(kernel, 's1@ab', { type: 'restart', restart: 99 })
-  const refusal = { type: 'refused', reason: 'malformed', message: 'There is no restart 99.' }
+  const refusal = { type: 'refused', reason: 'not_found', message: 's1@ab has no restart 99.' }
   image.json((await given(image, 'resume')).rex.id, refusal)
   assert.equal(await refused.result, refusal)
   const outright = resume(kernel, 's7@ab')

@@ -1,11 +1,6 @@
-import type { DebugState } from '../../../tools/debug-state.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { isRunning } from '../../../tools/running.ts'
-import {
-  isSuspendedDetails,
-  type NumberedRestart,
-  type SuspendedDetails,
-} from '../../../tools/suspension-text.ts'
+import { isSuspendedDetails } from '../../../tools/suspension-text.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { ExitCode } from '../../failure.ts'
 import { type Image, WAIT_SECONDS } from '../image.ts'
@@ -137,17 +132,7 @@ export function openRunning({ image, stage, showing, spoken, approvals, suspende
       const tried = suspended.mine.filter(({ id }) => id === details.id)
       return void suspended.leave(image, tried).catch(() => {})
     }
-    const restarts = details.how === 'post_mortem' ? [] : await restartsOf(details)
-    stage.print(suspendedSpans(details, restarts))
-  }
-
-  /** An error of Python does not name the restarts that it has while its stack is held. */
-  async function restartsOf({ id, restarts }: SuspendedDetails): Promise<readonly NumberedRestart[]> {
-    if (restarts.length > 0) return restarts
-    const kernel = suspended.mine.find(one => one.id === id)?.kernel
-    const args = { suspension: id, count: 1, ...(kernel !== undefined && { kernel }) }
-    const state = await image.call({ tool: 'debug_state', args }).catch(() => undefined)
-    return state?.ok ? (state.result as DebugState).restarts : []
+    stage.print(suspendedSpans(details))
   }
 
   return {

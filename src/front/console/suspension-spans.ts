@@ -19,10 +19,7 @@ import { looking, plain, prose, type Span } from './style.ts'
 /** Suspended evaluations as a person at the console is shown them, with the commands that can be typed. */
 
 /** Below an error that has just been suspended. */
-export function suspendedSpans(
-  { id, how, level, within }: SuspendedDetails,
-  restarts: readonly NumberedRestart[],
-): Span[] {
+export function suspendedSpans({ id, how, level, within, restarts }: SuspendedDetails): Span[] {
   if (how === 'post_mortem')
     return [prose('hint', `frames kept as ${id} · :debug shows them, :in CODE runs code in one\n`)]
   const nested = level === 1 ? '' : `, level ${level}${within === null ? '' : `, within ${within}`}`

@@ -80,9 +80,9 @@ class Resume:
             return None
         offered = restarts(found)
         if self._restart >= len(offered):
-            names = ', '.join('%d %s' % (at, one['name']) for at, one in enumerate(offered))
-            said = '%s has no restart %d: it has %s.' % (found.id, self._restart, names)
-            return refused('malformed', said, str(self._restart))
+            said = '%s has no restart %d.' % (found.id, self._restart)
+            there = ['%d %s' % (at, one['name']) for at, one in enumerate(offered)]
+            return {**refused('not_found', said, str(self._restart)), 'nearest': there}
         if self._value is not None:
             said = 'The restart %s takes no value: no restart of Python does.' % offered[self._restart]['name']
             return refused('malformed', said, 'value', 'Take it without a value.')

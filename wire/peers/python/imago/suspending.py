@@ -10,6 +10,7 @@ import time
 
 from imago.history import rfc3339
 from imago.looking.frames import is_ours
+from imago.resuming import restarts
 from imago.suspensions import UNHEARD
 
 # A class of the program's may have an attribute of this name, and it may be code.
@@ -41,7 +42,14 @@ def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
     if kept is None:
         raised['notes'] = [*raised.get('notes', ()), UNHEARD]
         return outcome
-    return {**outcome, 'type': 'suspended', 'suspension': kept.told()}
+    return suspended_as(kept, raised, elapsed_ms)
+
+
+def suspended_as(suspension, raised, elapsed_ms):
+    """The outcome of an evaluation that waits as ``suspension``, by an error of which ``raised`` is the report."""
+    exception = {**raised, 'restarts': restarts(suspension)}
+    told = suspension.told()
+    return {'type': 'suspended', 'suspension': told, 'exception': exception, 'elapsed_ms': elapsed_ms}
 
 
 def is_stopped(error):

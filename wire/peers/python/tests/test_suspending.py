@@ -171,12 +171,14 @@ class InFrames(SuspendingCase):
             self.assertEqual((refused['type'], refused['reason'], refused['nearest']), ('refused', 'not_found', [name]))
         for refused in (
             self.in_frame(name, '1', 3),
-            self.resume(name, 'restart', restart=2),
             self.resume(name, 'restart', restart=0, value='1'),
             self.resume(name, 'return', frame=0, value='1'),
             self.resume(name, 'again', frame=0),
         ):
             self.assertEqual((refused['type'], refused['reason']), ('refused', 'malformed'))
+        refused = self.resume(name, 'restart', restart=2)
+        self.assertEqual((refused['type'], refused['reason'], refused['what']), ('refused', 'not_found', '2'))
+        self.assertEqual(refused['nearest'], ['0 retry', '1 abort'])
         self.assertEqual(self.guest.look('frame', suspension=name, frame=3)['type'], 'malformed')
         self.assertEqual(self.guest.look('lease', suspension='s9@x', lease_ms=5)['nearest'], [name])
         self.assertEqual(self.guest.look('history', limit=1)['value']['total'], total)
