@@ -4,7 +4,7 @@ import type { SwankConnection } from '../swank/connection.ts'
 import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
 import { parseAnswer } from './shapes.ts'
 import type { Turn, Turns } from './swank-evaluations.ts'
-import { type Entered, type Said, said, told, toldOf } from './swank-messages.ts'
+import { type Entered, type Said, said, type Told, told, toldOf } from './swank-messages.ts'
 import type { Suspended } from './swank-suspended.ts'
 
 /** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
@@ -37,10 +37,21 @@ export class Hearing {
 
   hear(message: Sexp): void {
     const heard = said(message)
-    if (heard.type === 'told') this.#told(heard.json)
-    else if (heard.type === 'entered') this.#entered(heard)
-    else if (heard.type === 'asked') void this.#asked(heard)
-    else heard.type satisfies 'other'
+    switch (heard.type) {
+      case 'told':
+        this.#told(heard.json)
+        break
+      case 'entered':
+        this.#entered(heard)
+        break
+      case 'asked':
+        void this.#asked(heard)
+        break
+      case 'other':
+        break
+      default:
+        heard satisfies never
+    }
   }
 
   /** A message of our own code. What is not of the agreed form is the fault of the evaluation that it is about. */
@@ -51,13 +62,9 @@ export class Hearing {
     const turn = of.success ? turns.find(of.data.call) : turns.running
     try {
       const heard = parseAnswer(told, message, `What ${name} said of an evaluation`)
-      if ('ended' in heard) suspended.end(heard.ended)
+      if (heard.type === 'ended') suspended.end(heard.ended)
       else if (turn === undefined || turn.state !== 'running') this.#late(heard)
-      else if ('started' in heard) turn.thread = heard.started.thread
-      else if ('event' in heard) turn.hear(heard.event)
-      else if ('exits' in heard) turn.exits = heard.exits
-      else if ('suspended' in heard) suspended.hear(turn, heard.suspended)
-      else void this.#answer(turn, { ...heard.ask, refusal: '' })
+      else this.#ofTurn(turn, heard)
     } catch (error) {
       if (turn === undefined) return
       turn.fault ??= error
@@ -66,11 +73,33 @@ export class Hearing {
     }
   }
 
+  #ofTurn(turn: Turn, heard: Exclude<Told, { type: 'ended' }>): void {
+    switch (heard.type) {
+      case 'started':
+        turn.thread = heard.started.thread
+        break
+      case 'event':
+        turn.hear(heard.event)
+        break
+      case 'exits':
+        turn.exits = heard.exits
+        break
+      case 'suspended':
+        this.#options.suspended.hear(turn, heard.suspended)
+        break
+      case 'ask':
+        void this.#answer(turn, { ...heard.ask, refusal: '' })
+        break
+      default:
+        heard satisfies never
+    }
+  }
+
   /** What threads that an evaluation has left behind print after its end, or what nobody here asked for. */
-  #late(heard: ReturnType<typeof told.parse>): void {
-    if ('event' in heard && heard.event.type === 'output')
+  #late(heard: Told): void {
+    if (heard.type === 'event' && heard.event.type === 'output')
       this.#options.background?.(heard.event.stream, heard.event.text)
-    else if ('ask' in heard) this.#return(heard.ask, '')
+    else if (heard.type === 'ask') this.#return(heard.ask, '')
   }
 
   /** A question that code asks through Swank's own ways. */

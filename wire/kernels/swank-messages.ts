@@ -61,15 +61,20 @@ export const toldOf = z.object({ call: callId, suspended: z.unknown().optional()
 const exiting = z.object({ code: orNull(z.int()) })
 export type Exiting = z.infer<typeof exiting>
 
-/** What our own code in an image says while it evaluates. */
+/** What our own code in an image says while it evaluates; `type` is the name of the one thing that a message has. */
 export const told = z.union([
-  z.object({ started: z.object({ thread: count }) }),
-  z.object({ event: evalEvent }),
-  z.object({ exits: exiting }),
-  z.object({ ask: z.object({ tag: count, thread: count, prompt: text }) }),
-  z.object({ suspended }),
-  z.object({ ended: suspensionEnded }),
+  z
+    .object({ started: z.object({ thread: count }) })
+    .transform(({ started }) => ({ type: 'started' as const, started })),
+  z.object({ event: evalEvent }).transform(({ event }) => ({ type: 'event' as const, event })),
+  z.object({ exits: exiting }).transform(({ exits }) => ({ type: 'exits' as const, exits })),
+  z
+    .object({ ask: z.object({ tag: count, thread: count, prompt: text }) })
+    .transform(({ ask }) => ({ type: 'ask' as const, ask })),
+  z.object({ suspended }).transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
+  z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
 ])
+export type Told = z.infer<typeof told>
 
 /** What it answers to `resume` at once: that it goes on, or all that it has come to. */
 export const resumed = z.union([z.object({ type: z.literal('accepted') }), evaluated])

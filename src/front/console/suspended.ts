@@ -56,21 +56,41 @@ export class Suspended {
 
   heard = (event: SuspensionEvent): void => {
     const { suspension } = event
-    const { id, kernel } = suspension
-    if (event.type === 'ended') this.#end(id)
-    else if (event.type === 'taken' || event.type === 'handed') {
-      if (suspension.holder.type === 'you') this.take(suspension)
-      else this.#mine.delete(id)
-    } else if (suspension.call !== null && this.#options.made(suspension.call)) {
-      this.#keep({ ...mineOf(suspension), ours: true })
-      // What is tried in a frame that is only looked at does not lead away from it.
-      if (suspension.how === 'held' || suspension.level === 1) this.choose({ kernel, id })
-      return
+    switch (event.type) {
+      case 'suspended':
+        if (suspension.call === null || !this.#options.made(suspension.call)) break
+        // The answer to the call tells of it.
+        this.#stopped(suspension)
+        return
+      case 'ended':
+        this.#end(suspension.id)
+        break
+      case 'taken':
+      case 'handed':
+        if (suspension.holder.type === 'you') this.take(suspension)
+        else this.#mine.delete(suspension.id)
+        break
+      case 'adopted':
+        break
+      default:
+        event satisfies never
     }
     this.#options.changed()
+    this.#news(event)
+  }
+
+  /** A call of this console was suspended. */
+  #stopped(row: SuspendedRow): void {
+    const { id, kernel, how, level } = row
+    this.#keep({ ...mineOf(row), ours: true })
+    // What is tried in a frame that is only looked at does not lead away from it.
+    if (how === 'held' || level === 1) this.choose({ kernel, id })
+  }
+
+  #news(event: SuspensionEvent): void {
     const text = this.#isDone(event) ? undefined : newsText(event)
     if (text === undefined) return
-    remember(this.#told, id)
+    remember(this.#told, event.suspension.id)
     this.#options.tell(text)
   }
 
