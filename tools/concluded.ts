@@ -28,30 +28,9 @@ export function concluded<Result>(
   switch (evaluated.type) {
     case 'done':
       return ok(done(evaluated, text))
-    case 'raised': {
-      const { exception, elapsed_ms, diagnostics } = evaluated
-      const at = programFrame(exception.frames)
-      return failed('exception', {
-        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
-        details: { exception, ...diagnosed(diagnostics), ...text, elapsed_ms },
-        ...(raised !== undefined && at !== undefined && { next: raised }),
-      })
-    }
-    case 'suspended': {
-      const { exception, suspension, elapsed_ms, diagnostics } = evaluated
-      const at = programFrame(exception.frames)
-      return failed('exception', {
-        message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
-        details: {
-          exception,
-          suspension: suspendedDetails(suspension, exception.restarts),
-          ...diagnosed(diagnostics),
-          ...text,
-          elapsed_ms,
-        },
-        next: goingOn(suspension),
-      })
-    }
+    case 'raised':
+    case 'suspended':
+      return thrown(evaluated, { text, next: raised })
     case 'interrupted': {
       const { exception, elapsed_ms } = evaluated
       return failed('interrupted', {
@@ -73,6 +52,28 @@ export function concluded<Result>(
     default:
       return evaluated satisfies never
   }
+}
+
+/** An error, which has ended what ran or keeps it suspended. `next`: what to do where it has ended code of the program. */
+function thrown(
+  evaluated: Extract<Evaluated, { type: 'raised' | 'suspended' }>,
+  { text, next: ended }: { readonly text: Printed; readonly next: string | undefined },
+): Failed {
+  const { exception, elapsed_ms, diagnostics } = evaluated
+  const suspension = evaluated.type === 'suspended' ? evaluated.suspension : undefined
+  const at = programFrame(exception.frames)
+  const next = suspension !== undefined ? goingOn(suspension) : at !== undefined ? ended : undefined
+  return failed('exception', {
+    message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
+    details: {
+      exception,
+      ...(suspension !== undefined && { suspension: suspendedDetails(suspension, exception.restarts) }),
+      ...diagnosed(diagnostics),
+      ...text,
+      elapsed_ms,
+    },
+    ...(next !== undefined && { next }),
+  })
 }
 
 /** What can be done about an evaluation that is suspended. */
