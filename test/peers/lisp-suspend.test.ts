@@ -130,16 +130,28 @@ test('the ninth error ends its evaluation, and says why', async () => {
   assert.equal(await live(), [])
 })
 
+/** Recurs until 200 kB are left of its stack, of which an error keeps 256 free, and raises there. */
+const NEARLY_DEEP = `
+  (progn
+    (defun left-of-stack ()
+      (- (sb-sys:sap-int (sb-kernel:current-sp))
+         (sb-kernel:get-lisp-obj-address sb-vm::*control-stack-start*)))
+    (defun nearly-deep (n)
+      (if (< (left-of-stack) (* 200 1024)) (error "nearly") (+ 1 (nearly-deep (+ n 1)))))
+    (nearly-deep 0))`
+
 test('where there is no room to look around, an error ends its evaluation, and says why', async () => {
-  for (const source of [
-    '(progn (defun deep (n) (+ 1 (deep (+ n 1)))) (deep 0))',
-    '(length (make-array 100000000000))',
-    '(sb-sys:without-interrupts (outer 1))',
-    '(sb-kernel::with-world-lock () (outer 1))',
-  ]) {
+  for (const [source, why] of [
+    ['(progn (defun deep (n) (+ 1 (deep (+ n 1)))) (deep 0))', /the stack or the memory was used up/],
+    ['(length (make-array 100000000000))', /the stack or the memory was used up/],
+    [NEARLY_DEEP, /too little of its stack is left/],
+    ['(sb-sys:without-interrupts (outer 1))', /it happened where interrupts are off/],
+    ['(sb-kernel::with-world-lock () (outer 1))', /it holds a lock of the Lisp's own/],
+  ] as const) {
     const raised = await lisp.run(source)
     if (raised.type !== 'raised') throw new Error(`${source} has ended as ${raised.type}`)
-    assert.match(raised.exception.notes?.[0] ?? '', 'was not kept suspended')
+    assert.match(raised.exception.notes?.[0] ?? '', /^This error was not kept suspended: /)
+    assert.match(raised.exception.notes?.[0] ?? '', why)
   }
   assert.equal(await lisp.values('(+ 1 2)'), ['3'])
 })
