@@ -204,19 +204,26 @@ test('what it prints after it went on belongs to the call that resumed it', asyn
   assert.is(lisp.printed(lisp.lastCall()), 'aside')
 })
 
-test('code in a frame can leave it by itself: the program goes on, and the suspension has ended', async () => {
-  const id = await suspend('(setf (get :went :on) (restart-case (error "x") (use-value (v) (list v))))')
-  assert.is((await lisp.inFrame(id, 0, "(invoke-restart 'use-value 9)")).type, 'left')
-  await lisp.ends(lisp.ended.length)
-  assert.equal(await live(), [])
-  assert.equal(await lisp.values('(loop (when (get :went :on) (return (get :went :on))))'), ['(9)'])
-  assert.is(lisp.ended.find(ended => ended.id === id)?.how, 'resumed')
-})
-
 test('the restart ABORT ends what invokes it', async () => {
   assert.is((await lisp.run('(progn (abort) 1)')).type, 'left')
   const id = await suspend('(error "x")')
   assert.is((await lisp.inFrame(id, 0, '(abort)')).type, 'left')
   assert.equal(await live(), [id])
   assert.is((await lisp.resume(id, { way: 'leave' })).type, 'left')
+})
+
+test('code in a frame, or that gives a value, does not take what is suspended elsewhere: only a resume does', async () => {
+  const { suspension } = await lisp.suspended(
+    '(progn (setf (get :kept :ticks) 0) (catch :out (restart-case (error "x") (use-value (value) (incf (get :kept :ticks)) value))))',
+  )
+  for (const source of ["(invoke-restart 'use-value 9)", '(throw :out 1)']) {
+    const kept = await lisp.inFrame(suspension.id, 0, source)
+    assert.is(kept.type, 'left', source)
+    assert.match(kept.type === 'left' ? kept.message : '', 'all is suspended as before')
+  }
+  const given = await lisp.resume(suspension.id, { way: 'restart', restart: 0, value: '(throw :out 1)' })
+  assert.is(given.type, 'left')
+  assert.equal(await lisp.values('(get :kept :ticks)'), ['0'])
+  const went = await lisp.resume(suspension.id, { way: 'restart', restart: 0, value: '7' })
+  assert.is(went.type === 'done' && went.values[0]?.repr.text, '7')
 })

@@ -118,7 +118,10 @@ when it is given back."
     (if (null frames)
         (funcall told nil)
         (block nil
-          (let ((swank::*emacs-connection* connection))
+          (let ((swank::*emacs-connection* connection)
+                (swank::*slime-interrupts-enabled* swank::*slime-interrupts-enabled*)
+                ;; Her C-c C-c ends what a model runs here.
+                (swank/backend::*interrupt-queued-handler* #'take-interrupts))
             (call-on-post
              (lambda ()
                (call-interruptibly

@@ -182,6 +182,21 @@ suspension of that NAME, of which it is called; or why it cannot."
   "Whether code that is to run in the frame of that NUMBER can run without: SUSPENSION has none."
   (and (eql number 0) (null (frame-at (suspension-walk suspension) 0))))
 
+(defparameter *kept-text*
+  "The code would have taken what is suspended elsewhere, by a restart, a throw or a return. It
+was ended instead, and all is suspended as before; only resuming has it go on.")
+
+(defun call-kept-in (suspension function otherwise)
+  "The values of FUNCTION, which runs code in what SUSPENSION has stopped; those of OTHERWISE where
+it would leave that, which only `resume' does: nobody would be told of what it comes to."
+  (let ((values '()) (done nil))
+    (block nil
+      (unwind-protect
+           (setf values (multiple-value-list (funcall function))
+                 done t)
+        (unless (or done (suspension-how suspension) (image-ends-p)) (return))))
+    (if done (values-list values) (funcall otherwise))))
+
 (defun evaluate-in-frame (work arguments)
   "Does WORK in the frame that ARGUMENTS name."
   (let ((number (or (argument "frame" arguments) 0)))
@@ -193,4 +208,6 @@ suspension of that NAME, of which it is called; or why it cannot."
                   (why-not (and *frame* (why-not-evaluate *frame*))))
              (if why-not
                  (refused "malformed" why-not)
-                 (perform-interruptibly work arguments))))))))
+                 (call-kept-in suspension
+                               (lambda () (perform-interruptibly work arguments))
+                               (lambda () (left-tree *kept-text*))))))))))

@@ -76,8 +76,11 @@ and, as a tree, what else it has come to. The suspension stays."
     (multiple-value-bind (outcome result)
         (unwind-protect
              (with-streams (sink)
-               (call-with-user-code
-                (lambda () (call-in-listener nil function))))
+               (call-kept-in
+                suspension
+                (lambda ()
+                  (call-with-user-code (lambda () (call-in-listener nil function))))
+                (lambda () (values "left" (object "message" *kept-text*)))))
           (send-what-waits sink)
           (setf (sink-output sink) output
                 (entry-call *entry*) nil
