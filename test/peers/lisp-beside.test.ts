@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { symbol } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener } from '../support/lisp-listener.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
+import { makeFolder } from '../support/temporary.ts'
 
 const test = suite('what others evaluate in a Lisp image', { limitMs: 40_000 })
 let swank: RealSwank
@@ -36,6 +40,28 @@ test('what somebody evaluates in an editor is in the history as theirs, and in t
   )
   assert.equal([ours?.who, ours?.number], ['a model', (theirs?.number ?? 0) - 1])
   assert.is((await newest())[0]?.number, theirs?.number, 'it is told once')
+})
+
+test('what somebody compiles or loads in an editor is told, too', async () => {
+  const file = join(makeFolder(), 'theirs.lisp')
+  writeFileSync(file, '(defvar *loaded* 1)')
+  const compiled = [
+    symbol('swank:compile-string-for-emacs'),
+    '(defun theirs () 1)',
+    'theirs',
+    null,
+    null,
+    null,
+  ]
+  await person.request(compiled)
+  await person.request([symbol('swank:load-file'), file])
+  assert.equal(
+    (await newest(2)).map(({ who, source, outcome }) => [who, source, outcome]),
+    [
+      ['another client of Swank', `load-file ${file}`, 'done'],
+      ['another client of Swank', '(defun theirs () 1)', 'done'],
+    ],
+  )
 })
 
 test('an error of theirs shows as code that left, and nothing of it is ours', async () => {

@@ -1,12 +1,14 @@
 import { connect } from 'node:net'
 import { isAtom, SwankConnection, textOf } from '../../wire/swank/connection.ts'
-import { quote, type Sexp, symbol } from '../../wire/swank/sexp.ts'
+import { type Form, quote, type Sexp, symbol } from '../../wire/swank/sexp.ts'
 import type { RealSwank } from './swank.ts'
 
 /** A person's editor at the same image: a plain Swank client that does what SLIME does on connecting. */
 export interface Slime {
   /** The values of `form`, printed; in the debugger it ends as its condition. */
   ask(form: string): Promise<string>
+  /** A request of the editor's own, to its end. */
+  request(form: readonly Form[]): Promise<void>
   /** Names and conditions of all debuggers that were opened in this editor. */
   readonly debugged: readonly string[]
   readonly heard: readonly Sexp[]
@@ -40,6 +42,9 @@ export async function openSlime(swank: RealSwank): Promise<Slime> {
       if ('abort' in answer) throw new Error(answer.abort)
       const [, values] = Array.isArray(answer.ok) ? (answer.ok as readonly Sexp[]) : []
       return textOf(values)
+    },
+    async request(form) {
+      await connection.rex(form)
     },
     async close() {
       connection.end()
