@@ -80,6 +80,7 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
   ])
   socket.on('error', () => {})
   const lines = createInterface({ input: socket })
+  lines.on('error', () => {})
   const waiting = new Map<number, (answer: Answer) => void>()
   const pid = await new Promise<number>(resolve => {
     lines.on('line', line => {
