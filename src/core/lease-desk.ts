@@ -64,6 +64,10 @@ export class LeaseError extends Error {
   }
 }
 
+/**
+ * A desk over the book of a daemon. Its methods throw `KernelError` for a kernel that is not there or cannot do it, and
+ * `LeaseError` for a suspension, an error or a caller that is not there; in both cases nothing has changed.
+ */
 export function openLeaseDesk({ book, callers }: LeaseBook): LeaseDesk {
   const claimOfPerson = ({ caller, who }: Person) => personClaim(caller.id, who)
 

@@ -16,12 +16,15 @@ export function endedText(
   return `${called(held)} is suspended no more. ${endedIn(how, by)}${message === '' ? '' : ` ${line(message)}`}`
 }
 
+/** A person, `by`, holds it now instead of whoever is told. */
 export const takenText = (held: Held, by: string): string =>
   `${called(held)} was taken over by ${line(by)}. You can look at it; to act on it again, have it handed to you.`
 
+/** A person, `by`, has given what whoever is told held to `to`; null: to whoever comes first. */
 export const handedText = (held: Held, { by, to }: { readonly by: string; readonly to: string | null }) =>
   `${called(held)} was put before ${to === null ? 'whoever comes first' : line(to)} by ${line(by)}.`
 
+/** A person, `by`, has put it before whoever is told, or before whoever comes first. */
 export function offeredText(held: Held, by: string): string {
   const { life, suspension, claim } = held
   const whom = claim.type === 'anyone' ? 'whoever comes first' : 'you'

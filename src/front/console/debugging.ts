@@ -54,6 +54,7 @@ async function forgetGone({ id }: Named, { image, suspended }: Context): Promise
   if (!suspensions.some(row => row.id === id)) suspended.forget(id)
 }
 
+/** Calls a tool in the kernel that is spoken to, and shows its answer. Nothing of what is suspended changes by it. */
 export async function show(
   tool: string,
   args: Readonly<Record<string, unknown>>,
@@ -64,6 +65,7 @@ export async function show(
   if (envelope !== undefined) await showing.tool(tool, envelope)
 }
 
+/** `:debug [ID] [FROM]`: shows restarts and frames of what is meant, which later commands are about from then on. */
 export async function showState(operand: string, context: Context): Promise<void> {
   const { running, showing, suspended } = context
   const [first = '', second = ''] = words(operand)
@@ -84,12 +86,14 @@ export async function showState(operand: string, context: Context): Promise<void
   await showing.page(named.id, stateSpans(state, suspended.frame(named)))
 }
 
+/** Shows the frame that is `count` further out than the one that is looked at; further in where it is negative. */
 export async function moveBy(count: number, context: Context): Promise<void> {
   const at = here(context)
   if (at + count < 0) return context.say('That is the innermost frame.')
   await showFrame(at + count, context)
 }
 
+/** Shows a frame, 0 the innermost, which is the one that is looked at from then on. Left out: shows that one anew. */
 export async function showFrame(wanted: number | undefined, context: Context): Promise<void> {
   const { running, showing, suspended, spoken } = context
   const current = currentOf(context)
@@ -104,6 +108,7 @@ export async function showFrame(wanted: number | undefined, context: Context): P
   await showing.page(`frame ${shown.number}`, frameSpans(shown, spoken.language))
 }
 
+/** `:leave [ID | all]`: gives up what is looked at, what is named, or all of this console’s in this kernel. */
 export async function leave(operand: string, context: Context): Promise<void> {
   const { suspended, image, say } = context
   if (operand === '') return act('debug_restart', { leave: true }, context)
