@@ -86,7 +86,30 @@ test('the frames of an error are kept, looked at, evaluated in, and the code run
     await enter(':resume retry')
     await screen.shows(/:resume retry\n'mended'\n>>>$/)
     await enter(':resume retry')
-    await screen.shows('Nothing is suspended in project')
+    await screen.shows('Nothing of this console is suspended.')
+  }))
+
+test('the next calls of a function are taken down, shown, and no more once the tracepoint is removed', () =>
+  atConsole(async ({ screen, enter }) => {
+    await enter('def half(x): return x / 2\r')
+    await enter(':trace')
+    await screen.shows('Of which function? :trace NAME [COUNT]')
+    await enter(':trace half 3')
+    const [, id = ''] = /^(t1@\w+) __main__\.half: on, 0 calls of 3 /m.exec(screen.text()) ?? []
+    assert.is.not(id, '', screen.text())
+    const shown = async (command: string) => {
+      await enter(command)
+      return screen.text().split(`>>> ${command}\n`).at(-1) ?? ''
+    }
+    await enter('half(84)')
+    assert.match(await shown(':calls'), new RegExp(`^${id} __main__\\.half: on, 1 call of 3 `))
+    assert.match(await shown(`:calls ${id}`), /^#1 __main__\.half\(x=84\) → 42\.0, /m)
+    assert.match(await shown(`:untrace ${id}`), new RegExp(`^${id} __main__\\.half: removed, 1 call of 3 `))
+    await enter('half(86)')
+    const after = await shown(`:calls ${id}`)
+    assert.match(after, /: removed, 1 call of 3 /)
+    assert.match(after, /^#1 __main__\.half\(x=84\)/m)
+    assert.not.match(after, /x=86/)
   }))
 
 test('code whose stack is held waits at the raise: its restarts are numbered, the prompt says so, a number takes one', () =>
