@@ -149,10 +149,13 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
       }),
       shutdown: when => endIf(when),
     }),
+    came: ({ id, root }) => leases.came({ id, root, kind: 'cli' }),
     serveMcp: connection =>
       whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
         const { serveMcp } = await import('./front/mcp.ts')
+        const { id, root } = connection.session
+        const gone = leases.came({ id, root, kind: 'mcp', origin })
         await serveMcp({
           ...connection,
           origin,
@@ -164,7 +167,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
           questionMs: approvalMs,
           doubt: client =>
             doubtOf({ client, process: doubt(), yes: policy.yesOf(connection.session.root, client) }),
-        })
+        }).finally(gone)
       }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },

@@ -16,8 +16,10 @@ import type {
 } from '../../wire/kernel.ts'
 import type { Caller } from './call.ts'
 import { type Claim, claimOf, seenBy } from './claims.ts'
+import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import type { Journal } from './journal.ts'
 import { KnownCallers } from './known-callers.ts'
+import { Presence } from './presence.ts'
 import { type Held, type Life, SuspendedBook } from './suspended-book.ts'
 
 /** Where nobody is shown a debugger: errors end evaluations. */
@@ -31,6 +33,8 @@ export const PERSON_LEASE_MS = 1_800_000
 export interface LeaseBook {
   readonly book: SuspendedBook
   readonly callers: KnownCallers
+  /** A connection begins; what is answered is called when it has ended. */
+  came: Presence['came']
   /** A kernel began to live, or was joined. Its life is listened to until it ends, and forgotten then. */
   lives(life: Pick<Life, 'name' | 'root' | 'kernel'>): void
   /** The leases of one call on one kernel, until the call has ended. */
@@ -53,14 +57,16 @@ interface LeasedCall {
   readonly done: Promise<unknown>
 }
 
-export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
-  const book = new SuspendedBook(journal)
-  const callers = new KnownCallers()
+export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTEM_CLOCK): LeaseBook {
+  const book: SuspendedBook = new SuspendedBook(journal, held => presence.suspended(held))
+  const presence = new Presence(book, clock)
+  const callers = new KnownCallers(presence.isGone)
   const lifeOf = ({ name, kernel }: Placed, { root }: Caller) => book.lifeOf({ name, root, kernel })
 
   return {
     book,
     callers,
+    came: caller => presence.came(caller),
     lives: life => void book.lifeOf(life),
     of(place, { call, caller, done }) {
       const life = lifeOf(place, caller)
@@ -89,7 +95,7 @@ export function openLeases(journal: Pick<Journal, 'later'>): LeaseBook {
       })
     },
     owedTo(caller) {
-      if (leaseOf(caller) !== null) callers.note(caller)
+      if (leaseOf(caller) !== null && caller.seat?.() === undefined) callers.note(caller)
       return book.owedTo(caller)
     },
   }

@@ -56,9 +56,12 @@ export class SuspendedBook {
   /** Those that are offered, so that an answer costs nothing where none is. */
   readonly #offered = new Set<Held>()
   readonly #journal: Pick<Journal, 'later'>
+  readonly #added: (held: Held) => void
 
-  constructor(journal: Pick<Journal, 'later'>) {
+  /** `added`: called after one was suspended. */
+  constructor(journal: Pick<Journal, 'later'>, added: (held: Held) => void = () => {}) {
     this.#journal = journal
+    this.#added = added
   }
 
   /** The life of this kernel, which is listened to from when it is first asked for until it ends. */
@@ -100,6 +103,7 @@ export class SuspendedBook {
     life.held.set(suspension.id, held)
     this.#note(held, { what: 'suspended', by: null, why: exceptionOf(suspension) })
     this.#tell(held, suspended => ({ type: 'suspended', suspension: suspended }))
+    this.#added(held)
     return held
   }
 
@@ -280,7 +284,7 @@ function claimOn({ life, suspension: { within } }: Held): Claim | undefined {
 }
 
 /** It, and what stands on it, the outermost first. */
-function standingOn(held: Held): Held[] {
+export function standingOn(held: Held): Held[] {
   const inner = [...held.life.held.values()].filter(one => one.suspension.within === held.suspension.id)
   return [held, ...inner.flatMap(standingOn)]
 }

@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly address: string
   readonly welcome: Readonly<Record<string, unknown>>
   readonly methods: ReadonlyMap<string, Serve>
+  /** A client that is no MCP client has connected; what is answered is called when it has gone. */
+  came?(session: Session): () => void
   /** Serves an MCP client whose bytes begin after the welcome; settles when it has gone. */
   serveMcp(connection: { session: Session; transport: Duplex }): Promise<void>
   readonly log: Log
@@ -125,8 +127,10 @@ export async function openServer(options: ServerOptions): Promise<Server> {
       } else {
         link = accepted.link
         links.set(link, current)
+        const gone = options.came?.(current)
         reason = (await link.closed)?.message
         links.delete(link)
+        gone?.()
       }
     } finally {
       for (const forgetOne of forget) forgetOne()

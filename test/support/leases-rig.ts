@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Caller, type Calls, openCalls } from '../../src/core/call.ts'
+import type { Clock } from '../../src/core/clock.ts'
 import type { Journal, JournalEntry } from '../../src/core/journal.ts'
 import { type LeaseDesk, openLeaseDesk, type Person } from '../../src/core/lease-desk.ts'
 import { type LeaseBook, openLeases } from '../../src/core/leases.ts'
@@ -104,16 +105,16 @@ export function person(
 
 export function leasesRigsOf(
   test: Suite,
-): (script?: Script, more?: { readonly tools?: readonly Tool[] }) => LeasesRig {
+): (script?: Script, more?: { readonly tools?: readonly Tool[]; readonly clock?: Clock }) => LeasesRig {
   const open: { close(): void }[] = []
   test.after.each(() => {
     for (const rig of open.splice(0)) rig.close()
   })
-  return (script = {}, { tools = TOOLS } = {}) => {
+  return (script = {}, { tools = TOOLS, clock } = {}) => {
     const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
     const { journal: kept, lines } = memoryJournal()
     const journal = kept as Journal
-    const leases = openLeases(journal)
+    const leases = openLeases(journal, clock)
     const kernels = new Map([['main', new StoppingKernel(script)]])
     const calls = openCalls({
       registry: openRegistry(tools),

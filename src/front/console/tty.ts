@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import { type Key, openDecoder } from './keys.ts'
 import type { Size } from './screen.ts'
 
@@ -79,7 +80,15 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
     close()
     process.exit(code)
   }
-  const hangUp = endBy(129)
+  const hangUp = () => {
+    close()
+    // At its end Node puts back how terminals behave, and aborts where that fails: one that has gone has to be closed.
+    for (const fd of [0, 1, 2])
+      try {
+        closeSync(fd)
+      } catch {}
+    process.exit(129)
+  }
 
   function resume() {
     if (!open || lent) return

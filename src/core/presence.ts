@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import type { CallId } from '../../wire/kernel.ts'
+import { type Claim, type Claimant, keyOf, keysOf } from './claims.ts'
+import type { Clock } from './clock.ts'
+import { type Held, type SuspendedBook, standingOn } from './suspended-book.ts'
+
+/** How long a program whose connections have all ended still holds what is its own, in milliseconds. */
+export const GONE_MS = 30_000
+/** Callers whose connections have all ended that are remembered. */
+const MOST = 1_024
+
+/**
+ * Which callers are there, by the connections that they have, and what becomes of what they hold once they have gone:
+ * what a person has had suspended is given up, as they would have done on leaving, and what that person took over is
+ * put before whoever comes first; and so is, after a while in which it may connect anew, what a program holds.
+ */
+export class Presence {
+  readonly #connections = new Map<string, number>()
+  /** By key; what it holds is put before whoever comes first once its time is over. */
+  readonly #gone = new Map<string, () => void>()
+  readonly #book: SuspendedBook
+  readonly #clock: Clock
+
+  constructor(book: SuspendedBook, clock: Clock) {
+    this.#book = book
+    this.#clock = clock
+  }
+
+  /** A connection begins. What is answered is to be called when it has ended. */
+  came(caller: Pick<Claimant, 'id' | 'kind' | 'root' | 'origin'>): () => void {
+    const [origin = '', connection = ''] = keysOf(caller)
+    // All clients at the shells of a project are one, and there is always another one.
+    const keys = caller.kind === 'mcp' ? [origin, connection] : [connection]
+    for (const key of keys) this.#began(key)
+    return () => {
+      for (const key of keys) this.#ended(key)
+    }
+  }
+
+  /** Whether it has had connections, of which none is left. */
+  isGone = (key: string): boolean => this.#gone.has(key)
+
+  /** Something was suspended: its caller may have gone while it ran. */
+  suspended({ claim }: Held): void {
+    const key = keyOf(claim)
+    // First whoever else hears of it: this may end it.
+    if (key !== undefined && this.#gone.has(key)) queueMicrotask(() => this.#gone.has(key) && this.#left(key))
+  }
+
+  #began(key: string): void {
+    this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)
+    this.#gone.get(key)?.()
+    if (this.#gone.delete(key)) this.#mark(key, false)
+  }
+
+  #ended(key: string): void {
+    const left = (this.#connections.get(key) ?? 1) - 1
+    if (left > 0) return void this.#connections.set(key, left)
+    this.#connections.delete(key)
+    this.#gone.set(key, () => {})
+    this.#left(key)
+    const [oldest] = this.#gone.keys()
+    if (this.#gone.size > MOST && oldest !== undefined) this.#gone.delete(oldest)
+  }
+
+  /** Those of that key, which is gone: at once what a person holds, and after a while what a program does. */
+  #left(key: string): void {
+    this.#mark(key, true)
+    const all = this.#heldBy(one => one === key)
+    if (all.length === 0) return
+    if (all.some(({ claim }) => claim.type === 'person')) return void this.#abandoned(all)
+    this.#gone.get(key)?.()
+    this.#gone.set(
+      key,
+      this.#clock.after(GONE_MS, () => this.#offered(this.#heldBy(one => one === key))),
+    )
+  }
+
+  #mark(key: string, gone: boolean): void {
+    for (const held of this.#heldBy(one => one === key))
+      if (held.claim.type === 'caller' || held.claim.type === 'person') held.claim = { ...held.claim, gone }
+  }
+
+  /** Its own is given up, the outermost alone, with which ends what stands on it. */
+  #abandoned(all: readonly Held[]): void {
+    const own = all.filter(({ claim, first }) => keyOf(first) === keyOf(claim))
+    this.#offered(all.filter(held => !own.some(one => standingOn(one).includes(held))))
+    for (const held of own.filter(one => !own.some(on => on !== one && standingOn(on).includes(one))))
+      this.#giveUp(held).catch(() => this.#offered([held]))
+  }
+
+  /** Rejects where it still waits. */
+  async #giveUp(held: Held): Promise<void> {
+    const { life, suspension, claim } = held
+    // Somebody else has a hand in it by now.
+    if (standingOn(held).some(one => keyOf(one.claim) !== keyOf(claim))) throw new Error('it is shared')
+    this.#book.acts(held, claim)
+    const work = { type: 'resume', suspension: suspension.id, way: { type: 'leave' } } as const
+    const evaluated = await life.kernel.evaluate(
+      { call: randomUUID() as CallId, who: suspension.who, work },
+      {},
+    )
+    if (evaluated.type === 'refused') throw new Error(evaluated.message)
+  }
+
+  /** What still waits, and is nobody else's by now, is for whoever comes first. */
+  #offered(some: readonly Held[]): void {
+    for (const held of some) {
+      const { claim, life, suspension } = held
+      if (!isGone(claim) || life.held.get(suspension.id) !== held) continue
+      // What another one holds on top of it is not to be given away below that one's feet.
+      if (standingOn(held).some(one => one.claim.type === 'person' && !isGone(one.claim))) continue
+      this.#book.hand(held, { type: 'anyone' }, { claim, by: `${claim.who} (gone)` })
+    }
+  }
+
+  #heldBy(is: (key: string) => boolean): Held[] {
+    const all = this.#book.lives.flatMap(({ held }) => [...held.values()])
+    return all.filter(({ claim }) => is(keyOf(claim) ?? ''))
+  }
+}
+
+const isGone = (claim: Claim): claim is Extract<Claim, { type: 'caller' | 'person' }> =>
+  (claim.type === 'caller' || claim.type === 'person') && claim.gone === true
