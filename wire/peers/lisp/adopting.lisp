@@ -85,14 +85,9 @@
 (defun adopted-suspension (condition walk)
   "That of the error CONDITION, in whose thread this runs."
   ;; As its owner was told of them: Swank's debugger has put more before them.
-  (let* ((restarts (swank-value "*SLDB-RESTARTS*"))
-         (choices (subseq restarts 0 (min *most-restarts* (length restarts)))))
-    (multiple-value-bind (message trees) (reports condition choices)
-      (add-suspension
-       (make-suspension nil nil "its owner, in SLIME" condition
-                        (type-tree (class-of condition)) message trees choices
-                        (now) walk *evaluation* *post* *leave* nil
-                        (evaluation-lease *evaluation*) nil nil)))))
+  (new-suspension condition :who "its owner, in SLIME"
+                            :restarts (swank-value "*SLDB-RESTARTS*")
+                            :walk walk))
 
 #+sbcl
 (defun wait-handed-over (condition walk told)

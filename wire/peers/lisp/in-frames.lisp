@@ -137,14 +137,6 @@ values of the last, as a list."
     (let ((*package* (package-of-frame frame)))
       (evaluate-text-in frame source))))
 
-(defun refused (reason message &key what (nearest '()) next)
-  "`Refused' of wire/kernel.ts: nothing has begun."
-  (object "type" "refused"
-          "reason" reason "message" message
-          "what" (or what :absent)
-          "nearest" (array-of nearest)
-          "next" (or next :absent)))
-
 (defun call-at-suspension (name call function)
   "The tree that FUNCTION, which runs code of the user's under CALL, comes to in the thread of the
 suspension of that NAME, of which it is called; or why it cannot."

@@ -184,14 +184,17 @@ image, for the page that guards it is open."
   #-(and sbcl (or x86-64 arm64))
   nil)
 
-(defun refuse (reason message &key what (nearest '()) next)
-  "Ends the work before any of it has begun, for what was asked for is \"not_found\" or
-\"malformed\": `Refused' of wire/kernel.ts."
-  (funcall *leave* "refused"
-           (object "reason" reason "message" message
-                   "what" (or what :absent)
-                   "nearest" (array-of nearest)
-                   "next" (or next :absent))))
+(defun refused (reason message &key what (nearest '()) next)
+  "`Refused' of wire/kernel.ts: what was asked for is \"not_found\" or \"malformed\"."
+  (object "type" "refused"
+          "reason" reason "message" message
+          "what" (or what :absent)
+          "nearest" (array-of nearest)
+          "next" (or next :absent)))
+
+(defun refuse (&rest why)
+  "Ends the work before any of it has begun. WHY is what `refused' takes."
+  (funcall *leave* "refused" (apply #'refused why)))
 
 ;;; The call
 
@@ -224,7 +227,7 @@ image, for the page that guards it is open."
                    "diagnostics" diagnostics))
           ((string= outcome "left")
            (append (object "type" outcome) (rest result) (rest (object "elapsed_ms" elapsed))))
-          ((string= outcome "refused") (append (object "type" outcome) (rest result)))
+          ((string= outcome "refused") result)
           (t (object "type" outcome "exception" result "elapsed_ms" elapsed)))))
 
 (defvar *evaluating-threads* '())

@@ -65,24 +65,24 @@
   (touch suspension)
   suspension)
 
-(defun begin-suspension (condition)
-  "Of the evaluation of this thread, in which CONDITION was signalled now."
-  (let* ((record (evaluation-record *evaluation*))
-         (choices (let ((restarts (user-restarts condition)))
-                    (subseq restarts 0 (min *most-restarts* (length restarts))))))
+(defun new-suspension (condition &key call who restarts walk)
+  "Of the evaluation of this thread, which waits from now on: CONDITION was signalled in what CALL of
+WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack."
+  (let ((choices (subseq restarts 0 (min *most-restarts* (length restarts)))))
     (multiple-value-bind (message trees) (reports condition choices)
       (add-suspension
-       (make-suspension nil
-                        (sink-call (evaluation-sink *evaluation*)) (record-who record)
-                        condition
+       (make-suspension nil call who condition
                         (type-tree (class-of condition)) message trees choices
-                        (now)
-                        (begin-walk)
-                        *evaluation* *post*
-                        *leave*
-                        nil
-                        (evaluation-lease *evaluation*)
-                        nil nil)))))
+                        (now) walk *evaluation* *post* *leave* nil
+                        (evaluation-lease *evaluation*) nil nil)))))
+
+(defun begin-suspension (condition)
+  "Of the evaluation of this thread, in which CONDITION was signalled now."
+  (new-suspension condition
+                  :call (sink-call (evaluation-sink *evaluation*))
+                  :who (record-who (evaluation-record *evaluation*))
+                  :restarts (user-restarts condition)
+                  :walk (begin-walk)))
 
 (defun end-suspension (suspension how message)
   "Has SUSPENSION ended, unless it has, and says so."
