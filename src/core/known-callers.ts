@@ -36,19 +36,34 @@ export class KnownCallers {
 
   /** Whoever called last stands first; without those whose connections have all ended. */
   rows(): readonly CallerRow[] {
-    return this.#there.reverse().map(({ caller, who, root }) => ({ caller, who, root }))
+    return this.#there.reverse().map(rowOf)
   }
 
-  /** By name: `caller-3`, or what it calls itself, where only one does so. */
-  find(name: string): { readonly key: string; readonly who: string } | 'unknown' | 'several' {
-    const all = this.#there
+  /** By name: `caller-3`, or what it calls itself, where only one does so; of several, those there are. */
+  find(name: string): Found {
+    const all = this.#there.reverse()
     const found = all.filter(({ caller }) => caller === name)
-    const [one, ...others] = found.length > 0 ? found : all.filter(({ names }) => names.has(name))
-    if (one === undefined) return 'unknown'
-    return others.length > 0 ? 'several' : { key: one.key, who: one.who }
+    const meant = found.length > 0 ? found : all.filter(({ names }) => names.has(name))
+    const [one, ...others] = meant
+    if (one === undefined) return { type: 'unknown' }
+    return others.length === 0
+      ? { type: 'one', key: one.key, who: one.who }
+      : { type: 'several', rows: meant.map(rowOf) }
+  }
+
+  /** Whether all connections of whoever has that key have ended. */
+  isGone(key: string): boolean {
+    return this.#isGone(key)
   }
 
   get #there(): Known[] {
     return [...this.#known.values()].filter(({ key }) => !this.#isGone(key))
   }
 }
+
+type Found =
+  | { readonly type: 'one'; readonly key: string; readonly who: string }
+  | { readonly type: 'unknown' }
+  | { readonly type: 'several'; readonly rows: readonly CallerRow[] }
+
+const rowOf = ({ caller, who, root }: Known): CallerRow => ({ caller, who, root })

@@ -1,5 +1,5 @@
 import type { Kernel, Looked, LookName, Looks, Theirs } from '../../wire/kernel.ts'
-import { type Claimant, personClaim } from './claims.ts'
+import { type Claim, type Claimant, personClaim } from './claims.ts'
 import { KernelError } from './kernel-error.ts'
 import { unknownKernel } from './kernel-refusals.ts'
 import { LEASE_MS, type LeaseBook, PERSON_LEASE_MS } from './leases.ts'
@@ -12,6 +12,9 @@ const LOOK_MS = 2_000
 /** How long it may take to make a suspension of a person's error. */
 const ADOPT_MS = 5_000
 
+/** In place of a name: whoever it was taken from. */
+const BACK = 'back'
+
 /** What people do about suspended evaluations. Throws `KernelError`, and `LeaseError`. */
 export interface LeaseDesk {
   /** Those of all kernels, newest first of each, as that caller sees them. */
@@ -21,7 +24,7 @@ export interface LeaseDesk {
   watch(watcher: SuspensionWatcher): () => void
   /** The person's connection holds it, and all that stands on it, from now on. */
   take(person: Person, named: Named): Promise<SuspendedRow>
-  /** Puts it before the caller of that name, or whoever comes first. */
+  /** Puts it before the caller of that name, or whoever comes first; `back`: before whom it was taken from. */
   hand(person: Person, named: Named & { readonly to?: string | undefined }): Promise<SuspendedRow>
   /** The errors that wait in debuggers of the person's own. */
   theirs(kernel: string): Promise<Theirs>
@@ -113,7 +116,7 @@ export function openLeaseDesk({ book, callers }: LeaseBook): LeaseDesk {
     },
     hand(person, named) {
       const held = heldNamed(named)
-      const claim = named.to === undefined ? ({ type: 'anyone' } as const) : receiver(named.to)
+      const claim = receiver(named.to, held)
       book.hand(held, claim, { claim: claimOfPerson(person), by: person.who })
       return kept(held, { lease_ms: named.lease_ms ?? LEASE_MS, person })
     },
@@ -146,16 +149,33 @@ export function openLeaseDesk({ book, callers }: LeaseBook): LeaseDesk {
     })
   }
 
-  function receiver(name: string) {
+  function receiver(name: string | undefined, held: Held): Claim {
+    if (name === undefined) return { type: 'anyone' }
+    if (name === BACK) return before(held)
     const found = callers.find(name)
-    if (typeof found === 'object') return { type: 'caller', ...found } as const
-    const known = callers.rows()
-    const list = known.map(({ caller, who, root }) => `${caller} (${who}, ${root})`).join(', ')
-    const problem = found === 'several' ? 'Several callers call themselves' : 'No caller has called that is'
+    if (found.type === 'one') return { type: 'caller', key: found.key, who: found.who }
+    const rows = found.type === 'several' ? found.rows : callers.rows()
+    const list = rows.map(({ caller, who, root }) => `${caller} (${who}, ${root})`).join(', ')
+    const problem =
+      found.type === 'several' ? 'Several callers call themselves' : 'No caller has called that is'
+    const there = list === '' ? 'None has called yet.' : `There are, the last to call first: ${list}.`
     throw new LeaseError('invalid_params', {
-      message: `${problem} ${JSON.stringify(name)}. ${list === '' ? 'None has called yet.' : `There are: ${list}.`}`,
-      details: { callers: known },
-      next: 'Name one of them, or leave it out: then it is put before whoever comes first.',
+      message: `${problem} ${JSON.stringify(name)}. ${there}`,
+      details: { callers: rows },
+      next: `Name one of them as caller-N, give it ${BACK}, or leave it out: then it is put before whoever comes first.`,
+    })
+  }
+
+  /** Whoever held it before a person took it over. */
+  function before({ from, suspension }: Held): Claim {
+    if (from?.type === 'caller' && !callers.isGone(from.key)) return from
+    const why =
+      from?.type === 'caller'
+        ? `it was taken from ${from.who}, which has gone`
+        : 'it was taken from no caller'
+    throw new LeaseError('invalid_params', {
+      message: `${suspension.id} cannot be given back: ${why}.`,
+      next: 'Name somebody, or leave it out: then it is put before whoever comes first.',
     })
   }
 }

@@ -28,6 +28,8 @@ export interface Held {
   first: Claim
   /** Who had code run in it last, or had it go on. */
   actor: Claim | undefined
+  /** Who held it before a person took it over, to whom it can be given back. */
+  from?: Claim
   /** A person has put it before whoever holds it now, or comes first; `told`: the keys of those who know. */
   offer: { readonly by: string; readonly told: Set<string> } | undefined
 }
@@ -129,6 +131,7 @@ export class SuspendedBook {
     for (const one of standingOn(held)) {
       const before = one.claim
       this.#claimed(one, claim)
+      if (keyOf(before) !== keyOf(claim)) one.from = before
       this.#note(one, { what: 'taken', by })
       this.#owe(before, { except: claim, text: takenText(one, by) })
       const from = whoseIs(before) ?? null

@@ -82,3 +82,45 @@ test('nothing can be put before a caller that has gone', async () => {
     ['codex'],
   )
 })
+
+test('what was taken over is given back to whom it was taken from, by any name of theirs', async () => {
+  const { call, leases, desk, holders } = opened()
+  const gone = leases.came(CLAUDE)
+  await call(CLAUDE, 'eval_expr', { expr: 'boom' })
+  const named = { kernel: 'main', suspension: S1 }
+  await desk.take(ADA, named)
+  await desk.hand(ADA, { ...named, to: 'back' })
+  assert.equal(await holders(), [[S1, 'claude-code']])
+  await desk.take(ADA, named)
+  gone()
+  let refused = ''
+  try {
+    desk.hand(ADA, { ...named, to: 'back' })
+  } catch (error) {
+    refused = String(error)
+  }
+  assert.match(refused, /was taken from claude-code, which has gone/)
+  assert.equal(await holders(ADA.caller), [[S1, 'you']])
+})
+
+test('a caller is known by each name that it has had, and of several of one name only those there are are shown', async () => {
+  const { call, leases, desk } = opened()
+  const shell = client('imago call', { kind: 'cli', origin: undefined })
+  await call(shell, 'eval_expr', { expr: 'boom' })
+  await call({ ...shell, who: 'imago' }, 'eval_expr', { expr: '1' })
+  const named = { kernel: 'main', suspension: S1 }
+  await desk.take(ADA, named)
+  await desk.hand(ADA, { ...named, to: 'imago call' })
+  const twins = ['a', 'b', 'c'].map(origin => ({ ...CODEX, id: origin, origin }))
+  const left = twins.map(twin => leases.came(twin))
+  for (const twin of twins) await call(twin, 'eval_expr', { expr: '1' })
+  left[1]?.()
+  let refused = ''
+  try {
+    desk.hand(ADA, { ...named, to: 'codex' })
+  } catch (error) {
+    refused = String(error)
+  }
+  assert.match(refused, /There are, the last to call first: caller-4 \(codex, \/shop\), caller-2 \(codex/)
+  assert.not.match(refused, 'caller-3')
+})

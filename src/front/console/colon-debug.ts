@@ -129,18 +129,20 @@ export const DEBUG_COMMANDS: readonly Command[] = [
   },
   {
     name: 'hand',
-    usage: 'ID [WHO]',
-    summary: 'put it before somebody, or before whoever comes first',
+    usage: 'ID [WHO | back]',
+    summary: 'put it before somebody, whom it was taken from, or whoever comes first',
     of: 'suspension',
     async run(operand, context) {
       const { suspended, image, approvals, say } = context
-      const [id = '', to = ''] = words(operand)
+      const [id = '', name = ''] = words(operand)
+      const to = unquoted(name)
       const row = await rowNamed(id, context)
       if (row === undefined || !(await approvals.seated())) return
       const named = { kernel: row.kernel, suspension: row.id, ...(to !== '' && { to }) }
       await suspended.doing(row.id, () => image.request('hand', named))
       suspended.forget(row.id)
-      say(`${row.id} is before ${to === '' ? 'whoever comes first' : to}, who is told with the next answer.`)
+      const whom = to === '' ? 'whoever comes first' : to === 'back' ? 'whom it was taken from' : oneLine(to)
+      say(`${row.id} is before ${whom}, who is told with the next answer.`)
     },
   },
   {
@@ -206,3 +208,6 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     run: (id, context) => show('trace_calls', id === '' ? {} : { tracepoint: id }, context),
   },
 ]
+
+/** A name as it stands in tables, or as a shell would have it quoted. */
+const unquoted = (name: string): string => /^(["'])(.*)\1$/.exec(name.trim())?.[2]?.trim() ?? name.trim()
