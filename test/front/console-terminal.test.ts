@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -144,3 +144,15 @@ test('the pager leaves nothing behind, and comes back after Ctrl-Z', () =>
     await screen.shows('The image stays.')
     await isSane(screen)
   }))
+
+test('a terminal that is closed ends it with the code of a hang-up', async () => {
+  const code = join(rig.project, 'code')
+  // Whoever waits for the console outlives the terminal.
+  const command = ['sh', '-c', `trap '' HUP; ${process.execPath} ${MAIN}; echo "$?" > ${code}`]
+  const screen = openScreen(rig, { command })
+  await screen.shows(/^>>>/m)
+  screen.close()
+  const written = () => existsSync(code) && readFileSync(code, 'utf8').endsWith('\n')
+  await until(written, 'the console to end')
+  assert.is(readFileSync(code, 'utf8'), '129\n')
+})
