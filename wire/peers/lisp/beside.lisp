@@ -100,6 +100,8 @@ is not ours to tell."
                                        (lambda () (call-undisturbed #'note-fresh-events)))))
 
 (defun note-fresh-events ()
+  "Remembers the events of Swank that were not read before, oldest first: requests, their ends, and
+what listeners printed. Called with the lock held."
   (let* ((events (events)) (fresh (set-difference events *seen-events* :test #'eq)))
     (dolist (event events)
       (when (member event fresh :test #'eq)

@@ -102,6 +102,9 @@ and, as a tree, what else it has come to. The suspension stays."
 ;;; Ways
 
 (defun by-restart (suspension arguments)
+  "By the restart of that number, with the values of the code that is given; where none is given,
+and it reads its values itself, with those. Refused: no such restart, and a value that does not
+read."
   (let* ((number (argument "restart" arguments))
          (choices (suspension-choices suspension))
          (restart (and (integerp number) (>= number 0) (nth number choices)))
@@ -139,6 +142,8 @@ and, as a tree, what else it has come to. The suspension stays."
                     (lambda () (apply #'invoke-restart restart values))))))
 
 (defun by-return (suspension arguments)
+  "By the frame of that number, which returns the values of the code that is given. Refused: a frame
+that cannot return, and a value that does not read. That the frame is there was looked at."
   (let* ((number (argument "frame" arguments))
          (frame (frame-at (suspension-walk suspension) number))
          (why-not (why-not-return frame)))
@@ -153,6 +158,8 @@ and, as a tree, what else it has come to. The suspension stays."
                                     frame (lambda () (values-list values))))))))))
 
 (defun by-calling-again (suspension arguments)
+  "By the function of the frame of that number, as it is now, called with the same arguments.
+Refused: a frame that cannot begin again. That the frame is there was looked at."
   (let* ((number (argument "frame" arguments))
          (frame (frame-at (suspension-walk suspension) number))
          (why-not (why-not-again frame)))
@@ -169,6 +176,8 @@ and, as a tree, what else it has come to. The suspension stays."
                                   (apply function given)))))))))
 
 (defun by-leaving (suspension arguments)
+  "To the end of its evaluation, which has no value; what somebody has handed over goes back to
+them."
   (if (handed-over-p suspension)
       (values (left-tree "It was given back to its owner, in whose debugger it waits as before.")
               (lambda () (leave-at suspension "left" "It was given back to its owner.")))

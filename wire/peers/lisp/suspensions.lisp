@@ -66,8 +66,8 @@
   suspension)
 
 (defun new-suspension (condition &key call who restarts walk)
-  "Of the evaluation of this thread, which waits from now on: CONDITION was signalled in what CALL of
-WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack."
+  "Of the evaluation of this thread, which waits from now on: CONDITION was signalled in what CALL
+of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack."
   (let ((choices (subseq restarts 0 (min *most-restarts* (length restarts)))))
     (multiple-value-bind (message trees) (reports condition choices)
       (add-suspension

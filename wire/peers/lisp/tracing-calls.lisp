@@ -160,6 +160,8 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
       traced)))
 
 (defun end-traced (tracepoint traced outcome elapsed)
+  "Notes that the call TRACED came to OUTCOME in ELAPSED milliseconds. The last that TRACEPOINT
+wants makes it `full', and its thread takes it out of the program. Takes the lock."
   (with-tracepoints
     (setf (traced-outcome traced) outcome
           (traced-elapsed traced) elapsed)

@@ -32,11 +32,13 @@
 (defvar *tracer-bell* (native ("SB-THREAD" "MAKE-SEMAPHORE")))
 
 (defun wake-tracer ()
+  "Has the thread that waits for ends look at once. Blocks nobody; does nothing where none waits."
   (native ("SB-THREAD" "SIGNAL-SEMAPHORE") *tracer-bell*))
 
 ;;; In the program, and out of it
 
 (defun put-in (tracepoint)
+  "Has the calls of the function of TRACEPOINT taken down from now on. Called with the lock held."
   (setf (tracepoint-inside tracepoint) t)
   (native ("SB-INT" "ENCAPSULATE")
           (tracepoint-name tracepoint) (tracepoint-mark tracepoint)
@@ -62,6 +64,8 @@
     (some (lambda (tracepoint) (tracepoint-inside tracepoint)) *tracepoints*)))
 
 (defun end-tracepoint (tracepoint state)
+  "Ends TRACEPOINT as STATE, `expired' or `removed', unless it has ended, and takes it out of the
+program. Takes the lock."
   (with-tracepoints
     (when (eq (tracepoint-state tracepoint) 'on)
       (setf (tracepoint-state tracepoint) state)))
@@ -100,6 +104,8 @@
 ;;; The thread
 
 (defun ensure-tracer ()
+  "Begins the thread that waits for ends, over the connection of this thread, unless it runs. Takes
+the lock, which whoever calls may hold."
   (with-tracepoints
     (unless *tracer*
       (let ((stream (swank::connection.socket-io swank::*emacs-connection*)))
@@ -152,6 +158,7 @@ Returns when none is in the program."
                                                      calls are seen."))))))))
 
 (defun outcome-tree (outcome)
+  "What a call has come to, of what `outcome-of' gives: `outcome' of `TracedCall'."
   (if (symbolp outcome)
       (object "type" (wire-name outcome))
       (destructuring-bind (type &optional what) outcome
@@ -161,6 +168,7 @@ Returns when none is in the program."
           (left (object "type" "left"))))))
 
 (defun caller-tree (frame)
+  "The function and the place of FRAME, which has made a traced call: `caller' of `TracedCall'."
   (multiple-value-bind (file line) (frame-place frame)
     (object "function" (function-text (frame-name frame)) "file" file "line" (and file line))))
 
@@ -180,6 +188,8 @@ Returns when none is in the program."
 ;;; Calls
 
 (defun check-count (what value most)
+  "Ends the look as malformed unless VALUE, the WHAT of a tracepoint, is a whole number from 1 to
+MOST."
   (unless (and (integerp value) (<= 1 value most))
     (malformed "~A of a tracepoint is from 1 to ~D." what most)))
 
@@ -204,12 +214,16 @@ the look where there is none."
                (setf *tracepoints* (remove ended *tracepoints*))))))
 
 (defun tracepoint-named (id)
+  "The tracepoint of that ID, one that has ended also. Ends the look as not found where there is
+none."
   (or (find id *tracepoints* :test #'equal
                              :key (lambda (tracepoint) (tracepoint-id tracepoint)))
       (not-found (format nil "tracepoint ~A" (one-line id 80))
                  (mapcar (lambda (tracepoint) (tracepoint-id tracepoint)) *tracepoints*))))
 
 (defun new-tracepoint (name notes calls expires-ms who)
+  "One of the function NAME that wants so many CALLS and ends EXPIRES-MS milliseconds from now, for
+WHO; NOTES are sentences. It is neither remembered nor in the program yet."
   (let ((now (microseconds)))
     (make-tracepoint (format nil "t~D@~A" (incf *last-tracepoint*) *handle-prefix*)
                      name (cut (or who "") 200) (make-symbol "IMAGO") 'on nil calls 0 0 now
