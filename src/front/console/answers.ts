@@ -79,4 +79,4 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
 }
 
 /** A report without the restarts in it, which are listed below it while they can be taken. */
-const bare = (report: string) => report.replace(/\nRestarts:\n[\s\S]*?\n(?=\nBacktrace:\n)/, '')
+const bare = (report: string) => report.replace(/\nRestarts:\n[\s\S]*?(?:\n(?=\nBacktrace:\n)|$)/, '')

@@ -17,6 +17,8 @@ import { plain } from './style.ts'
 import { suspendedTable } from './suspension-spans.ts'
 import { fitted } from './width.ts'
 
+const NO_NUMBER = 'Which frame? :debug lists them, with their numbers.'
+
 /** The commands about what an error has suspended, and about tracepoints. */
 export const DEBUG_COMMANDS: readonly Command[] = [
   {
@@ -30,7 +32,10 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     name: 'frame',
     usage: '[N]',
     summary: 'a frame with its variables; from now on the one that is looked at',
-    run: (operand, context) => showFrame(operand === '' ? undefined : Number(operand), context),
+    run: async (operand, context) =>
+      /^\d*$/.test(operand)
+        ? showFrame(operand === '' ? undefined : Number(operand), context)
+        : context.say(NO_NUMBER),
   },
   {
     name: 'up',
@@ -78,6 +83,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     usage: '[N]',
     summary: 'call the function of that frame again, with the same arguments',
     async run(operand, context) {
+      if (!/^\d*$/.test(operand)) return context.say(NO_NUMBER)
       const frame = operand === '' ? here(context) : Number(operand)
       await act('debug_restart', { restart_frame: frame }, context)
     },

@@ -3,6 +3,7 @@ import type { DebugState } from '../../../tools/debug-state.ts'
 import { WAIT_SECONDS } from '../image.ts'
 import type { SuspendedRow } from '../protocol.ts'
 import type { Context } from './colon-table.ts'
+import { forPerson } from './debug-words.ts'
 import type { Named } from './suspended.ts'
 import { frameSpans, stateSpans } from './suspension-spans.ts'
 
@@ -45,7 +46,7 @@ export async function act(
   const call = () => running.call(tool, called)
   const envelope = await (tool === 'debug_restart' ? suspended.doing(current.id, call) : call())
   if (envelope?.ok === false && envelope.error.code === 'not_found') await forgetGone(current, context)
-  await running.ended(envelope)
+  await running.ended(envelope && forPerson(envelope))
 }
 
 /** It may be a restart that is not there, and not the suspension. */
@@ -62,7 +63,7 @@ export async function show(
 ): Promise<void> {
   const { running, showing } = context
   const envelope = await running.call(tool, { ...argumentsOf(undefined, context), ...args })
-  if (envelope !== undefined) await showing.tool(tool, envelope)
+  if (envelope !== undefined) await showing.tool(tool, forPerson(envelope))
 }
 
 /** `:debug [ID] [FROM]`: shows restarts and frames of what is meant, which later commands are about from then on. */
@@ -78,7 +79,7 @@ export async function showState(operand: string, context: Context): Promise<void
   if (envelope === undefined) return
   if (!envelope.ok) {
     if (meant !== undefined) await forgetGone(meant, context)
-    return showing.tool('debug_state', envelope)
+    return showing.tool('debug_state', forPerson(envelope))
   }
   const state = envelope.result as DebugState
   const named = { id: state.suspension.id, kernel: meant?.kernel ?? (await kernelHere(context)) }
@@ -100,7 +101,7 @@ export async function showFrame(wanted: number | undefined, context: Context): P
   const frame = wanted ?? here(context)
   const envelope = await running.call('debug_frame', { ...argumentsOf(current, context), frame })
   if (envelope === undefined) return
-  if (!envelope.ok) return showing.tool('debug_frame', envelope)
+  if (!envelope.ok) return showing.tool('debug_frame', forPerson(envelope))
   const shown = envelope.result as DebugFrame
   const named = current ?? { id: shown.suspension, kernel: await kernelHere(context) }
   suspended.choose(named)

@@ -25,7 +25,8 @@ export function suspendedSpans({ id, how, level, within, restarts }: SuspendedDe
   const nested = level === 1 ? '' : `, level ${level}${within === null ? '' : `, within ${within}`}`
   const take = restarts.length === 0 ? '' : ':0 takes restart 0, '
   const ways = `${take}:debug shows its stack, :in CODE runs code there, :leave gives it up`
-  return [...restartSpans(restarts), prose('hint', `suspended as ${id}${nested} · ${ways}\n`)]
+  const title = restarts.length === 0 ? [] : titled('Restarts:')
+  return [...title, ...restartSpans(restarts), prose('hint', `suspended as ${id}${nested} · ${ways}\n`)]
 }
 
 const restartSpans = (restarts: readonly NumberedRestart[]): Span[] =>

@@ -1,0 +1,64 @@
+import { failureSpans } from '../../src/front/console/answers.ts'
+import { forPerson, inCommands } from '../../src/front/console/debug-words.ts'
+import { textOf } from '../../src/front/console/style.ts'
+import { suspendedSpans } from '../../src/front/console/suspension-spans.ts'
+import type { ToolError } from '../../tools/outcome.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('what the console says of debugging')
+
+const error = (more: Partial<ToolError>): ToolError => ({
+  code: 'not_found',
+  message: 'no',
+  details: {},
+  retryable: false,
+  next: null,
+  ...more,
+})
+
+test('what tools say to models is said in commands of the console', () => {
+  const said: readonly (readonly [string, string])[] = [
+    [
+      'debug_state {"suspension":"s13@5c10"} lists its frames and restarts.',
+      ':debug s13@5c10 lists its frames and restarts.',
+    ],
+    ['trace_calls {"tracepoint":"t4@5c10"} shows what', ':calls t4@5c10 shows what'],
+    ['trace_calls without arguments lists the tracepoints.', ':calls lists the tracepoints.'],
+    ['or use return_from, restart_frame or leave.', 'or use :return, :again or :leave.'],
+    ['Correct the arguments and call debug_frame again.', 'try :frame again.'],
+  ]
+  for (const [tool, command] of said) assert.is(inCommands(tool), command)
+})
+
+test('whoever sits is told how to take what another one holds, not to ask for it', () => {
+  const held = error({ code: 'held_by_other', details: { suspension: 's2@ab12' }, next: 'A person can …' })
+  const told = forPerson({ ok: false, error: held })
+  assert.is(!told.ok && told.error.next, ':take s2@ab12 takes it over. Anybody may look: :debug s2@ab12.')
+})
+
+test('what the program itself says is shown as it is', () => {
+  const raised = error({ code: 'exception', message: 'debug_state is unbound', next: 'debug_state' })
+  assert.equal(forPerson({ ok: false, error: raised }), { ok: false, error: raised })
+})
+
+test('restarts have a heading, and stand there once also where there are no frames', () => {
+  const restarts = [{ number: 0, name: 'give-away', description: 'Sell it for nothing.' }]
+  const suspension = {
+    id: 's1@ab12',
+    how: 'held',
+    level: 1,
+    within: null,
+    expires_in_ms: 1,
+    restarts,
+  } as const
+  assert.match(textOf(suspendedSpans(suspension)), /^Restarts:\n {2}0: \[GIVE-AWAY\]/)
+  for (const frames of ['', '\n\nBacktrace:\n  0: (+ foo 1)']) {
+    const traceback = `unbound-variable: foo\n\nRestarts:\n  0: [GIVE-AWAY] Sell it.\n${frames}`
+    const exception = { traceback }
+    const shown = textOf(
+      failureSpans({ ok: false, error: error({ code: 'exception', details: { suspension, exception } }) }),
+    )
+    assert.not.match(shown, 'GIVE-AWAY')
+    assert.match(shown, 'unbound-variable: foo')
+  }
+})
