@@ -1,6 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
+import { type Owner, openOwner } from '../support/slime-owner.ts'
+import { startSwank } from '../support/swank.ts'
 
 /** The same in a real Lisp, whose errors wait where they happened. */
 const test = suite('the debugger at the console of a Lisp', { limitMs: 60_000 })
@@ -92,3 +96,43 @@ test('an error in a frame is a level deeper, and leaving all leaves none', () =>
     const [kernel] = (await (await rig.connect()).request('kernels', {})).kernels
     assert.is(kernel?.suspended, 0)
   }))
+
+/** Somebody's own Lisp, with SLIME and the console in it. Both end with what is done. */
+async function besideSlime(use: (owner: Owner) => Promise<void>) {
+  const home = rig.env.HOME ?? ''
+  writeFileSync(join(home, '.slime-secret'), 'of a test\n', { mode: 0o600 })
+  // A console speaks to the one kernel that there is.
+  await rig.imago(['stop', 'lisp'])
+  const swank = await startSwank({ home, debugger: true })
+  try {
+    const owner = await openOwner(swank, 'of a test')
+    const { code, stderr } = await rig.imago(['attach', `swank://127.0.0.1:${swank.port}`, '--name', 'tea'])
+    assert.is(code, 0, stderr)
+    await use(owner)
+  } finally {
+    swank.kill()
+  }
+}
+
+test('an error that waits in one’s own SLIME is listed, put before others, taken, and goes on from the console', () =>
+  besideSlime(owner =>
+    atConsole(async (screen, enter) => {
+      await enter(':theirs')
+      await screen.shows('No error waits in a debugger of yours in tea.')
+      const form =
+        '(restart-case (error "no tea for ~D" 3) (use-value (value) :report "Use another." (* 2 value)))'
+      const { answer } = await owner.err(form)
+      await enter(':theirs')
+      await screen.shows(/^(thread-\d+) {2}thread ".*", in SLIME: .*no tea for/m)
+      const [, id = ''] = /^(thread-\d+) {2}/m.exec(screen.text()) ?? []
+      await enter(`:adopt ${id}`)
+      await screen.shows(/^It is s\d+@\w+ now, before whoever comes first\./m)
+      const [, suspension = ''] = /^It is (s\d+@\w+) now/m.exec(screen.text()) ?? []
+      await enter(`:take ${suspension}`, '[1] >>>')
+      await screen.shows(`${suspension} is yours now`)
+      await enter(':0 21')
+      assert.match(JSON.stringify(await answer), '=> 42')
+      await enter(':theirs')
+      await screen.shows('No error waits in a debugger of yours in tea.')
+    }),
+  ))

@@ -1,9 +1,9 @@
-import { connect } from 'node:net'
 import type { Evaluated, SuspendedState, Suspension } from '../../wire/kernel.ts'
-import { isAtom, SwankConnection, textOf } from '../../wire/swank/connection.ts'
-import { type Sexp, symbol } from '../../wire/swank/sexp.ts'
+import { textOf } from '../../wire/swank/connection.ts'
+import type { Sexp } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener } from '../support/lisp-listener.ts'
+import { type Owner, openOwner } from '../support/slime-owner.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
 const test = suite('errors in the debugger of somebody else', { limitMs: 50_000 })
@@ -11,52 +11,13 @@ let swank: RealSwank
 let lisp: LispListener
 let owner: Owner
 
-/** Somebody in SLIME who leaves errors where they are. */
-interface Owner {
-  /** Begins what signals an error; resolves with its thread, once Emacs would show the debugger. */
-  err(source: string): Promise<{ readonly thread: number; readonly answer: Promise<unknown> }>
-  press(form: string, thread: number): Promise<unknown>
-  ask(form: string): Promise<string>
-  end(): void
-}
-
-async function openOwner(): Promise<Owner> {
-  const socket = connect({ port: swank.port, host: '127.0.0.1', noDelay: true })
-  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-  let entered: (thread: number) => void = () => {}
-  const connection = new SwankConnection({
-    socket,
-    heard: message => {
-      const [tag, thread] = Array.isArray(message) ? (message as readonly Sexp[]) : []
-      if (isAtom(tag) && tag.atom === ':debug-activate') entered(Number(thread))
-    },
-  })
-  await connection.rex([symbol('swank:connection-info')])
-  return {
-    async err(source) {
-      const waits = new Promise<number>(resolve => {
-        entered = resolve
-      })
-      const answer = connection.rex([symbol('swank:interactive-eval'), source])
-      answer.catch(() => {})
-      return { thread: await waits, answer }
-    },
-    press: (form, thread) => connection.rex([symbol(form)], thread),
-    async ask(form) {
-      const answer = await connection.rex([symbol('swank:interactive-eval'), form])
-      return 'ok' in answer ? textOf(answer.ok) : `aborted: ${answer.abort}`
-    },
-    end: () => connection.end(),
-  }
-}
-
 test.before(async () => {
   swank = await startSwank({
     forms: [
       '(locally (declare (optimize (debug 3))) (defun dose (pots) (restart-case (error "No tea for ~D." pots) (use-value (value) (* 2 value)))))',
     ],
   })
-  owner = await openOwner()
+  owner = await openOwner(swank)
   lisp = await openListener(swank)
 })
 test.after(() => {
