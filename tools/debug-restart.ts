@@ -116,7 +116,7 @@ function wantedOf(ways: Ways): Wanted | Failed {
   const [wanted] = all
   if (wanted === undefined || all.length > 1)
     return wrong(
-      `${all.length === 0 ? 'None' : all.length} of restart, return_from, restart_frame and leave was given; it goes on in exactly one way.`,
+      `${all.length === 0 ? 'None of restart, return_from, restart_frame and leave was' : `${all.length} of restart, return_from, restart_frame and leave were`} given; it goes on in exactly one way.`,
     )
   if (wanted.type === 'return' && value === undefined)
     return wrong('return_from needs value: code whose values the frame returns.', 'value')
@@ -186,7 +186,10 @@ function restartMeant(
   return failed('not_found', {
     message: `${suspension} has no restart ${JSON.stringify(given)}. ${there === '' ? 'It has none. ' : `It has:\n${there}\n`}Nothing was run.`,
     details: { what: given, nearest: restarts.map(({ name }) => name), restarts },
-    next: 'Give one of those by its number or name, or use return_from, restart_frame or leave.',
+    next:
+      restarts.length === 0
+        ? 'leave gives it up; debug_state shows whether a frame can return or be called again.'
+        : 'Give one of those by its number or name, or use return_from, restart_frame or leave.',
   })
 }
 

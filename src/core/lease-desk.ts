@@ -131,7 +131,10 @@ export function openLeaseDesk({ book, callers }: LeaseBook): LeaseDesk {
         throw new LeaseError('no_such_suspension', {
           message: `No error ${JSON.stringify(id)} waits in a debugger of ${kernel} that is not Imago's.`,
           details: { nearest: looked.nearest },
-          next: null,
+          next:
+            looked.nearest.length === 0
+              ? 'None waits there: :theirs at the console lists those that do.'
+              : `There are: ${looked.nearest.join(', ')}. :theirs at the console says what they are.`,
         })
       const suspension = foundIn(life, 'adopt', looked)
       const held = book.adopt(life, suspension, { claim: claimOfPerson(person), by: person.who })

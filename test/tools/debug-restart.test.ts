@@ -48,7 +48,7 @@ test('exactly one way is taken, and a value only where something is done with it
   for (const [args, said] of [
     [{}, /None of restart, return_from, restart_frame and leave was given/],
     [{ leave: false }, /None of/],
-    [{ restart: '0', leave: true }, /2 of restart, return_from, restart_frame and leave was given/],
+    [{ restart: '0', leave: true }, /2 of restart, return_from, restart_frame and leave were given/],
     [{ restart: '0', return_from: 0, restart_frame: 0, leave: true, value: '1' }, /4 of/],
     [{ return_from: 1 }, /return_from needs value/],
     [{ leave: true, value: '1' }, /nothing would be done with it/],
