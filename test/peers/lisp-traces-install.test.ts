@@ -8,7 +8,8 @@ import { until } from '../support/rig.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
 import { openPeer, type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('our functions in a Lisp image', { limitMs: 50_000 })
+// Our functions are compiled at every coming, which takes long where much else runs.
+const test = suite('our functions in a Lisp image', { limitMs: 100_000 })
 
 const WITNESS = join(import.meta.dirname, '../support/witness.lisp')
 const PEER = join(import.meta.dirname, '../../wire/peers/lisp')
@@ -95,18 +96,21 @@ test('leave no memory taken, however often we come and go', async () => {
   }
   const taken = async () => {
     const asked =
-      '(progn (gc :full t) (list (sb-kernel:dynamic-usage) sb-vm::*free-tls-index* ' +
+      '(progn (gc :full t) (gc :full t) (list (sb-kernel:dynamic-usage) sb-vm::*free-tls-index* ' +
       '(count nil (mapcar (function sb-thread:thread-alive-p) (mapcar (function swank/sbcl::mailbox.thread) swank/sbcl::*mailboxes*)))))'
     const [bytes = 0, places = 0, mailboxes = 0] = (await human.ask(asked)).match(/\d+/g)?.map(Number) ?? []
     return { bytes, places, mailboxes }
   }
-  for (let warm = 0; warm < 2; warm++) await round()
-  const before = await taken()
-  const rounds = 6
+  // What some stack happens to have in it is held for a round or two: the lowest of some rounds tells what stays.
+  await round()
+  const first = await taken()
+  await round()
+  const second = await taken()
+  const before = { ...second, bytes: Math.min(first.bytes, second.bytes) }
+  const rounds = 3
   for (let count = 0; count < rounds; count++) await round()
-  // What the last round made may still be held by what a stack of some thread happens to have in it.
   let after = await taken()
-  for (let more = 0; more < 4 && after.bytes - before.bytes >= rounds * 500_000; more++) {
+  for (let more = 0; more < 4 && after.bytes - before.bytes >= rounds * 100_000; more++) {
     await round()
     after = await taken()
   }
@@ -118,5 +122,5 @@ test('leave no memory taken, however often we come and go', async () => {
   )
   // What is made each time is more than 3 MB.
   const grown = after.bytes - before.bytes
-  assert.ok(grown < rounds * 500_000, `${grown} bytes after ${rounds} rounds`)
+  assert.ok(grown < rounds * 100_000, `${grown} bytes after ${rounds} rounds`)
 })

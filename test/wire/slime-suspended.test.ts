@@ -125,8 +125,14 @@ test('M-. goes to a definition', async () => {
 })
 
 test('her inspector shows what it showed, and goes on from there', async () => {
-  await emacs.eval('(progn (switch-to-buffer (slime-inspector-buffer)) t)')
+  // What is shown then is selected: keys that were typed before would go there.
+  await emacs.eval(
+    '(progn (switch-to-buffer (slime-inspector-buffer)) (let ((inhibit-read-only t)) (insert "of before")) t)',
+  )
   emacs.type('g')
+  await emacs.until(
+    '(not (string-match-p "of before" (with-current-buffer (slime-inspector-buffer) (buffer-string))))',
+  )
   await idle()
   assert.is(await seen.inspector(), hers.inspected)
   assert.match(hers.inspected, ':HERS')
