@@ -218,6 +218,11 @@ function holderOf(schema: z.ZodType, where: string): TextParameter['holding'] | 
   // What is made of the text before it is judged is the affair of the schema.
   if (schema instanceof z.ZodPipe) return inner(schema.out)
   if (schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean) return undefined
+  if (schema instanceof z.ZodUnion) {
+    const holdings = schema.options.map(inner).filter(holding => holding !== undefined)
+    if (holdings.length > 1) throw new Error(`${where} has texts in several places of a union`)
+    return holdings[0]
+  }
   if (schema instanceof z.ZodArray) {
     const holding = inner(schema.element)
     return holding && (text => [holding(text)])
