@@ -1,23 +1,12 @@
 import type { Leases, Tool } from '../../tools/define.ts'
 import type { Failed } from '../../tools/outcome.ts'
 import { heldByOther } from '../../tools/suspended.ts'
-import type {
-  Ability,
-  CallId,
-  Evaluated,
-  Evaluation,
-  Health,
-  Kernel,
-  Look,
-  LookName,
-  Looks,
-  SuspensionNews,
-  Watcher,
-} from '../../wire/kernel.ts'
+import type { Ability, CallId, Evaluated, Evaluation, Kernel, Watcher } from '../../wire/kernel.ts'
 import type { Caller } from './call.ts'
 import { type Claim, claimOf, seenBy } from './claims.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import type { Journal } from './journal.ts'
+import { KernelAround } from './kernel-around.ts'
 import { KnownCallers } from './known-callers.ts'
 import { Presence } from './presence.ts'
 import { type Held, type Life, SuspendedBook } from './suspended-book.ts'
@@ -137,62 +126,25 @@ export class HeldByOther extends Error {
 }
 
 /** A kernel, in whose suspended evaluations only those run code who hold them, whatever a tool has looked at before. */
-class HeldKernel implements Kernel {
-  readonly identity: Kernel['identity']
-  readonly ended: Kernel['ended']
-  readonly #kernel: Kernel
+class HeldKernel extends KernelAround {
   readonly #rights: Rights
 
   constructor(kernel: Kernel, rights: Rights) {
-    this.#kernel = kernel
+    super(kernel)
     this.#rights = rights
-    this.identity = kernel.identity
-    this.ended = kernel.ended
-  }
-
-  get health(): Health {
-    return this.#kernel.health
   }
 
   /** Throws `HeldByOther` besides what the kernel does. */
-  async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
+  override async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
     const { work } = evaluation
     const held =
       work.type === 'frame' || work.type === 'resume' ? this.#rights.find(work.suspension) : undefined
-    if (held === undefined) return this.#kernel.evaluate(evaluation, watcher)
+    if (held === undefined) return super.evaluate(evaluation, watcher)
     const refusal = this.#rights.refusal(held)
     if (refusal !== undefined) throw new HeldByOther(refusal)
     const giveBack = this.#rights.acts(held)
-    const evaluated = await this.#kernel.evaluate(evaluation, watcher)
+    const evaluated = await super.evaluate(evaluation, watcher)
     if (evaluated.type === 'refused' || evaluated.type === 'withdrawn') giveBack()
     return evaluated
-  }
-
-  watchHealth(listener: (health: Health) => void): () => void {
-    return this.#kernel.watchHealth(listener)
-  }
-
-  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
-    return this.#kernel.watchSuspensions(listener)
-  }
-
-  look<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look) {
-    return this.#kernel.look(name, query, look)
-  }
-
-  interrupt(call: CallId) {
-    return this.#kernel.interrupt(call)
-  }
-
-  status(look: Look) {
-    return this.#kernel.status(look)
-  }
-
-  close(): Promise<void> {
-    return this.#kernel.close()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
   }
 }
