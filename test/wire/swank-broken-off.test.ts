@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Kernel } from '../../wire/kernel.ts'
 import { swankKernel } from '../../wire/kernels/swank.ts'
 import { SwankConnection } from '../../wire/swank/connection.ts'
 import { stepBehind } from '../../wire/swank/peer.ts'
@@ -65,26 +66,58 @@ async function goesOn(): Promise<void> {
 }
 
 /** No thread of ours waits in a debugger, or for a client that will never answer. */
-const hasOnly = (threads: string) =>
-  until(
-    async () =>
-      (await person.ask(
-        `(remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal)) (mapcar 'sb-thread:thread-name (remove sb-thread:*current-thread* (sb-thread:list-all-threads))))`,
-      )) === threads,
-    'our threads to end',
-  )
+async function hasOnly(threads: string): Promise<void> {
+  let there = ''
+  const threadsEnd = async () => {
+    there = await person.ask(
+      `(remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal)) (mapcar 'sb-thread:thread-name (remove sb-thread:*current-thread* (sb-thread:list-all-threads))))`,
+    )
+    return there === threads
+  }
+  await until(threadsEnd, 'our threads to end').catch((error: Error) => {
+    throw new Error(`${error.message}: ${there}`)
+  })
+}
 
-test('lives on when ours is reset in the middle of an evaluation that prints (fault 2)', async () => {
+/** Our adapter at the image, and the socket that it goes through. */
+async function attach(): Promise<{ readonly socket: Socket; readonly kernel: Kernel }> {
   const socket = connect({ port: image.port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
   const connection = new SwankConnection({ socket, heard: () => {} })
   const options = { name: 'lisp', connection, info: { style: 'spawn' }, attached: true } as const
-  const kernel = await swankKernel(options)
+  return { socket, kernel: await swankKernel(options) }
+}
+
+test('lives on when ours is reset in the middle of an evaluation that prints (fault 2)', async () => {
+  const { socket, kernel } = await attach()
   const heard = evaluate(kernel, '(dotimes (i 4000) (write-line (make-string 4000 :initial-element #\\x)))')
   await until(() => heard.events.length > 60, 'a flood of output')
   socket.resetAndDestroy()
   assert.is(await codeOf(heard.result), 'LINK_CLOSED')
   await goesOn()
+  await hasOnly('("reader-thread")')
+})
+
+test('brings an evaluation to its end whose connection broke off, whoever connects meanwhile', async () => {
+  await person.ask('(progn (defvar cl-user::*go* nil) (defvar cl-user::*ended* 0))')
+  const slow = '(unwind-protect (progn (print 1) (loop until *go* do (sleep 0.01))) (incf *ended*))'
+  for (let time = 0; time < 3; time++) {
+    const { socket, kernel } = await attach()
+    const heard = evaluate(kernel, slow)
+    await until(() => heard.events.length > 0, 'output')
+    socket.resetAndDestroy()
+    assert.is(await codeOf(heard.result), 'LINK_CLOSED')
+  }
+  const { kernel } = await attach()
+  try {
+    const evaluated = await evaluate(kernel, '(list (shiftf *go* t) *ended*)').result
+    assert.match(JSON.stringify(evaluated), '"text":"(nil 0)"')
+    await until(async () => (await person.ask('cl-user::*ended*')) === '3', 'three evaluations to end')
+  } finally {
+    await kernel.close()
+  }
+  await goesOn()
+  await hasOnly('("reader-thread")')
 })
 
 test('lives on, and serves its person, when ours is reset in a flood of output (fault 2)', async () => {

@@ -18,6 +18,23 @@
              (pathname nil)
              (last nil)
              (variable (list nil))
+             ;; Whether a connection is open, or code of it runs. The cons begins with a weak pointer to
+             ;; it; the rest are symbols that such code binds.
+             #+sbcl
+             (open
+               (lambda (cons)
+                 (let ((stream (and (car cons) (sb-ext:weak-pointer-value (car cons)))))
+                   (or (and stream
+                            (or (open-stream-p (swank::connection.socket-io stream))
+                                (and (typep stream 'swank::multithreaded-connection)
+                                     (some 'sb-thread:thread-alive-p
+                                           (swank::mconn.active-threads stream)))))
+                       (some (lambda (step)
+                               (some (lambda (symbol)
+                                       (nth-value 1 (sb-thread:symbol-value-in-thread
+                                                     symbol step nil)))
+                                     (cdr cons)))
+                             (remove sb-thread:*current-thread* (sb-thread:list-all-threads)))))))
              ;; The symbol of that name, in upper case.
              (function (lambda (string)
                          (or (gethash string hash-table)
@@ -84,25 +101,29 @@
         ;; SBCL gives each symbol that is ever bound dynamically a place in the memory of all
         ;; threads. There are a few thousand of them, none is ever given back, and an image that has
         ;; used them up dies. So these few symbols are kept, and the next connection uses those of
-        ;; one that is closed.
+        ;; one that is closed, and of which nothing runs any more: what was evaluated over one that
+        ;; broke off goes on to its end, if it has any.
         #+sbcl
         (swank/backend:call-with-lock-held
          (symbol-value (find-symbol "*MAILBOX-LOCK*" "SWANK/SBCL"))
          (lambda ()
-           (setf variable
-                 (or (find-if (lambda (cons)
-                                (let ((stream (and (car cons) (sb-ext:weak-pointer-value (car cons)))))
-                                  (not (and stream
-                                            (open-stream-p (swank::connection.socket-io stream))))))
-                              (get 'swank::*emacs-connection* 'swank::connection))
-                     (first (push variable (get 'swank::*emacs-connection* 'swank::connection))))
-                 (car variable) (sb-ext:make-weak-pointer swank::*emacs-connection*))))
+           (let ((list (get 'swank::*emacs-connection* 'swank::connection)))
+             (setf variable
+                   (or (find-if-not open list)
+                       (if (< (length list) 40)
+                           (first (push variable
+                                        (get 'swank::*emacs-connection* 'swank::connection)))
+                           variable)))
+             (setf (car variable) (sb-ext:make-weak-pointer swank::*emacs-connection*)))))
         (dolist (symbol (cdr variable))
           (makunbound symbol)
           (setf (gethash (symbol-name symbol) hash-table) symbol))
         (unwind-protect
              (handler-case
                  (with-standard-io-syntax
+                   #+sbcl
+                   (unless (member variable (get 'swank::*emacs-connection* 'swank::connection))
+                     (error "Code that was evaluated over 40 connections which broke off still runs here."))
                    (let ((*package* (find-package "COMMON-LISP"))
                          (*readtable* readtable)
                          (*read-eval* nil)
@@ -131,7 +152,7 @@
                      (progv (list (funcall function "IMAGO-PEER")) '(nil) t)))
                (serious-condition (condition)
                  (setf (car variable) nil)
-                 (format nil "~A.lisp: ~A" pathname condition)))
+                 (format nil "~@[~A.lisp: ~]~A" pathname condition)))
           #+sbcl
           (maphash (lambda (string symbol)
                      (declare (ignore string))
