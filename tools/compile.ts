@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
 import { type Diagnosed, diagnosed, holdsErrors, showDiagnosed, tallied } from './diagnostics.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import {
   IN_PACKAGE,
   type InForce,
@@ -15,7 +15,7 @@ import {
   showInForce,
 } from './source.ts'
 import { duration, oneLine } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What compiling is answered with: that the compiler found errors is a result, not a failure of the call. */
 export interface Compilation extends Printed, Diagnosed, InForce {
@@ -65,9 +65,9 @@ export const compileForm = defineTool({
     const refused = packageRefused(inside, context.kernel)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await carriedOut({ type: 'compile', source: form, ...place, ...read }, context)
+    const evaluated = await runWork({ type: 'compile', source: form, ...place, ...read }, context)
     const raised = 'It was raised while the code was compiled or loaded; what ran before it stays done.'
-    return concluded(evaluated, { output: context.output, done: compilation, raised })
+    return workOutcome(evaluated, { output: context.output, done: compilation, raised })
   },
 
   show: result => showCompilation(result as Compilation),

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { concluded } from './concluded.ts'
 import { proposed, stoppedAt } from './debug-plans.ts'
 import { defineTool } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
+import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
-import { carriedOut } from './working.ts'
+import { workOutcome } from './work-outcome.ts'
 
 export const debugEval = defineTool({
   name: 'debug_eval',
@@ -45,8 +45,8 @@ export const debugEval = defineTool({
     const { id: suspension } = meant
     const refused = heldByOther(suspension, context)
     if (refused !== undefined) return refused
-    const evaluated = await carriedOut({ type: 'frame', suspension, frame, source: expr }, context)
-    return concluded(evaluated, {
+    const evaluated = await runWork({ type: 'frame', suspension, frame, source: expr }, context)
+    return workOutcome(evaluated, {
       output: context.output,
       done: evaluation,
       refused: listing(suspension),

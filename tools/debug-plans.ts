@@ -9,7 +9,7 @@ import { beginning, oneLine } from './wording.ts'
 /** What a person is shown of a call that would run code in a suspended evaluation, or have it go on. */
 
 /** What is shown, and the name of the suspension that it was computed from. */
-export interface Shown extends Preview {
+export interface ShownPlan extends Preview {
   readonly what: string
 }
 
@@ -19,7 +19,7 @@ export interface Shown extends Preview {
  */
 export async function proposed(
   { image }: PlanContext,
-  drawn: (image: PlanImage) => Promise<Shown | Failed>,
+  drawn: (image: PlanImage) => Promise<ShownPlan | Failed>,
 ): Promise<Planned> {
   if (image === undefined) throw new Error('a plan for a suspended evaluation was asked for without an image')
   const shown = await drawn(image)
@@ -37,7 +37,7 @@ export async function proposed(
   return { type: 'proposal', preview: { title, body }, evidence: [evidence], changes: [] }
 }
 
-const textOf = ({ title, body, what }: Shown): string => JSON.stringify([what, title, body])
+const textOf = ({ title, body, what }: ShownPlan): string => JSON.stringify([what, title, body])
 
 /** A suspension that the caller may have go on, as it is now. */
 export interface Stopped {

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { Loaded, WayOn } from '../wire/kernel.ts'
-import { concluded, type Done } from './concluded.ts'
-import { proposed, type Shown, stoppedAt, stoppedOf } from './debug-plans.ts'
+import { proposed, type ShownPlan, stoppedAt, stoppedOf } from './debug-plans.ts'
 import { defineTool } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
 import { loadedLines } from './load.ts'
 import { type Failed, failed, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
 import { duration } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
 export interface Resumed extends Evaluation {
@@ -80,10 +80,10 @@ export const debugRestart = defineTool({
     if (found.type === 'failed') return found
     const { suspension, way, reads } = found
     if (reads === true && value === undefined && !context.canAsk) return takesValue(ways.restart)
-    const evaluated = await carriedOut({ type: 'resume', suspension, way }, context)
+    const evaluated = await runWork({ type: 'resume', suspension, way }, context)
     const { output } = context
     if (evaluated.type !== 'left')
-      return concluded(evaluated, { output, done: resumed, refused: listing(suspension) })
+      return workOutcome(evaluated, { output, done: resumed, refused: listing(suspension) })
     const { message, elapsed_ms } = evaluated
     return ok<Left>({ status: 'left', message, ...printed(output.soFar()), elapsed_ms })
   },
@@ -201,7 +201,7 @@ async function previewOf(
     value,
     image,
   }: { readonly given: string | undefined; readonly value: string | undefined; readonly image: Finding },
-): Promise<Shown | Failed> {
+): Promise<ShownPlan | Failed> {
   const code = value === undefined ? '' : `\nwith the values of this code:\n${value}`
   if (wanted.type === 'restart' || wanted.type === 'leave') {
     const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, image)

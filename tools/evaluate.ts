@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Shown } from '../wire/kernel.ts'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { type Failed, failed } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { ON_ERROR, runWork } from './run-work.ts'
 import {
   IN_PACKAGE,
   type InForce,
@@ -17,7 +17,7 @@ import {
   showInForce,
 } from './source.ts'
 import { cutNote, duration, typeWord } from './wording.ts'
-import { carriedOut, ON_ERROR } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export interface Evaluation extends Printed, Diagnosed, InForce {
@@ -84,8 +84,8 @@ export const evalExpr = defineTool({
       packageRefused(inside, context.kernel) ?? (onError === 'hold' ? holdRefused(context) : undefined)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await carriedOut({ type: 'source', source: expr, ...place, ...read }, context, onError)
-    return concluded(evaluated, { output: context.output, done: evaluation })
+    const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
+    return workOutcome(evaluated, { output: context.output, done: evaluation })
   },
 
   show: result => showEvaluation(result as Evaluation),

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import { IN_PACKAGE, type InForce, inForce, insideWord, packageRefused, SOURCE_LENGTH } from './source.ts'
 import { cutNote } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What a macro form expands to, as text in the language of the image. */
 export interface Expansion extends Printed, Diagnosed, InForce {
@@ -54,8 +54,8 @@ export const macroexpandForm = defineTool({
     const refused = packageRefused(inside, context.kernel)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await carriedOut({ type: 'expand', source: form, fully: full, ...read }, context)
-    return concluded(evaluated, { output: context.output, done: expansion })
+    const evaluated = await runWork({ type: 'expand', source: form, fully: full, ...read }, context)
+    return workOutcome(evaluated, { output: context.output, done: expansion })
   },
 
   show: result => showExpansion(result as Expansion),

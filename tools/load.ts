@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Loaded, Survivor, Work } from '../wire/kernel.ts'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { counted, NAME_LENGTH } from './naming.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import { duration, oneLine } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
 interface Loading extends Printed, Diagnosed {
@@ -101,8 +101,8 @@ async function load(
   { work, raised }: { readonly work: Work; readonly raised: string },
   context: KernelContext,
 ) {
-  const evaluated = await carriedOut(work, context)
-  return concluded(evaluated, { output: context.output, done: loading, raised })
+  const evaluated = await runWork(work, context)
+  return workOutcome(evaluated, { output: context.output, done: loading, raised })
 }
 
 function loading({ loaded, elapsed_ms, diagnostics }: Done, text: Printed): Loading {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { TEST_FRAMEWORKS, type TestFailure, type TestReport } from '../wire/kernel.ts'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { dataSize, fitting } from './fit.ts'
 import { counted, NAME_LENGTH, placeOf } from './naming.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import { duration, indent, oneLine } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /**
  * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
@@ -55,8 +55,8 @@ export const runTests = defineTool({
 
   async handler({ target, framework }, context) {
     const which = framework === undefined ? {} : { framework }
-    const evaluated = await carriedOut({ type: 'tests', target, ...which }, context)
-    return concluded(evaluated, { output: context.output, done: testRun })
+    const evaluated = await runWork({ type: 'tests', target, ...which }, context)
+    return workOutcome(evaluated, { output: context.output, done: testRun })
   },
 
   show: result => showTestRun(result as TestRun),

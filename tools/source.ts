@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Kernel, SourcePlace } from '../wire/kernel.ts'
-import type { Done } from './concluded.ts'
 import { type Failed, failed } from './outcome.ts'
 import { oneLine } from './wording.ts'
+import type { Done } from './work-outcome.ts'
 
 /** What the tools share that are given source text: how much of it, where it stands, and what it is read in. */
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Loaded } from '../wire/kernel.ts'
-import { concluded, type Done } from './concluded.ts'
 import { defineTool } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed, tallied } from './diagnostics.ts'
 import { NAME_LENGTH } from './naming.ts'
 import { type Printed, showPrinted } from './output.ts'
+import { runWork } from './run-work.ts'
 import { duration, oneLine } from './wording.ts'
-import { carriedOut } from './working.ts'
+import { type Done, workOutcome } from './work-outcome.ts'
 
 /** What loading a system is answered with. */
 interface SystemLoading extends Printed, Diagnosed {
@@ -51,10 +51,10 @@ export const loadSystem = defineTool({
   }),
 
   async handler({ system, force }, context) {
-    const evaluated = await carriedOut({ type: 'system', system, force }, context)
+    const evaluated = await runWork({ type: 'system', system, force }, context)
     const raised = 'What was loaded before it stays loaded. Correct the file, and load the system again.'
     const done = (ended: Done, text: Printed) => systemLoading(system, ended.loaded, { ended, text })
-    return concluded(evaluated, { output: context.output, done, raised })
+    return workOutcome(evaluated, { output: context.output, done, raised })
   },
 
   show: result => showSystem(result as SystemLoading),

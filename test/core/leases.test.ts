@@ -1,7 +1,7 @@
 import { debugRestart } from '../../tools/debug-restart.ts'
 import { defineTool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
-import { carriedOut } from '../../tools/working.ts'
+import { runWork } from '../../tools/run-work.ts'
 import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import type { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -91,7 +91,7 @@ test('a tool that does not ask whose it is reaches nothing of another caller’s
     needs: ['suspend'],
     examples: [],
     handler: async (_, context) =>
-      ok(await carriedOut({ type: 'resume', suspension: S1, way: { type: 'leave' } }, context)),
+      ok(await runWork({ type: 'resume', suspension: S1, way: { type: 'leave' } }, context)),
   })
   const evaluate = defineTool({
     name: 'evaluate',
@@ -102,7 +102,7 @@ test('a tool that does not ask whose it is reaches nothing of another caller’s
     categories: ['tests'],
     needs: ['evaluate'],
     examples: [],
-    handler: async (_, context) => ok(await carriedOut({ type: 'source', source: 'boom' }, context)),
+    handler: async (_, context) => ok(await runWork({ type: 'source', source: 'boom' }, context)),
   })
   const rig = rigOf(STOPS, { tools: [careless, evaluate, debugRestart] })
   await rig.call(CLAUDE, 'evaluate')

@@ -9,7 +9,7 @@ export type OnError = (typeof ON_ERROR)[number]
  * Has the image do a piece of work for this call; what it prints is kept, and what it asks goes to the caller. Where an
  * error suspends it, it is the caller's to go on with.
  */
-export async function carriedOut(
+export async function runWork(
   work: Work,
   context: KernelContext,
   onError: OnError = 'suspend',

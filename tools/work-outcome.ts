@@ -10,7 +10,7 @@ import { duration, exceptionLine, frameLine, oneLine, programFrame } from './wor
 export type Done = Extract<Evaluated, { type: 'done' }>
 
 /** What of an end is a tool's own. */
-export interface Concluding<Result> {
+export interface OutcomeParts<Result> {
   readonly output: OutputLog
   done(evaluated: Done, text: Printed): Result
   /** What to do now where the code raised, having run. */
@@ -20,9 +20,9 @@ export interface Concluding<Result> {
 }
 
 /** How something that was run ended, as its caller is told: whatever ends it, what was printed before is kept. */
-export function concluded<Result>(
+export function workOutcome<Result>(
   evaluated: Evaluated,
-  { output, done, raised, refused: instead }: Concluding<Result>,
+  { output, done, raised, refused: instead }: OutcomeParts<Result>,
 ): Outcome<Result> {
   const text = printed(output.soFar())
   switch (evaluated.type) {
