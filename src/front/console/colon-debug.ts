@@ -12,7 +12,7 @@ import {
   showFrame,
   showState,
   words,
-} from './debugging.ts'
+} from './debug-actions.ts'
 import { plain } from './style.ts'
 import { suspendedTable } from './suspension-spans.ts'
 import { fitted } from './width.ts'

@@ -12,7 +12,7 @@ import type { Running } from './running.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
 import { looking, plain, type Span } from './style.ts'
-import type { Suspended } from './suspended.ts'
+import type { ConsoleSuspensions } from './suspensions.ts'
 import { argumentsFor, type Tools } from './tool-line.ts'
 
 export interface CommandParts {
@@ -22,7 +22,7 @@ export interface CommandParts {
   readonly running: Running
   readonly history: History
   readonly approvals: ConsoleApprovals
-  readonly suspended: Suspended
+  readonly suspended: ConsoleSuspensions
   readonly spoken: Spoken
 }
 

@@ -18,7 +18,7 @@ import { type Leaving, openRunning } from './running.ts'
 import { openShowing } from './showing.ts'
 import { Stage } from './stage.ts'
 import { openPalette, plain, prose, wantsColour } from './style.ts'
-import { type Mine, Suspended } from './suspended.ts'
+import { ConsoleSuspensions, type Mine } from './suspensions.ts'
 import { openTty } from './tty.ts'
 
 /** The console at a terminal: a conversation with the image, until the person leaves or the code says so. */
@@ -26,7 +26,7 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
   const tty = openTty(process.stdin, process.stdout)
   const stage = new Stage({ tty, palette: openPalette({ coloured: wantsColour(process.env) }) })
   try {
-    const suspended: Suspended = new Suspended({
+    const suspended: ConsoleSuspensions = new ConsoleSuspensions({
       made: call => image?.made(call) ?? false,
       tell: text => stage.print([prose('hint', `${text}\n`)]),
       changed: () => stage.repaint(),
@@ -48,7 +48,7 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
 interface Talking {
   readonly image: Image
   readonly stage: Stage
-  readonly suspended: Suspended
+  readonly suspended: ConsoleSuspensions
 }
 
 async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
@@ -122,7 +122,7 @@ const LEAVING_MS = 3_000
  * Nobody could go on with what is this console's once it has gone: its own is given up, and what a person has taken over
  * is put before whoever comes first. Says so, but for frames that are only kept to be looked at.
  */
-async function givenUp(image: Image, suspended: Suspended): Promise<string> {
+async function givenUp(image: Image, suspended: ConsoleSuspensions): Promise<string> {
   const mine = suspended.mine.filter(({ ours }) => ours)
   const taken = suspended.mine.filter(({ ours }) => !ours)
   const hand = ({ kernel, id }: Mine) =>

@@ -12,8 +12,8 @@ import { Show } from './show.ts'
 import type { Showing } from './showing.ts'
 import type { Stage } from './stage.ts'
 import { prose } from './style.ts'
-import type { Suspended } from './suspended.ts'
 import { suspendedSpans } from './suspension-spans.ts'
+import type { ConsoleSuspensions } from './suspensions.ts'
 
 export interface RunningParts {
   readonly image: Image
@@ -21,7 +21,7 @@ export interface RunningParts {
   readonly showing: Showing
   readonly spoken: Spoken
   readonly approvals: ConsoleApprovals
-  readonly suspended: Suspended
+  readonly suspended: ConsoleSuspensions
 }
 
 /** Runs what was entered, and shows what happens meanwhile. */

@@ -1,5 +1,5 @@
 import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspended-row.ts'
-import { Suspended } from '../../src/front/console/suspended.ts'
+import { ConsoleSuspensions } from '../../src/front/console/suspensions.ts'
 import { newsText } from '../../src/front/suspension-news.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -28,7 +28,7 @@ const OURS = { call: 'ours' as CallId, who: 'imago', holder: { type: 'you' } } a
 
 function opened() {
   const told: string[] = []
-  const suspended = new Suspended({
+  const suspended = new ConsoleSuspensions({
     made: call => call === 'ours',
     tell: text => told.push(text),
     changed: () => {},

@@ -15,7 +15,7 @@ export interface Mine extends Named, Pick<SuspendedRow, 'how' | 'level' | 'withi
   readonly ours: boolean
 }
 
-export interface SuspendedOptions {
+export interface ConsoleSuspensionsOptions {
   /** Whether this console has made that call. */
   made(call: string): boolean
   /** A line of news, above what is being written. */
@@ -30,8 +30,8 @@ const KEPT = 2
 const REMEMBERED = 256
 
 /** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
-export class Suspended {
-  readonly #options: SuspendedOptions
+export class ConsoleSuspensions {
+  readonly #options: ConsoleSuspensionsOptions
   /** In the order in which they came. */
   readonly #mine = new Map<string, Mine>()
   /** The frame that is looked at, of each. */
@@ -43,7 +43,7 @@ export class Suspended {
   #chosen: Named | undefined
   #adopting = false
 
-  constructor(options: SuspendedOptions) {
+  constructor(options: ConsoleSuspensionsOptions) {
     this.#options = options
   }
 

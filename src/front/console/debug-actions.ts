@@ -4,8 +4,8 @@ import { WAIT_SECONDS } from '../image.ts'
 import type { SuspendedRow } from '../protocol.ts'
 import type { Context } from './colon-table.ts'
 import { forPerson } from './debug-words.ts'
-import type { Named } from './suspended.ts'
 import { frameSpans, stateSpans } from './suspension-spans.ts'
+import type { Named } from './suspensions.ts'
 
 /** What the commands about suspended evaluations and tracepoints do. */
 
