@@ -4,6 +4,7 @@ import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import { bounded, enveloped } from './answer.ts'
+import { openAnswerNotices } from './answer-notices.ts'
 import type { Approvals, ClientAsker } from './approvals.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { faultOf } from './faults.ts'
@@ -14,7 +15,6 @@ import type { Journal } from './journal.ts'
 import type { Kernels } from './kernels.ts'
 import { type LeaseBook, openLeases } from './leases.ts'
 import { openOnce } from './once.ts'
-import { openOwing } from './owing.ts'
 import type { PathOptions } from './passage.ts'
 import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
@@ -152,7 +152,7 @@ export function openCalls(given: CallsOptions): Calls {
     leases,
     consumed: new Set(),
   }
-  const owing = openOwing(options.registry, leases)
+  const withNotices = openAnswerNotices(options.registry, leases)
   const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
 
   /** Counts the call with its caller until it ends, however long that takes. */
@@ -202,7 +202,7 @@ export function openCalls(given: CallsOptions): Calls {
         const admitted = admit(request)
         if (!(admitted instanceof Flight)) return answered(admitted)
         const answer = await waitFor({ flight: admitted, request, clock, cancelMs: CANCEL_MS })
-        return owing(answer, request)
+        return withNotices(answer, request)
       } catch (error) {
         const { tool } = request
         return answered(faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log }))

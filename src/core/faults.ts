@@ -2,7 +2,7 @@ import type { Level } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
-import { HeldByOther } from './leases.ts'
+import { HeldByOther } from './leased-kernel.ts'
 import { JOIN_AGAIN } from './refusals.ts'
 
 /** What was thrown in the course of a call, and how far the call had come. */

@@ -1,15 +1,14 @@
 import type { Leases, Tool } from '../../tools/define.ts'
-import type { Failed } from '../../tools/outcome.ts'
 import { heldByOther } from '../../tools/suspended.ts'
-import type { Ability, CallId, Evaluated, Evaluation, Kernel, Watcher } from '../../wire/kernel.ts'
+import type { Ability, CallId, Kernel } from '../../wire/kernel.ts'
 import type { Caller } from './call.ts'
 import { type Claim, claimOf, seenBy } from './claims.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import type { Journal } from './journal.ts'
-import { KernelAround } from './kernel-around.ts'
 import { KnownCallers } from './known-callers.ts'
+import { LeasedKernel } from './leased-kernel.ts'
 import { Presence } from './presence.ts'
-import { type Held, type Life, SuspendedBook } from './suspended-book.ts'
+import { type Life, SuspendedBook } from './suspended-book.ts'
 
 /** Where nobody is shown a debugger: errors end evaluations. */
 export const NO_LEASES: Leases = { leaseMs: null, hold: () => {}, holderOf: () => ({ type: 'anyone' }) }
@@ -30,8 +29,8 @@ export interface LeaseBook {
   of(place: Placed, call: LeasedCall): Leases
   /** The same kernel, in which that caller's tool can have no code run in what another one holds. */
   kernelFor(place: Placed, calls: { readonly caller: Caller; readonly tool: Pick<Tool, 'needs'> }): Kernel
-  /** A caller calls; what it is owed is told to it, with this answer: often nothing. */
-  owedTo(caller: Caller): readonly string[]
+  /** A caller calls: what it is to be told with this answer, which it is told no more. Often nothing. */
+  noticesFor(caller: Caller): readonly string[]
 }
 
 interface Placed {
@@ -47,7 +46,7 @@ interface LeasedCall {
 }
 
 export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTEM_CLOCK): LeaseBook {
-  const book: SuspendedBook = new SuspendedBook(journal, held => presence.suspended(held))
+  const book: SuspendedBook = new SuspendedBook(journal, leased => presence.suspended(leased))
   const presence = new Presence(book, clock)
   const callers = new KnownCallers(presence.isGone)
   const lifeOf = ({ name, kernel }: Placed, { root }: Caller) => book.lifeOf({ name, root, kernel })
@@ -65,27 +64,27 @@ export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTE
         leaseMs,
         hold: suspension => book.hold(life, suspension, claimOf(caller)),
         holderOf(id) {
-          const held = life.held.get(id)
-          return held === undefined ? { type: 'anyone' } : seenBy(held.claim, caller)
+          const leased = life.leased.get(id)
+          return leased === undefined ? { type: 'anyone' } : seenBy(leased.claim, caller)
         },
       }
     },
     kernelFor(place, { caller, tool }) {
       if (!tool.needs.some(need => ON_SUSPENDED.has(need))) return place.kernel
       const life = lifeOf(place, caller)
-      return new HeldKernel(place.kernel, {
-        find: id => life.held.get(id),
+      return new LeasedKernel(place.kernel, {
+        find: id => life.leased.get(id),
         refusal: ({ suspension, claim }) =>
           heldByOther(suspension.id, {
             kernelName: place.name,
             leases: { holderOf: () => seenBy(claim, caller) },
           }),
-        acts: held => book.acts(held, claimOf(caller)),
+        acts: leased => book.acts(leased, claimOf(caller)),
       })
     },
-    owedTo(caller) {
+    noticesFor(caller) {
       if (leaseOf(caller) !== null && caller.seat?.() === undefined) callers.note(caller)
-      return book.owedTo(caller)
+      return book.noticesFor(caller)
     },
   }
 }
@@ -103,48 +102,4 @@ function expected(
 ): void {
   life.calls.set(call, claim)
   void done.then(() => life.calls.delete(call))
-}
-
-/** By what right something is done to suspended evaluations. */
-interface Rights {
-  find(id: string): Held | undefined
-  /** Why not, where another one holds it. */
-  refusal(held: Held): Failed | undefined
-  /** As the book's. */
-  acts(held: Held): () => void
-}
-
-/** What is thrown at a tool that did not ask whose a suspended evaluation is: its caller is told as by one that does. */
-export class HeldByOther extends Error {
-  override readonly name = 'HeldByOther'
-  readonly failure: Failed
-
-  constructor(failure: Failed) {
-    super(failure.error.message)
-    this.failure = failure
-  }
-}
-
-/** A kernel, in whose suspended evaluations only those run code who hold them, whatever a tool has looked at before. */
-class HeldKernel extends KernelAround {
-  readonly #rights: Rights
-
-  constructor(kernel: Kernel, rights: Rights) {
-    super(kernel)
-    this.#rights = rights
-  }
-
-  /** Throws `HeldByOther` besides what the kernel does. */
-  override async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
-    const { work } = evaluation
-    const held =
-      work.type === 'frame' || work.type === 'resume' ? this.#rights.find(work.suspension) : undefined
-    if (held === undefined) return super.evaluate(evaluation, watcher)
-    const refusal = this.#rights.refusal(held)
-    if (refusal !== undefined) throw new HeldByOther(refusal)
-    const giveBack = this.#rights.acts(held)
-    const evaluated = await super.evaluate(evaluation, watcher)
-    if (evaluated.type === 'refused' || evaluated.type === 'withdrawn') giveBack()
-    return evaluated
-  }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CallId } from '../../wire/kernel.ts'
 import { type Claim, type Claimant, keyOf, keysOf } from './claims.ts'
 import type { Clock } from './clock.ts'
-import { type Held, type SuspendedBook, standingOn } from './suspended-book.ts'
+import { type Leased, type SuspendedBook, standingOn } from './suspended-book.ts'
 
 /** How long a program whose connections have all ended still holds what is its own, in milliseconds. */
 export const GONE_MS = 30_000
@@ -41,7 +41,7 @@ export class Presence {
   isGone = (key: string): boolean => this.#gone.has(key)
 
   /** Something was suspended: its caller may have gone while it ran. */
-  suspended({ claim }: Held): void {
+  suspended({ claim }: Leased): void {
     const key = keyOf(claim)
     // First whoever else hears of it: this may end it.
     if (key !== undefined && this.#gone.has(key)) queueMicrotask(() => this.#gone.has(key) && this.#left(key))
@@ -66,35 +66,36 @@ export class Presence {
   /** Those of that key, which is gone: at once what a person holds, and after a while what a program does. */
   #left(key: string): void {
     this.#mark(key, true)
-    const all = this.#heldBy(one => one === key)
+    const all = this.#leasedBy(one => one === key)
     if (all.length === 0) return
     if (all.some(({ claim }) => claim.type === 'person')) return void this.#abandoned(all)
     this.#gone.get(key)?.()
     this.#gone.set(
       key,
-      this.#clock.after(GONE_MS, () => this.#offered(this.#heldBy(one => one === key))),
+      this.#clock.after(GONE_MS, () => this.#offered(this.#leasedBy(one => one === key))),
     )
   }
 
   #mark(key: string, gone: boolean): void {
-    for (const held of this.#heldBy(one => one === key))
-      if (held.claim.type === 'caller' || held.claim.type === 'person') held.claim = { ...held.claim, gone }
+    for (const leased of this.#leasedBy(one => one === key))
+      if (leased.claim.type === 'caller' || leased.claim.type === 'person')
+        leased.claim = { ...leased.claim, gone }
   }
 
   /** Its own is given up, the outermost alone, with which ends what stands on it. */
-  #abandoned(all: readonly Held[]): void {
+  #abandoned(all: readonly Leased[]): void {
     const own = all.filter(({ claim, first }) => keyOf(first) === keyOf(claim))
-    this.#offered(all.filter(held => !own.some(one => standingOn(one).includes(held))))
-    for (const held of own.filter(one => !own.some(on => on !== one && standingOn(on).includes(one))))
-      this.#giveUp(held).catch(() => this.#offered([held]))
+    this.#offered(all.filter(leased => !own.some(one => standingOn(one).includes(leased))))
+    for (const leased of own.filter(one => !own.some(on => on !== one && standingOn(on).includes(one))))
+      this.#giveUp(leased).catch(() => this.#offered([leased]))
   }
 
   /** Rejects where it still waits. */
-  async #giveUp(held: Held): Promise<void> {
-    const { life, suspension, claim } = held
+  async #giveUp(leased: Leased): Promise<void> {
+    const { life, suspension, claim } = leased
     // Somebody else has a hand in it by now.
-    if (standingOn(held).some(one => keyOf(one.claim) !== keyOf(claim))) throw new Error('it is shared')
-    this.#book.acts(held, claim)
+    if (standingOn(leased).some(one => keyOf(one.claim) !== keyOf(claim))) throw new Error('it is shared')
+    this.#book.acts(leased, claim)
     const work = { type: 'resume', suspension: suspension.id, way: { type: 'leave' } } as const
     const evaluated = await life.kernel.evaluate(
       { call: randomUUID() as CallId, who: suspension.who, work },
@@ -104,18 +105,18 @@ export class Presence {
   }
 
   /** What still waits, and is nobody else's by now, is for whoever comes first. */
-  #offered(some: readonly Held[]): void {
-    for (const held of some) {
-      const { claim, life, suspension } = held
-      if (!isGone(claim) || life.held.get(suspension.id) !== held) continue
+  #offered(some: readonly Leased[]): void {
+    for (const leased of some) {
+      const { claim, life, suspension } = leased
+      if (!isGone(claim) || life.leased.get(suspension.id) !== leased) continue
       // What another one holds on top of it is not to be given away below that one's feet.
-      if (standingOn(held).some(one => one.claim.type === 'person' && !isGone(one.claim))) continue
-      this.#book.hand(held, { type: 'anyone' }, { claim, by: `${claim.who} (gone)` })
+      if (standingOn(leased).some(one => one.claim.type === 'person' && !isGone(one.claim))) continue
+      this.#book.hand(leased, { type: 'anyone' }, { claim, by: `${claim.who} (gone)` })
     }
   }
 
-  #heldBy(is: (key: string) => boolean): Held[] {
-    const all = this.#book.lives.flatMap(({ held }) => [...held.values()])
+  #leasedBy(is: (key: string) => boolean): Leased[] {
+    const all = this.#book.lives.flatMap(({ leased }) => [...leased.values()])
     return all.filter(({ claim }) => is(keyOf(claim) ?? ''))
   }
 }

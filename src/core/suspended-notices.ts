@@ -1,7 +1,7 @@
 import { oneLine } from '../../tools/wording.ts'
 import { beginning } from './cut.ts'
 import { markedLine } from './marks.ts'
-import type { Held } from './suspended-book.ts'
+import type { Leased } from './suspended-book.ts'
 import type { EndedHow } from './suspended-row.ts'
 
 /** What callers are told of evaluations that are, or were, theirs: each a sentence or two with what can be done now. */
@@ -10,30 +10,30 @@ const MESSAGE_CHARS = 200
 
 /** It ended, and not by the hand of whoever is told. */
 export function endedText(
-  held: Held,
+  leased: Leased,
   { how, message, by }: { readonly how: EndedHow; readonly message: string; readonly by: string | null },
 ): string {
-  return `${called(held)} is suspended no more. ${endedIn(how, by)}${message === '' ? '' : ` ${line(message)}`}`
+  return `${called(leased)} is suspended no more. ${endedIn(how, by)}${message === '' ? '' : ` ${line(message)}`}`
 }
 
 /** A person, `by`, holds it now instead of whoever is told. */
-export const takenText = (held: Held, by: string): string =>
-  `${called(held)} was taken over by ${line(by)}. You can look at it; to act on it again, have it handed to you.`
+export const takenText = (leased: Leased, by: string): string =>
+  `${called(leased)} was taken over by ${line(by)}. You can look at it; to act on it again, have it handed to you.`
 
-/** A person, `by`, has given what whoever is told held to `to`; null: to whoever comes first. */
-export const handedText = (held: Held, { by, to }: { readonly by: string; readonly to: string | null }) =>
-  `${called(held)} was put before ${to === null ? 'whoever comes first' : line(to)} by ${line(by)}.`
+/** A person, `by`, has given what was theirs who are told to `to`; null: to whoever comes first. */
+export const handedText = (leased: Leased, { by, to }: { readonly by: string; readonly to: string | null }) =>
+  `${called(leased)} was put before ${to === null ? 'whoever comes first' : line(to)} by ${line(by)}.`
 
 /** A person, `by`, has put it before whoever is told, or before whoever comes first. */
-export function offeredText(held: Held, by: string): string {
-  const { life, suspension, claim } = held
+export function offeredText(leased: Leased, by: string): string {
+  const { life, suspension, claim } = leased
   const whom = claim.type === 'anyone' ? 'whoever comes first' : 'you'
   const args = JSON.stringify({ suspension: suspension.id, kernel: life.name })
-  return `${line(by)} has put ${called(held)} before ${whom}: debug_state ${args} shows it.`
+  return `${line(by)} has put ${called(leased)} before ${whom}: debug_state ${args} shows it.`
 }
 
 /** `s3@ab12 in shop (ZeroDivisionError: division by zero)` */
-function called({ life, suspension: { id, type, message } }: Held): string {
+function called({ life, suspension: { id, type, message } }: Leased): string {
   return `${id} in ${life.name} (${line(`${type.name}: ${message}`)})`
 }
 

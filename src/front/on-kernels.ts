@@ -1,6 +1,6 @@
 import { Refusal } from '../../wire/link/link.ts'
 import { KernelError } from '../core/kernel-error.ts'
-import { LeaseError } from '../core/lease-desk.ts'
+import { LeaseError } from '../core/lease-error.ts'
 import type { FailureData } from './protocol.ts'
 
 /** Errors of kernels are answers of these methods, and keep their code; what cannot be meant is `invalid_params`. */

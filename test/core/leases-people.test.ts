@@ -1,4 +1,4 @@
-import type { LeaseError } from '../../src/core/lease-desk.ts'
+import type { LeaseError } from '../../src/core/lease-error.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'

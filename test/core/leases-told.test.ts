@@ -1,4 +1,4 @@
-import { Owed } from '../../src/core/owed.ts'
+import { Notices } from '../../src/core/notices.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { client, kernelOf, leasesRigsOf, noticeOf, person, stops } from '../support/leases-rig.ts'
@@ -92,17 +92,17 @@ test('an error with marks in it is told in one line, with the marks shown', asyn
   assert.match(told, /U\+202E/)
 })
 
-test('what is owed is bounded by callers and sentences, and says what was dropped', () => {
-  const owed = new Owed()
-  assert.ok(owed.empty)
-  for (let number = 1; number <= 20; number++) owed.add('one', `${number}`)
-  const told = owed.take(['none', 'one'])
+test('what is to be told is bounded by callers and sentences, and says what was dropped', () => {
+  const notices = new Notices()
+  assert.ok(notices.empty)
+  for (let number = 1; number <= 20; number++) notices.add('one', `${number}`)
+  const told = notices.take(['none', 'one'])
   assert.is(told[0], '(4 earlier notices were dropped.)')
   assert.equal(told.slice(1, 3), ['5', '6'])
-  assert.ok(owed.empty)
-  for (let key = 0; key < 100; key++) owed.add(`${key}`, 'text')
-  assert.equal(owed.take(['35']), [])
-  assert.equal(owed.take(['36']), ['text'])
+  assert.ok(notices.empty)
+  for (let key = 0; key < 100; key++) notices.add(`${key}`, 'text')
+  assert.equal(notices.take(['35']), [])
+  assert.equal(notices.take(['36']), ['text'])
 })
 
 test('one that expires while a person reads it is gone by name when they act, and they hear of it as it happens', async () => {

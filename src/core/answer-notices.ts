@@ -5,19 +5,19 @@ import type { LeaseBook } from './leases.ts'
 import type { Registry } from './registry.ts'
 
 /**
- * Adds to an answer what its caller is owed: how evaluations of theirs have ended that wait no more, and what a person
+ * Adds to an answer what its caller is to be told besides: how evaluations of theirs have ended that wait no more, and what a person
  * has put before them. Nothing is told with an answer that cannot carry it, that nobody reads, or that only completes
  * what is being typed: then it waits for the next one.
  */
-export function openOwing(
+export function openAnswerNotices(
   registry: Registry,
   leases: LeaseBook,
 ): (answer: Envelope, request: CallRequest) => Envelope {
   return (answer, { caller, tool, gone }) => {
     const isTyped = (registry.find(tool)?.typed.length ?? 0) > 0
     if (isTyped || gone?.aborted === true || !carriesNotices(answer)) return answer
-    const owed = leases.owedTo(caller)
-    return owed.length === 0 ? answer : withNotices(answer, owed)
+    const notices = leases.noticesFor(caller)
+    return notices.length === 0 ? answer : withNotices(answer, notices)
   }
 }
 
