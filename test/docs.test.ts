@@ -49,10 +49,14 @@ for (const page of ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])])
 
 test('npm run docs -- --check agrees, and writes nothing', () => {
   const before = textOf('docs/tools.md')
-  const { status, stdout } = spawnSync(process.execPath, ['--import', 'tsx', 'docs/generate.ts', '--check'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [...process.execArgv, 'docs/generate.ts', '--check'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
   assert.is(stdout, '')
   assert.is(status, 0)
   assert.is(textOf('docs/tools.md'), before)

@@ -6,10 +6,12 @@ import type { Report } from './support/harness.ts'
 import { endLeft, makeFolder, removeFolder } from './support/temporary.ts'
 
 /**
- * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, and ends with the line
- * `N passed, N failed`. Arguments narrow the files to those whose path contains one of them.
+ * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, tells how long each took, and ends
+ * with the line `N passed, N failed`. Arguments narrow the files to those whose path contains one of them.
  */
 const FILE_LIMIT_MS = 420_000
+const SLOWEST_SHOWN = 10
+const LOADER = ['--import', new URL('support/typescript.mjs', import.meta.url).href]
 const root = import.meta.dirname
 const words = process.argv.slice(2)
 
@@ -19,6 +21,7 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .sort()
 const folder = mkdtempSync(join(tmpdir(), 'imago-test-'))
 const reports: Report[] = []
+const seconds = new Map<string, number>()
 const queue = [...files]
 
 await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, worker))
@@ -34,7 +37,10 @@ async function runFile(file: string): Promise<Report> {
   const path = join(folder, `${file.replaceAll('/', '-')}.json`)
   const temporary = makeFolder()
   const env = { ...process.env, IMAGO_TEST_REPORT: path, IMAGO_TEST_FOLDER: temporary }
+  const started = performance.now()
   const { text, code, timedOut } = await runProcess(join(root, file), env)
+  const took = (performance.now() - started) / 1000
+  seconds.set(file, took)
   const left = endLeft(temporary)
   removeFolder(temporary)
   const report = readReport(path)
@@ -43,15 +49,19 @@ async function runFile(file: string): Promise<Report> {
   else if (tests === 0) report.failed.push(`${file}: reported no test (exit ${code})`)
   else if (code !== 0 && report.failed.length === 0) report.failed.push(`${file}: exit ${code}`)
   const mark = report.failed.length > 0 ? 'FAIL' : 'ok'
-  process.stdout.write(`${mark.padEnd(5)}${relative(process.cwd(), join(root, file))}  ${report.passed}\n`)
+  process.stdout.write(`${mark.padEnd(5)}${shown(file)}  ${report.passed}  ${took.toFixed(1)} s\n`)
   for (const command of left) process.stdout.write(`     left behind and ended: ${command}\n`)
   if (report.failed.length > 0) process.stdout.write(`${text}\n`)
   return report
 }
 
+function shown(file: string): string {
+  return relative(process.cwd(), join(root, file))
+}
+
 function runProcess(path: string, env: NodeJS.ProcessEnv) {
   return new Promise<{ text: string; code: number | null; timedOut: boolean }>(resolve => {
-    const child = spawn(process.execPath, [...process.execArgv, path], {
+    const child = spawn(process.execPath, [...LOADER, path], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -83,6 +93,7 @@ function readReport(path: string): Report {
 }
 
 function conclude() {
+  tellSlowest()
   const passed = reports.reduce((sum, report) => sum + report.passed, 0)
   const failed = reports.flatMap(report => report.failed)
   const skipped = reports.flatMap(report => report.skipped)
@@ -91,4 +102,11 @@ function conclude() {
   if (skipped.length > 0) console.log(`${skipped.length} skipped`)
   console.log(`${passed} passed, ${failed.length} failed`)
   process.exitCode = failed.length > 0 || passed === 0 ? 1 : 0
+}
+
+function tellSlowest() {
+  if (seconds.size <= SLOWEST_SHOWN) return
+  const slowest = [...seconds].sort(([, one], [, other]) => other - one).slice(0, SLOWEST_SHOWN)
+  console.log('slowest:')
+  for (const [file, took] of slowest) console.log(`  ${took.toFixed(1).padStart(5)} s  ${shown(file)}`)
 }

@@ -103,9 +103,9 @@ function startDaemon(paths: Paths): Started {
   return started
 }
 
-/** The entry of this program: compiled as it is installed, or its source through tsx. */
+/** The entry of this program: compiled as it is installed, or its source, run as this process is. */
 function mainProgram(): string[] {
   const extension = extname(import.meta.filename)
   const main = join(import.meta.dirname, `../main${extension}`)
-  return extension === '.ts' ? ['--import', 'tsx', main] : [main]
+  return extension === '.ts' ? [...process.execArgv, main] : [main]
 }

@@ -107,7 +107,7 @@ const SCENES: readonly Scene[] = [
 
 for (const { name, title, plans, keys = [], until, screen: size } of SCENES)
   test(`docs/screens/${name}.svg is what the screen shows`, async () => {
-    const command = [process.execPath, '--import', import.meta.resolve('tsx'), STAGE, ...plans]
+    const command = [process.execPath, ...process.execArgv, STAGE, ...plans]
     const screen = openScreen(rig, { command, ...size })
     try {
       for (const [shown, typed] of keys) {

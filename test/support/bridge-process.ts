@@ -42,7 +42,7 @@ export function makePlace(): Place {
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
-  const main = ['--import', import.meta.resolve('tsx'), MAIN]
+  const main = [...process.execArgv, MAIN]
   const children = new Set<ChildProcess>()
   const start = (args: readonly string[]) => {
     const child = spawn(process.execPath, [...main, ...args], { cwd: project, env })

@@ -52,7 +52,7 @@ export async function lived(
   diesAt: LastChange['diesAt'],
 ): Promise<boolean> {
   const last: LastChange = { root: rig.root, state: rig.state, change: CHANGE, wanted, diesAt }
-  const child = spawn(process.execPath, ['--import', 'tsx', DYING, JSON.stringify(last)], {
+  const child = spawn(process.execPath, [...process.execArgv, DYING, JSON.stringify(last)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''

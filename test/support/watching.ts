@@ -63,7 +63,7 @@ export interface SeatTerminal {
 
 export async function openSeatTerminal(rig: Rig): Promise<SeatTerminal> {
   const script = join(PACKAGE_ROOT, 'test/support/seat-terminal.ts')
-  const command = [process.execPath, '--import', import.meta.resolve('tsx'), script]
+  const command = [process.execPath, ...process.execArgv, script]
   const screen = openScreen(rig, { command, columns: 200, rows: 60 })
   const told = () =>
     [...screen.written.matchAll(/^@(\{.*\})\r?$/gm)].map(([, json = '{}']) => JSON.parse(json))

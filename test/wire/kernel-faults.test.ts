@@ -152,7 +152,7 @@ runs.append(1)
 function alone(task: Partial<Task>, { wrap = [], flags = [] }: { wrap?: string[]; flags?: string[] } = {}) {
   const file = join(import.meta.dirname, '../support/launch-alone.ts')
   const request = JSON.stringify({ root: ground.folder, runtimeDir: ground.runtimeDir, kernels: 1, ...task })
-  const [program = '', ...args] = [...wrap, process.execPath, ...flags, '--import', 'tsx', file, request]
+  const [program = '', ...args] = [...wrap, process.execPath, ...flags, ...process.execArgv, file, request]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   let complaint = ''
   child.stderr.on('data', data => {

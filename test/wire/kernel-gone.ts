@@ -89,7 +89,7 @@ async function round(image: Image, { world, fails }: SuspendingSnippets): Promis
 /** A daemon of its own that has three evaluations suspended. */
 async function suspendAlone(task: Task): Promise<ChildProcess> {
   const script = join(import.meta.dirname, '../support/suspending-alone.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(task)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   alone.push(child)

@@ -63,7 +63,7 @@ async function untouchedIn(image: Image, { untouched }: TracingSnippets): Promis
 
 async function traceAlone(image: Traced): Promise<ChildProcess> {
   const script = join(import.meta.dirname, '../support/tracing-alone.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(image)], {
+  const child = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(image)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   alone.push(child)
