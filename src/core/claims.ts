@@ -9,7 +9,7 @@ export type Claim =
   /** The one connection of somebody who sits: what else calls from the same project is not that person. */
   | { readonly type: 'person'; readonly key: string; readonly who: string; readonly gone?: boolean }
   | { readonly type: 'anyone' }
-  /** Its evaluation is about to be answered, and whoever gets that answer holds it. */
+  /** Whoever is answered with it holds it. Where nobody is, it is nobody's, until a person takes it or hands it on. */
   | { readonly type: 'awaited'; readonly who: string }
 
 /** A caller, as far as it matters to what it may hold: who it is, from where, and whether it sits. */

@@ -1,7 +1,7 @@
 import type { Kernel, Looked, LookName, Looks } from '../../wire/kernel.ts'
 import { KernelError } from './kernel-error.ts'
 import { LeaseError } from './lease-error.ts'
-import type { Life } from './suspended-book.ts'
+import type { Life } from './leased.ts'
 
 /** What people at the desk of suspended evaluations ask an image for. */
 

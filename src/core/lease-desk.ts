@@ -1,12 +1,13 @@
-import type { Theirs } from '../../wire/kernel.ts'
+import type { Suspension, Theirs } from '../../wire/kernel.ts'
 import { type Claimant, personClaim } from './claims.ts'
 import { foundIn, lookFor } from './desk-looks.ts'
 import { unknownKernel } from './kernel-refusals.ts'
 import type { KnownCallers } from './known-callers.ts'
 import { unknownError, unknownSuspension } from './lease-error.ts'
+import type { Leased, Life } from './leased.ts'
 import { LEASE_MS, type LeaseBook, PERSON_LEASE_MS } from './leases.ts'
 import { receiverOf } from './receivers.ts'
-import type { Leased, Life, SuspendedBook, SuspensionWatcher } from './suspended-book.ts'
+import type { SuspendedBook, SuspensionWatcher } from './suspended-book.ts'
 import type { CallerRow, SuspendedRow } from './suspended-row.ts'
 
 /** How long it may take to make a suspension of a person's error, in milliseconds. */
@@ -70,14 +71,14 @@ class DeskOverBook implements LeaseDesk {
     return this.#book.watch(watcher)
   }
 
-  take(person: Person, named: Named): Promise<SuspendedRow> {
-    const leased = this.#leasedNamed(named)
+  async take(person: Person, named: Named): Promise<SuspendedRow> {
+    const leased = await this.#leasedNamed(named)
     this.#book.take(leased, claimOf(person), person.who)
     return this.#kept(leased, { lease_ms: named.lease_ms ?? PERSON_LEASE_MS, person })
   }
 
-  hand(person: Person, named: Named & { readonly to?: string | undefined }): Promise<SuspendedRow> {
-    const leased = this.#leasedNamed(named)
+  async hand(person: Person, named: Named & { readonly to?: string | undefined }): Promise<SuspendedRow> {
+    const leased = await this.#leasedNamed(named)
     const claim = receiverOf(leased, named.to, this.#callers)
     this.#book.hand(leased, claim, { claim: claimOf(person), by: person.who })
     return this.#kept(leased, { lease_ms: named.lease_ms ?? LEASE_MS, person })
@@ -108,11 +109,21 @@ class DeskOverBook implements LeaseDesk {
     )
   }
 
-  #leasedNamed({ kernel, suspension: id }: Named): Leased {
+  /** What nobody has told of yet is asked for. */
+  async #leasedNamed({ kernel, suspension: id }: Named): Promise<Leased> {
     const life = this.#lifeNamed(kernel)
+    if (!life.leased.has(id)) await this.#seenIn(life)
     const leased = life.leased.get(id)
     if (leased === undefined) throw unknownSuspension(life, id)
     return leased
+  }
+
+  /** What its image says is suspended there, as far as it answers. */
+  async #seenIn(life: Life): Promise<readonly Suspension[]> {
+    const looked = await lookFor(life, ['suspensions', {}]).catch(() => undefined)
+    if (looked?.type !== 'found') return []
+    this.#book.learn(life, looked.value.suspensions, true)
+    return looked.value.suspensions
   }
 
   /** What the image says by now of how long it waits; it may be that it has ended. */
@@ -126,8 +137,7 @@ class DeskOverBook implements LeaseDesk {
   }
 
   async #rowsOf(life: Life, caller: Claimant): Promise<SuspendedRow[]> {
-    const looked = await lookFor(life, ['suspensions', {}]).catch(() => undefined)
-    const seen = looked?.type === 'found' ? looked.value.suspensions : []
+    const seen = await this.#seenIn(life)
     return [...life.leased.values()].reverse().map(leased => {
       const now = seen.find(({ id }) => id === leased.suspension.id)
       return this.#book.row(leased, caller, now && { expires_in_ms: now.expires_in_ms, busy: now.busy })

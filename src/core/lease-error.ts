@@ -1,5 +1,5 @@
+import type { Life } from './leased.ts'
 import { nearest } from './nearest.ts'
-import type { Life } from './suspended-book.ts'
 
 /** What a person named is not there. */
 export class LeaseError extends Error {

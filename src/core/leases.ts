@@ -1,4 +1,4 @@
-import type { Leases, Tool } from '../../tools/define.ts'
+import type { Leases, Level, Tool } from '../../tools/define.ts'
 import { heldByOther } from '../../tools/suspended.ts'
 import type { Ability, CallId, Kernel } from '../../wire/kernel.ts'
 import type { Caller } from './call.ts'
@@ -6,9 +6,10 @@ import { type Claim, claimOf, seenBy } from './claims.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import type { Journal } from './journal.ts'
 import { KnownCallers } from './known-callers.ts'
+import type { Leased, Life } from './leased.ts'
 import { LeasedKernel } from './leased-kernel.ts'
 import { Presence } from './presence.ts'
-import { type Life, SuspendedBook } from './suspended-book.ts'
+import { SuspendedBook } from './suspended-book.ts'
 
 /** Where nobody is shown a debugger: errors end evaluations. */
 export const NO_LEASES: Leases = { leaseMs: null, hold: () => {}, holderOf: () => ({ type: 'anyone' }) }
@@ -27,8 +28,8 @@ export interface LeaseBook {
   lives(life: Pick<Life, 'name' | 'root' | 'kernel'>): void
   /** The leases of one call on one kernel, until the call has ended. */
   of(place: Placed, call: LeasedCall): Leases
-  /** The same kernel, in which that caller's tool can have no code run in what another one holds. */
-  kernelFor(place: Placed, calls: { readonly caller: Caller; readonly tool: Pick<Tool, 'needs'> }): Kernel
+  /** The same kernel, in which that caller's tool can have no code run in what another one holds, nor keep it waiting. */
+  kernelFor(place: Placed, calls: Calling): Kernel
   /** A caller calls: what it is to be told with this answer, which it is told no more. Often nothing. */
   noticesFor(caller: Caller): readonly string[]
 }
@@ -36,6 +37,13 @@ export interface LeaseBook {
 interface Placed {
   readonly name: string
   readonly kernel: Kernel
+}
+
+interface Calling {
+  readonly caller: Caller
+  readonly tool: Pick<Tool, 'needs'>
+  /** `safe` where it only looks, or a person is to be asked; what it runs otherwise renews what it is run in. */
+  readonly level: Level
 }
 
 interface LeasedCall {
@@ -69,11 +77,13 @@ export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTE
         },
       }
     },
-    kernelFor(place, { caller, tool }) {
+    kernelFor(place, { caller, tool, level }) {
       if (!tool.needs.some(need => ON_SUSPENDED.has(need))) return place.kernel
       const life = lifeOf(place, caller)
       return new LeasedKernel(place.kernel, {
         find: id => life.leased.get(id),
+        learn: (seen, all) => book.learn(life, seen, all),
+        renews: leased => level === 'safe' && mayRenew(leased, caller),
         refusal: ({ suspension, claim }) =>
           heldByOther(suspension.id, {
             kernelName: place.name,
@@ -91,6 +101,10 @@ export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTE
 
 /** A tool that needs one of these may have code run in what is suspended. */
 const ON_SUSPENDED: ReadonlySet<Ability> = new Set(['suspend', 'suspensions', 'suspension', 'frame', 'lease'])
+
+/** Whoever holds it, and a person, keeps it by looking; whoever else looks leaves it the time that it has. */
+const mayRenew = (leased: Leased | undefined, caller: Caller): boolean =>
+  caller.seat?.() !== undefined || (leased !== undefined && seenBy(leased.claim, caller).type === 'you')
 
 /** Null for those who are shown no tool to go on with. */
 const leaseOf = ({ profile }: Caller): number | null => (profile === 'core' ? null : LEASE_MS)

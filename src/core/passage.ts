@@ -212,7 +212,7 @@ export class Passage {
     const place = this.#place
     if (place === undefined) return new Context(given)
     const { leases } = options
-    const calls = { caller: flight.caller, tool: this.tool }
+    const calls = { caller: flight.caller, tool: this.tool, level }
     const kernel = again === true ? recalling(place.kernel) : leases.kernelFor(place, calls)
     return new ContextOnKernel({
       ...given,

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { CallId } from '../../wire/kernel.ts'
 import { type Claim, type Claimant, keyOf, keysOf } from './claims.ts'
 import type { Clock } from './clock.ts'
-import { type Leased, type SuspendedBook, standingOn } from './suspended-book.ts'
+import { type Leased, standingOn } from './leased.ts'
+import type { SuspendedBook } from './suspended-book.ts'
 
 /** How long a program whose connections have all ended still holds what is its own, in milliseconds. */
 export const GONE_MS = 30_000

@@ -1,7 +1,7 @@
 import type { Claim } from './claims.ts'
 import type { KnownCallers } from './known-callers.ts'
 import { LeaseError } from './lease-error.ts'
-import type { Leased } from './suspended-book.ts'
+import type { Leased } from './leased.ts'
 
 /** In place of a name: whoever it was taken from. */
 const BACK = 'back'

@@ -1,38 +1,19 @@
-import type { CallId, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
+import type { Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
 import { type Claim, type Claimant, keyOf, keysOf, seenBy, whoseIs } from './claims.ts'
 import { beginning } from './cut.ts'
 import type { Journal } from './journal.ts'
+import {
+  claimAtFirst,
+  claimOn,
+  isFirstOfItsKey,
+  type Leased,
+  type Life,
+  remember,
+  standingOn,
+} from './leased.ts'
 import { Notices } from './notices.ts'
 import { endedText, handedText, offeredText, takenText } from './suspended-notices.ts'
 import type { EndedHow, SuspendedRow, SuspensionEvent } from './suspended-row.ts'
-
-/** One life of a kernel, and what is suspended in it. */
-export interface Life {
-  readonly name: string
-  readonly root: string
-  readonly kernel: Kernel
-  /** By id, in the order in which they stopped. */
-  readonly leased: Map<string, Leased>
-  /** Who has evaluations under way that an error would suspend. */
-  readonly calls: Map<CallId, Claim>
-  /** Those that have ended, oldest first, with whose they were then. Ids are never used twice. */
-  readonly gone: Map<string, Claim>
-}
-
-/** One suspended evaluation, and whose it is. Its stack may be alive or have unwound. */
-export interface Leased {
-  readonly life: Life
-  suspension: Suspension
-  claim: Claim
-  /** Whose it was first, who is told of its end whosever it is by then. */
-  first: Claim
-  /** Who had code run in it last, or had it go on. */
-  actor: Claim | undefined
-  /** Whose it was before a person took it over, to whom it can be given back. */
-  from?: Claim
-  /** A person has put it before whoever holds it now, or comes first; `told`: the keys of those who know. */
-  offer: { readonly by: string; readonly told: Set<string> } | undefined
-}
 
 /** Whoever follows what becomes of suspended evaluations. */
 export interface SuspensionWatcher {
@@ -42,8 +23,6 @@ export interface SuspensionWatcher {
   heard(event: SuspensionEvent): void
 }
 
-/** Ends that are remembered, of one life. */
-const MOST_GONE = 256
 /** Of an error, in the journal. */
 const MESSAGE_CHARS = 1_000
 
@@ -97,7 +76,7 @@ export class SuspendedBook {
     if (life.gone.has(suspension.id) || !this.#lives.has(life.kernel)) return undefined
     const known = life.leased.get(suspension.id)
     if (known !== undefined) {
-      known.suspension = suspension
+      Object.assign(known, { suspension, learnt: false })
       return known
     }
     const claim = given ?? claimAtFirst(life, suspension)
@@ -107,6 +86,22 @@ export class SuspendedBook {
     this.#tell(leased, suspended => ({ type: 'suspended', suspension: suspended }))
     this.#added(leased)
     return leased
+  }
+
+  /**
+   * An image was asked what is suspended there. What nobody has told of is taken down, and, as nobody tells of its end
+   * either, it has ended where it is not among `all` any more.
+   */
+  learn(life: Life, seen: readonly Suspension[], all: boolean): void {
+    for (const suspension of seen) {
+      if (life.leased.has(suspension.id)) continue
+      const leased = this.add(life, suspension)
+      if (leased !== undefined) leased.learnt = true
+    }
+    if (!all) return
+    for (const { suspension, learnt } of [...life.leased.values()])
+      if (learnt && !seen.some(({ id }) => id === suspension.id))
+        this.#end(life, { id: suspension.id, how: 'lost', message: 'Its image has it no more.' })
   }
 
   /**
@@ -277,34 +272,6 @@ interface Noted {
 type SeenNow = Pick<SuspendedRow, 'expires_in_ms' | 'busy'>
 const UNSEEN: SeenNow = { expires_in_ms: null, busy: null }
 const NONE: readonly string[] = []
-
-function claimAtFirst(life: Life, { within, call, who }: Suspension): Claim {
-  const outer = within === null ? undefined : life.leased.get(within)?.claim
-  if (outer !== undefined && keyOf(outer) !== undefined) return outer
-  if (call === null) return { type: 'anyone' }
-  return life.calls.get(call) ?? { type: 'awaited', who }
-}
-
-/** Whose that is, or was, which it stands on. */
-function claimOn({ life, suspension: { within } }: Leased): Claim | undefined {
-  return within === null ? undefined : (life.leased.get(within)?.claim ?? life.gone.get(within))
-}
-
-/** It, and what stands on it, the outermost first. */
-export function standingOn(leased: Leased): Leased[] {
-  const inner = [...leased.life.leased.values()].filter(one => one.suspension.within === leased.suspension.id)
-  return [leased, ...inner.flatMap(standingOn)]
-}
-
-const isFirstOfItsKey = (claim: Claim, at: number, all: readonly Claim[]): boolean =>
-  all.findIndex(one => keyOf(one) === keyOf(claim)) === at
-
-function remember(gone: Life['gone'], { id, claim }: { readonly id: string; readonly claim: Claim }): void {
-  if (gone.has(id)) return
-  gone.set(id, claim)
-  const [oldest] = gone.keys()
-  if (gone.size > MOST_GONE && oldest !== undefined) gone.delete(oldest)
-}
 
 const exceptionOf = ({ type, message }: Suspension): string =>
   beginning(`${type.name}: ${message}`, MESSAGE_CHARS)

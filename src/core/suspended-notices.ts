@@ -1,7 +1,7 @@
 import { oneLine } from '../../tools/wording.ts'
 import { beginning } from './cut.ts'
+import type { Leased } from './leased.ts'
 import { markedLine } from './marks.ts'
-import type { Leased } from './suspended-book.ts'
 import type { EndedHow } from './suspended-row.ts'
 
 /** What callers are told of evaluations that are, or were, theirs: each a sentence or two with what can be done now. */

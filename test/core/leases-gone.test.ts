@@ -95,7 +95,7 @@ test('what was taken over is given back to whom it was taken from, by any name o
   gone()
   let refused = ''
   try {
-    desk.hand(ADA, { ...named, to: 'back' })
+    await desk.hand(ADA, { ...named, to: 'back' })
   } catch (error) {
     refused = String(error)
   }
@@ -117,7 +117,7 @@ test('a caller is known by each name that it has had, and of several of one name
   left[1]?.()
   let refused = ''
   try {
-    desk.hand(ADA, { ...named, to: 'codex' })
+    await desk.hand(ADA, { ...named, to: 'codex' })
   } catch (error) {
     refused = String(error)
   }

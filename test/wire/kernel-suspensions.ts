@@ -165,15 +165,18 @@ function leaseFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): 
     assert.equal(on().endsOf(id), ['expired'])
   })
 
-  test('whoever comes to one, to look or to work, has its time begin anew', async () => {
+  /** What is left of the time of the only one that is suspended. */
+  async function left(): Promise<number> {
+    const found = await on().kernel.look('suspensions', {}, LOOK)
+    return found.type === 'found' ? (found.value.suspensions[0]?.expires_in_ms ?? 0) : 0
+  }
+
+  test('whoever looks to renew one, or works with it, has its time begin anew', async () => {
     const { id } = await on().suspend(fails.source)
-    const left = async () => {
-      const found = await on().kernel.look('suspensions', {}, LOOK)
-      return found.type === 'found' ? (found.value.suspensions[0]?.expires_in_ms ?? 0) : 0
-    }
+    const look = { suspension: id, renew: true } as const
     const comers: readonly (() => Promise<unknown>)[] = [
-      () => on().state(id),
-      () => on().kernel.look('frame', { suspension: id, frame: 0 }, LOOK),
+      () => on().kernel.look('suspension', { ...look, from: 0, count: 5 }, LOOK),
+      () => on().kernel.look('frame', { ...look, frame: 0 }, LOOK),
       ...(frame ? [() => on().inFrame(id, 0, fails.argument.name).result] : []),
     ]
     for (const come of comers) {
@@ -183,6 +186,27 @@ function leaseFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): 
       // However slow the machine, at some time it is asked soon enough after somebody came.
       do await come()
       while ((await left()) <= low)
+    }
+  })
+
+  test('a look that does not renew, and whatever is refused or not found, leaves one the time that it has', async () => {
+    const { id } = await on().suspend(fails.source)
+    const look = { suspension: id, renew: true } as const
+    const comers: readonly (() => Promise<unknown>)[] = [
+      () => on().state(id),
+      () => on().kernel.look('frame', { suspension: id, frame: 0 }, LOOK),
+      () => on().kernel.look('frame', { ...look, frame: 99_999 }, LOOK),
+      () => on().inFrame(id, 99_999, '1').result,
+      () => on().resume(id, { type: 'restart', restart: 99 }).result,
+      () => on().resume(id, { type: 'return', frame: 99_999, value: '1' }).result,
+    ]
+    let low = await left()
+    for (const come of comers) {
+      // So much later that a time which had begun anew would be told from this one.
+      for (const begun = low; low > begun - 50; ) low = await left()
+      await come()
+      const now = await left()
+      assert.ok(now <= low, `${come}: ${low} ms, then ${now} ms`)
     }
   })
 

@@ -21,7 +21,7 @@ export interface Suspension {
   readonly message: string
   /** When it stopped: RFC 3339, in UTC. */
   readonly at: string
-  /** It is aborted to the top level by then, unless it is looked at or worked with before, which begins the time anew. */
+  /** It is aborted to the top level by then, unless its time begins anew before: code ran in it, or a look renewed it. */
   readonly expires_in_ms: number
   /** Code runs in it at this moment; until that has ended, nothing else can be asked of it. */
   readonly busy: boolean
@@ -39,6 +39,11 @@ export interface SuspensionQuery {
   /** The first frame that is wanted, and how many at most. */
   readonly from: number
   readonly count: number
+  /**
+   * Begins its time anew, where there is something to be found. Left out: the look changes nothing, so that whoever only
+   * looks does not keep what is somebody else's.
+   */
+  readonly renew?: boolean
 }
 
 /** One suspension, its ways to go on, and a page of its stack. */
@@ -69,6 +74,8 @@ export interface StackFrame {
 export interface FrameQuery {
   readonly suspension: string
   readonly frame: number
+  /** As above. */
+  readonly renew?: boolean
 }
 
 /** One frame of a suspension, with all that can be seen of it. */
@@ -89,7 +96,7 @@ export interface FrameLocal {
   readonly value: Shown
 }
 
-/** Keeps a suspension for so long from now on, in ms, whenever it is looked at or worked with. */
+/** Keeps a suspension for so long from now on, in ms, and from whenever its time begins anew. */
 export interface LeaseQuery {
   readonly suspension: string
   readonly lease_ms: number

@@ -192,6 +192,9 @@ image, for the page that guards it is open."
           "nearest" (array-of nearest)
           "next" (or next :absent)))
 
+(defun refused-p (tree)
+  (equal (second (member "type" (rest tree) :test #'equal)) "refused"))
+
 (defun refuse (&rest why)
   "Ends the work before any of it has begun. WHY is what `refused' takes."
   (funcall *leave* "refused" (apply #'refused why)))

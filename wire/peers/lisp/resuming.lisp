@@ -192,7 +192,6 @@ them."
     (call-at-suspension
      suspension call
      (lambda (it)
-       (touch it)
        (or (and (member way '("return" "again") :test #'equal) (no-frame it frame))
            (cond ((equal way "restart") (by-restart it arguments))
                  ((equal way "return") (by-return it arguments))

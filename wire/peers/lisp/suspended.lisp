@@ -29,7 +29,6 @@ called. Ends the look where there is none, or code runs in it."
                     (lambda ()
                       (let ((*deadline* deadline) (*deadline-ms* milliseconds))
                         (when (suspension-how suspension) (not-suspended name))
-                        (touch suspension)
                         (call-undisturbed
                          (lambda () (with-file-texts (funcall function suspension)))))))
          (not-suspended name)))))
@@ -37,11 +36,15 @@ called. Ends the look where there is none, or code runs in it."
 (define-call "suspensions" ()
   (found (object "suspensions" (array-of (mapcar #'suspension-tree *suspensions*)))))
 
-(define-call "suspension" (suspension from count)
-  (look-at suspension (lambda (it) (found (state-tree it (or from 0) (or count 20))))))
+(define-call "suspension" (suspension from count renew)
+  (look-at suspension (lambda (it)
+                        (when renew (touch it))
+                        (found (state-tree it (or from 0) (or count 20))))))
 
-(define-call "frame" (suspension frame)
-  (look-at suspension (lambda (it) (found (whole-frame-tree it (or frame 0))))))
+(define-call "frame" (suspension frame renew)
+  (look-at suspension (lambda (it)
+                        (prog1 (found (whole-frame-tree it (or frame 0)))
+                          (when renew (touch it))))))
 
 (define-call "lease" (suspension lease-ms)
   (look-at suspension (lambda (it)

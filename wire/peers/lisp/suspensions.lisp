@@ -226,7 +226,8 @@ a function that does it."
                                        (next-job post (if *owner-waits* 1/50 1/2)))))
                   (next (if job (do-job post job) (out-of-time suspension))))
              (when next (return next))
-             (when (and job (job-call job)) (touch suspension)))))
+             (when (and job (job-call job) (not (refused-p (job-result job))))
+               (touch suspension)))))
 
 (defun call-waiting (function)
   "The value of FUNCTION, which waits; NIL where a condition comes to this thread meanwhile that

@@ -62,7 +62,7 @@ class InFrame:
         if found is None:
             return unknown(suspensions, self._name)
         if self._number >= len(found.frames):
-            suspensions.leave(evaluation)
+            suspensions.leave(evaluation, renew=False)
             return refused('malformed', no_frame(found, self._number), str(self._number))
         self._suspension = evaluation.within = found
         return None

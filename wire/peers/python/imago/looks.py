@@ -69,8 +69,11 @@ LOOKS = {
     'hierarchy': ({'name': text, 'limit': count}, hierarchy),
     'references': ({'name': text, 'limit': count}, references),
     'suspensions': ({}, suspended.suspensions),
-    'suspension': ({'suspension': text, 'from': count, 'count': count}, suspended.suspension),
-    'frame': ({'suspension': text, 'frame': count}, suspended.frame),
+    'suspension': (
+        {'suspension': text, 'from': count, 'count': count, 'renew': optional(flag)},
+        suspended.suspension,
+    ),
+    'frame': ({'suspension': text, 'frame': count, 'renew': optional(flag)}, suspended.frame),
     'lease': ({'suspension': text, 'lease_ms': count}, suspended.lease),
     'theirs': ({}, theirs),
     'adopt': ({'id': text, 'lease_ms': count}, adopt),

@@ -60,7 +60,7 @@ class Resume:
         found = suspensions.seize(self._name, evaluation)
         answer = unknown(suspensions, self._name) if found is None else self._refused(found)
         if answer is not None:
-            suspensions.leave(evaluation)
+            suspensions.leave(evaluation, renew=False)
             return answer
         self._suspension = found
         self._chosen = ABORT if self._way == 'leave' else restarts(found)[self._restart]

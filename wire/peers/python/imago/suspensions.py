@@ -1,6 +1,6 @@
 """Evaluations that an error has suspended, by name, until each is resumed, left, or given up.
 
-A suspension is a lease. When nobody has looked at it or worked with it for as long as was agreed, it expires: the
+A suspension is a lease. When nobody has had code run in it or renewed it for as long as was agreed, it expires: the
 image itself sees to that, on its clock. All of an attached program end at once when its link to the daemon is lost. An
 owned kernel keeps its own over a broken link, which it makes again at once, and no longer than their leases; when its
 daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
@@ -126,12 +126,14 @@ class Suspensions:
         return kept
 
     def find(self, name):
-        """The one with that id, whose lease begins anew; or ``None``."""
+        """The one with that id, or ``None``."""
         with self._lock:
-            found = self._live.get(name)
-            if found is not None:
-                self._touch(found)
-            return found
+            return self._live.get(name)
+
+    def renew(self, suspension):
+        """Begins its time anew, and that of those it stands on."""
+        with self._lock:
+            self._touch(suspension)
 
     def live(self):
         """Newest first."""
@@ -145,7 +147,7 @@ class Suspensions:
         return like + [one for one in ids if one not in like]
 
     def lease(self, suspension, lease_ms):
-        """Keeps it for so long from now on, whenever somebody comes."""
+        """Keeps it for so long from now on, and from whenever its time begins anew."""
         with self._lock:
             suspension.lease_ms = lease_ms
             self._touch(suspension)
@@ -160,13 +162,17 @@ class Suspensions:
                 found.running = evaluation
             return found
 
-    def leave(self, evaluation):
-        """The evaluation, or what it has gone on as, runs in none of them any more."""
+    def leave(self, evaluation, renew=True):
+        """The evaluation, or what it has gone on as, runs in none of them any more.
+
+        What has had code run in it begins its time anew; with ``renew`` false, none did.
+        """
         with self._lock:
             for one in self._live.values():
                 if one.running is evaluation:
                     one.running = None
-                    self._touch(one)
+                    if renew:
+                        self._touch(one)
 
     def look(self, suspension, look):
         """``look()``, through which nothing of the suspension is let go of."""

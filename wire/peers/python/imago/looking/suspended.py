@@ -34,12 +34,12 @@ def suspensions(image, query):
 
 def suspension(image, query):
     """A `Looked<SuspendedState>`: a page of its frames, innermost first."""
-    return _looked_at(image, query["suspension"], lambda one: _state(one, query["from"], query["count"]))
+    return _looked_at(image, query, lambda one: _state(_renewed(image, one, query), query["from"], query["count"]))
 
 
 def frame(image, query):
     """A `Looked<SuspendedFrame>`."""
-    return _looked_at(image, query["suspension"], lambda one: _whole_frame(image, one, query["frame"]))
+    return _looked_at(image, query, lambda one: _whole_frame(image, one, query))
 
 
 def lease(image, query):
@@ -51,8 +51,9 @@ def lease(image, query):
     return found({"expires_in_ms": query["lease_ms"]})
 
 
-def _looked_at(image, name, look):
-    """What `look(suspension)` answers, which begins its lease anew; `busy` while code runs in it."""
+def _looked_at(image, query, look):
+    """What `look(suspension)` answers; `busy` while code runs in it."""
+    name = query["suspension"]
     one = image.suspensions.find(name)
     if one is None:
         return _not_there(image, name)
@@ -64,6 +65,13 @@ def _looked_at(image, name, look):
         return _not_there(image, name) if one.frames is None else look(one)
 
     return image.suspensions.look(one, safely)
+
+
+def _renewed(image, one, query):
+    """It, whose time begins anew where that is asked for."""
+    if query.get("renew"):
+        image.suspensions.renew(one)
+    return one
 
 
 def _not_there(image, name):
@@ -101,10 +109,11 @@ def _stack_frame(one, number):
     return told
 
 
-def _whole_frame(image, one, number):
+def _whole_frame(image, one, query):
+    number = query["frame"]
     if number >= len(one.frames):
         return malformed(no_frame(one, number))
-    frame, line = one.frames[number]
+    frame, line = _renewed(image, one, query).frames[number]
     names = _variables(one, number)
     arguments = _arguments(frame.f_code)
     first = [name for name in arguments if name in names]
