@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { proposed, stoppedAt } from './debug-plans.ts'
-import { defineTool } from './define.ts'
+import { defineTool, type KernelContext } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
+import { orElsewhere } from './ids.ts'
+import type { Outcome } from './outcome.ts'
 import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
@@ -24,6 +26,7 @@ export const debugEval = defineTool({
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
+  onlyLiving: true,
   examples: [
     { args: { expr: 'len(order.lines)' }, shows: 'a value, where the last error happened' },
     { args: { suspension: 's3', frame: 2, expr: '(setf rate 3)' }, shows: 'a variable of a Lisp frame set' },
@@ -41,17 +44,41 @@ export const debugEval = defineTool({
 
   async handler({ suspension: given, frame, expr }, context) {
     const meant = await suspensionMeant(given, context)
-    if (meant.type === 'failed') return meant
-    const { id: suspension } = meant
-    const refused = heldByOther(suspension, context)
-    if (refused !== undefined) return refused
-    const evaluated = await runWork({ type: 'frame', suspension, frame, source: expr }, context)
-    return workOutcome(evaluated, {
-      output: context.output,
-      done: evaluation,
-      refused: listing(suspension),
-    })
+    const evaluated =
+      meant.type === 'failed' ? meant : await evaluatedIn({ suspension: meant.id, frame, expr }, context)
+    return orElsewhere(evaluated, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showEvaluation(result as Evaluation),
+  show(result) {
+    const { acted_on, frame, ...evaluated } = result as EvaluationInFrame
+    return showEvaluation(evaluated, [`in ${acted_on}, frame ${frame}`])
+  },
 })
+
+/** What code came to in a frame. */
+interface EvaluationInFrame extends Evaluation {
+  /** The suspension that the frame is of. */
+  readonly acted_on: string
+  readonly frame: number
+}
+
+interface InFrame {
+  readonly suspension: string
+  readonly frame: number
+  readonly expr: string
+}
+
+async function evaluatedIn(
+  { suspension, frame, expr }: InFrame,
+  context: KernelContext,
+): Promise<Outcome<EvaluationInFrame>> {
+  const refused = heldByOther(suspension, context)
+  if (refused !== undefined) return refused
+  const evaluated = await runWork({ type: 'frame', suspension, frame, source: expr }, context)
+  return workOutcome(evaluated, {
+    output: context.output,
+    done: (done, text) => ({ ...evaluation(done, text), acted_on: suspension, frame }),
+    details: { acted_on: suspension },
+    refused: listing(suspension),
+  })
+}

@@ -1,9 +1,10 @@
-import type { FrameLocal, SuspendedFrame } from '../wire/kernel.ts'
-import { defineTool } from './define.ts'
+import type { FrameLocal, FrameQuery, SuspendedFrame } from '../wire/kernel.ts'
+import { defineTool, type KernelContext } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
+import { orElsewhere } from './ids.ts'
 import { lookUp } from './looked.ts'
 import { counted } from './naming.ts'
-import { ok } from './outcome.ts'
+import { type Outcome, ok } from './outcome.ts'
 import { aSuspension, FRAME, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { backtrace } from './suspension-text.ts'
 import type { Told } from './terms.ts'
@@ -26,6 +27,7 @@ export const debugFrame = defineTool({
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'frame'],
+  onlyLiving: true,
   examples: [
     { args: {}, shows: 'the place where the last error happened, with its variables' },
     { args: { suspension: 's3', frame: 4 }, shows: 'an outer frame' },
@@ -33,23 +35,26 @@ export const debugFrame = defineTool({
 
   async handler({ suspension: given, frame }, context) {
     const meant = await suspensionMeant(given, context, 'look')
-    if (meant.type === 'failed') return meant
-    const { id: suspension } = meant
-    const words = aSuspension(suspension, context)
-    const looked = await lookUp({ look: 'frame', query: { suspension, frame }, words }, context)
-    if (looked.type === 'failed') return looked
-    const { locals: found, locals_omitted, ...rest } = looked.result
-    const locals = fitting(found, dataSize)
-    return ok<DebugFrame>({
-      suspension,
-      ...rest,
-      locals,
-      locals_omitted: locals_omitted + found.length - locals.length,
-    })
+    const shown = meant.type === 'failed' ? meant : await frameOf({ suspension: meant.id, frame }, context)
+    return orElsewhere(shown, { given, look: 'suspensions' }, context)
   },
 
   show: result => showFrame(result as DebugFrame),
 })
+
+async function frameOf(query: FrameQuery, context: KernelContext): Promise<Outcome<DebugFrame>> {
+  const { suspension } = query
+  const looked = await lookUp({ look: 'frame', query, words: aSuspension(suspension, context) }, context)
+  if (looked.type === 'failed') return looked
+  const { locals: found, locals_omitted, ...rest } = looked.result
+  const locals = fitting(found, dataSize)
+  return ok<DebugFrame>({
+    suspension,
+    ...rest,
+    locals,
+    locals_omitted: locals_omitted + found.length - locals.length,
+  })
+}
 
 function showFrame(shown: DebugFrame): string {
   const { suspension, locals, locals_omitted, notes } = shown

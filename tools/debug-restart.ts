@@ -1,29 +1,18 @@
 import { z } from 'zod'
-import type { Loaded, WayOn } from '../wire/kernel.ts'
+import type { WayOn } from '../wire/kernel.ts'
 import { proposed, type ShownPlan, stoppedAt, stoppedOf } from './debug-plans.ts'
-import { defineTool } from './define.ts'
-import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
-import { loadedLines } from './load.ts'
-import { type Failed, failed, ok } from './outcome.ts'
-import { type Printed, printed, showPrinted } from './output.ts'
+import { defineTool, type KernelContext } from './define.ts'
+import { evaluation } from './evaluate.ts'
+import { orElsewhere } from './ids.ts'
+import { lookUp } from './looked.ts'
+import { type Failed, failed, type Outcome, ok } from './outcome.ts'
+import { type Printed, printed } from './output.ts'
+import { type Left, type Resumed, showResumed } from './resumed.ts'
 import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
-import { duration } from './wording.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
-
-/** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
-export interface Resumed extends Evaluation {
-  readonly loaded?: Loaded
-}
-
-/** It was given up, or left by a restart that leads to the top level: it has no value. */
-export interface Left extends Printed {
-  readonly status: 'left'
-  readonly message: string
-  readonly elapsed_ms: number
-}
 
 export const debugRestart = defineTool({
   name: 'debug_restart',
@@ -55,6 +44,7 @@ export const debugRestart = defineTool({
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
+  onlyLiving: true,
   examples: [
     { args: { restart: 'use-value', value: '42' }, shows: 'a restart by its name, with a value' },
     { args: { suspension: 's3', restart: '1' }, shows: 'a restart by its number' },
@@ -77,19 +67,49 @@ export const debugRestart = defineTool({
     const wanted = wantedOf({ ...ways, value })
     if (wanted.type === 'failed') return wanted
     const found = await resolved(wanted, { given, value }, context)
-    if (found.type === 'failed') return found
-    const { suspension, way, reads } = found
-    if (reads === true && value === undefined && !context.canAsk) return takesValue(ways.restart)
-    const evaluated = await runWork({ type: 'resume', suspension, way }, context)
-    const { output } = context
-    if (evaluated.type !== 'left')
-      return workOutcome(evaluated, { output, done: resumed, refused: listing(suspension) })
-    const { message, elapsed_ms } = evaluated
-    return ok<Left>({ status: 'left', message, ...printed(output.soFar()), elapsed_ms })
+    if (found.type === 'resolved' && found.reads === true && value === undefined && !context.canAsk)
+      return takesValue(ways.restart)
+    const outcome = found.type === 'failed' ? found : await wentOn(found, context)
+    return orElsewhere(outcome, { given, look: 'suspensions' }, context)
   },
 
   show: result => showResumed(result as Resumed | Left),
 })
+
+async function wentOn(
+  { suspension, way, adopted }: Resolved,
+  context: KernelContext,
+): Promise<Outcome<Resumed | Left>> {
+  const evaluated = await runWork({ type: 'resume', suspension, way }, context)
+  const { output } = context
+  const parts = { output, details: { acted_on: suspension }, refused: listing(suspension) }
+  if (evaluated.type !== 'left')
+    return workOutcome(evaluated, {
+      ...parts,
+      done: (done, text) => ({
+        ...resumed(done, text),
+        acted_on: suspension,
+        ...(adopted === true && done.values.length === 0 && { returned_to_owner: true as const }),
+      }),
+    })
+  const { message, elapsed_ms } = evaluated
+  const text = printed(output.soFar())
+  const newest = await newestNow(suspension, context)
+  return ok<Left>({ status: 'left', acted_on: suspension, message, ...newest, ...text, elapsed_ms })
+}
+
+/** What the caller is at, now that this one has ended. */
+async function newestNow(left: string, context: KernelContext): Promise<Pick<Left, 'newest'>> {
+  const looked = await lookUp({ look: 'suspensions', query: {} }, context)
+  if (looked.type === 'failed') return {}
+  const { leases } = context
+  const found = looked.result.suspensions.find(
+    ({ id, within }) => id !== left && within !== left && leases.holderOf(id).type === 'you',
+  )
+  if (found === undefined) return { newest: null }
+  const { id, level, type, message } = found
+  return { newest: { id, level, type, message } }
+}
 
 /** The one way that the arguments name. */
 type Wanted =
@@ -146,6 +166,8 @@ interface Resolved {
   readonly way: WayOn
   /** It is a restart that takes values. */
   readonly reads?: true
+  /** It was not suspended by a call to Imago, but put before its callers by a person. */
+  readonly adopted?: true
 }
 
 /** The suspension, and how it is to go on, with the restart by its number. */
@@ -165,7 +187,13 @@ async function resolved(
   const restart = restartMeant(wanted.name, { suspension, restarts: numbered(state.restarts) })
   if ('type' in restart) return restart
   const way = { type: 'restart', restart: restart.number, ...(value !== undefined && { value }) } as const
-  return { type: 'resolved', suspension, way, ...(restart.reads === true && { reads: true }) }
+  return {
+    type: 'resolved',
+    suspension,
+    way,
+    ...(restart.reads === true && { reads: true }),
+    ...(state.suspension.call === null && { adopted: true }),
+  }
 }
 
 /** The restart of that number, or the innermost of that name, in whatever case and however it is quoted. */
@@ -231,15 +259,7 @@ async function previewOf(
   }
 }
 
-function resumed(done: Done, text: Printed): Resumed {
+function resumed(done: Done, text: Printed): Omit<Resumed, 'acted_on'> {
   const { loaded } = done
   return { ...evaluation(done, text), ...(loaded !== undefined && { loaded }) }
-}
-
-function showResumed(result: Resumed | Left): string {
-  if ('status' in result)
-    return [`left: ${result.message} (${duration(result.elapsed_ms)})`, ...showPrinted(result)].join('\n')
-  const { loaded, elapsed_ms } = result
-  const lines = loaded === undefined ? [] : loadedLines(loaded, elapsed_ms)
-  return [...lines, showEvaluation(result)].join('\n')
 }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { StackFrame, Suspension } from '../wire/kernel.ts'
 import { defineTool, type Holder, type KernelContext } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
+import { orElsewhere } from './ids.ts'
 import { lookUp } from './looked.ts'
-import { ok } from './outcome.ts'
-import { aSuspension, holderWords, SUSPENSION, suspensionMeant } from './suspended.ts'
+import { type Outcome, ok } from './outcome.ts'
+import { aSuspension, holderWords, type Meant, SUSPENSION, suspensionMeant } from './suspended.ts'
 import {
   backtrace,
   conditionLine,
@@ -52,6 +53,7 @@ export const debugState = defineTool({
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'suspension'],
+  onlyLiving: true,
   examples: [
     { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
     { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
@@ -59,26 +61,33 @@ export const debugState = defineTool({
 
   async handler({ suspension: given, from, count }, context) {
     const meant = await suspensionMeant(given, context, 'look')
-    if (meant.type === 'failed') return meant
-    const { id: suspension, all } = meant
-    const words = aSuspension(suspension, context, 'from')
-    const looked = await lookUp({ look: 'suspension', query: { suspension, from, count }, words }, context)
-    if (looked.type === 'failed') return looked
-    const { frames: found, next, restarts, ...state } = looked.result
-    const frames = fitting(found, dataSize)
-    const last = frames.at(-1)
-    return ok<DebugState>({
-      ...state,
-      holder: context.leases.holderOf(suspension),
-      restarts: numbered(restarts),
-      frames,
-      next: frames.length < found.length && last !== undefined ? last.number + 1 : next,
-      ...othersOf(suspension, all, context),
-    })
+    const state = meant.type === 'failed' ? meant : await stateOf(meant, { from, count }, context)
+    return orElsewhere(state, { given, look: 'suspensions' }, context)
   },
 
   show: result => showState(result as DebugState),
 })
+
+async function stateOf(
+  { id: suspension, all }: Meant,
+  page: { readonly from: number; readonly count: number },
+  context: KernelContext,
+): Promise<Outcome<DebugState>> {
+  const words = aSuspension(suspension, context, 'from')
+  const looked = await lookUp({ look: 'suspension', query: { suspension, ...page }, words }, context)
+  if (looked.type === 'failed') return looked
+  const { frames: found, next, restarts, ...state } = looked.result
+  const frames = fitting(found, dataSize)
+  const last = frames.at(-1)
+  return ok<DebugState>({
+    ...state,
+    holder: context.leases.holderOf(suspension),
+    restarts: numbered(restarts),
+    frames,
+    next: frames.length < found.length && last !== undefined ? last.number + 1 : next,
+    ...othersOf(suspension, all, context),
+  })
+}
 
 function othersOf(shown: string, all: readonly Suspension[] | undefined, { leases }: KernelContext) {
   const others = all?.filter(({ id }) => id !== shown) ?? []
@@ -105,12 +114,20 @@ function showState(state: DebugState): string {
     `since ${at}, asked for by ${oneLine(who)}; it ${holderWords(holder)}`,
     ...(busy ? ['code runs in it at this moment; nothing else can be asked of it until that has ended'] : []),
     ...(restarts.length === 0
-      ? ['no restarts']
+      ? [noRestarts(state)]
       : ['restarts, for debug_restart:', ...restartChoices(restarts)]),
     ...stackOf(state),
     ...others.map(otherLine),
   ].join('\n')
 }
+
+/** Where there are no frames either, nothing is left to be tried. */
+function noRestarts({ suspension: { id }, frames_total: total }: DebugState): string {
+  const only = total === 0 ? `; all that can be done is to give it up: debug_restart ${leaving(id)}` : ''
+  return `no restarts${only}`
+}
+
+const leaving = (suspension: string): string => JSON.stringify({ suspension, leave: true })
 
 /** The page of the stack, and how to get the next one. */
 function stackOf(state: DebugState): string[] {

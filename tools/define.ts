@@ -66,6 +66,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     profile: definition.profile,
     categories: Object.freeze([...definition.categories]),
     needs: Object.freeze([...definition.needs]),
+    onlyLiving: definition.onlyLiving ?? false,
     examples: Object.freeze([...definition.examples]),
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
@@ -137,6 +138,8 @@ export interface ToolContext {
 export interface KernelContext extends ToolContext {
   readonly kernel: Kernel
   readonly kernelName: string
+  /** The other kernels that live, to be looked at for what this one does not have. */
+  others(): readonly OtherKernel[]
   /** Where news of an evaluation goes; it keeps the output, and shows it to whoever watches. */
   readonly output: OutputLog
   /** The evaluations of this kernel that are suspended. */
@@ -145,6 +148,12 @@ export interface KernelContext extends ToolContext {
   ask(question: Question): Promise<string>
   /** Whether somebody waits for the call who could answer. */
   readonly canAsk: boolean
+}
+
+/** A kernel that a call is not for. */
+export interface OtherKernel {
+  readonly name: string
+  readonly kernel: Pick<Kernel, 'look'>
 }
 
 /** Who may have the suspended evaluations of one kernel go on, and have code run in them. Anybody may look at them. */
@@ -263,6 +272,8 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
   readonly categories: readonly string[]
   /** What the kernel must be able to do. A tool with an empty list works without a kernel. */
   readonly needs: Needs
+  /** It is about what is in a kernel that lives: where none does, none is started for it, and the answer says so. */
+  readonly onlyLiving?: true
   readonly examples: readonly Example<z.input<z.ZodObject<Shape>>>[]
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
@@ -310,6 +321,8 @@ export interface Tool {
   readonly profile: Profile
   readonly categories: readonly string[]
   readonly needs: readonly Ability[]
+  /** No kernel is started for it. */
+  readonly onlyLiving: boolean
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview

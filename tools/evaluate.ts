@@ -123,14 +123,17 @@ export function evaluation(done: Done, text: Printed): Evaluation {
   }
 }
 
-/** Values first: what is printed below them is the program's own text, and could say anything. */
-export function showEvaluation(result: Evaluation): string {
+/**
+ * Values first: what is printed below them is the program's own text, and could say anything. Between the two stands
+ * what a tool has to say besides.
+ */
+export function showEvaluation(result: Evaluation, besides: readonly string[] = []): string {
   const { values, elapsed_ms } = result
   // `truncated` is of the whole result, and a value that was cut says so itself.
   const truncated = result.truncated && !values.some(value => value.repr.truncated)
   const shown = values.length === 0 ? [`no value, ${duration(elapsed_ms)}`] : values.flatMap(showValue)
   const said = [...showDiagnosed(result), ...showInForce(result)]
-  return [...shown, ...said, ...showPrinted({ ...result, truncated })].join('\n')
+  return [...shown, ...besides, ...said, ...showPrinted({ ...result, truncated })].join('\n')
 }
 
 function showValue({ repr, type, preview, handle }: Shown): string[] {

@@ -33,7 +33,7 @@ import { searchFiles } from './search-files.ts'
 import { loadSystem } from './systems.ts'
 import { threads } from './threads.ts'
 import { traceCalls } from './traced-calls.ts'
-import { traceFunction } from './tracing.ts'
+import { traceFunction, untraceFunction } from './tracing.ts'
 import { directoryTree } from './tree.ts'
 import { undoChange } from './undo.ts'
 import { writeFile } from './write.ts'
@@ -68,6 +68,7 @@ export const TOOLS: readonly Tool[] = [
   debugRestart,
   traceFunction,
   traceCalls,
+  untraceFunction,
   readMore,
   job,
   getProjectRoot,

@@ -210,7 +210,7 @@ export interface PlanContext {
 }
 
 /** An image as far as a plan may look at it. */
-export interface PlanImage extends Looking, Pick<KernelContext, 'kernelName' | 'leases'> {
+export interface PlanImage extends Looking, Pick<KernelContext, 'kernelName' | 'leases' | 'others'> {
   /** `text` as something that a preview was computed from; `moved` as `Evidence` has it. */
   seen(evidence: Omit<Evidence, 'hash'> & { readonly text: string }): Evidence
 }

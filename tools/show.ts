@@ -78,6 +78,7 @@ export function showError({ code, message, next, details }: ToolError): string {
     diagnostics,
     diagnostics_omitted,
     suspension,
+    acted_on,
     ...rest
   } = details
   const { elapsed_ms: _, notice: __, ...known } = rest
@@ -85,6 +86,7 @@ export function showError({ code, message, next, details }: ToolError): string {
   const facts = wasSettled(told) ? withoutEdits(told) : told
   const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
   const waits = isSuspendedDetails(suspension) ? suspension : undefined
+  if (typeof acted_on === 'string') lines.push(`acted on ${oneLine(acted_on)}`)
   if (waits !== undefined) lines.push(suspensionLine(waits))
   if (isRaised(exception)) lines.push(...showRaised(exception, waits))
   lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnosed))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Suspension } from '../wire/kernel.ts'
 import type { Holder, KernelContext } from './define.ts'
+import { idsOf, isShortId } from './ids.ts'
 import { anExpression, type Looking, lookUp, type Words } from './looked.ts'
 import { type Failed, failed } from './outcome.ts'
 import { oneLine } from './wording.ts'
@@ -25,7 +26,7 @@ export const FRAME = z
   .describe('The number of a frame: 0 is where the error happened, 1 is its caller.')
 
 /** What it takes to find one. */
-export type Finding = Looking & Pick<KernelContext, 'kernelName' | 'leases'>
+export type Finding = Looking & Pick<KernelContext, 'kernelName' | 'leases' | 'others'>
 
 export interface Meant {
   readonly type: 'meant'
@@ -43,7 +44,7 @@ export async function suspensionMeant(
   context: Finding,
   to: 'look' | 'act' = 'act',
 ): Promise<Meant | Failed> {
-  if (given !== undefined && !SHORT.test(given)) return { type: 'meant', id: given }
+  if (given !== undefined && !isShortId(given)) return { type: 'meant', id: given }
   const looked = await lookUp({ look: 'suspensions', query: {} }, context)
   if (looked.type === 'failed') return looked
   const all = looked.result.suspensions
@@ -52,8 +53,6 @@ export async function suspensionMeant(
     ? newest(all, context, to)
     : shortOf(given, { all, kernelName: context.kernelName })
 }
-
-const SHORT = /^s\d+$/
 
 /** The caller's newest; else, to be looked at, the newest that is for whoever comes first. */
 function newest(
@@ -76,17 +75,17 @@ function shortOf(
   given: string,
   { all, kernelName }: { readonly all: readonly Suspension[]; readonly kernelName: string },
 ): Meant | Failed {
-  const [found, ...more] = all.filter(({ id }) => id.startsWith(`${given}@`))
   const ids = all.map(({ id }) => id)
+  const [found, ...more] = idsOf(given, ids)
   if (found === undefined)
     return failed('not_found', {
       message: `${absent(given)} Suspended in ${kernelName} are: ${ids.join(', ')}.`,
       details: { what: given, nearest: ids },
       next: 'Name one of those.',
     })
-  if (more.length === 0) return { type: 'meant', id: found.id, all }
+  if (more.length === 0) return { type: 'meant', id: found, all }
   return failed('invalid_args', {
-    message: `suspension is not one alone: ${[found, ...more].map(({ id }) => id).join(', ')} begin so.`,
+    message: `suspension is not one alone: ${[found, ...more].join(', ')} begin so.`,
     details: { parameter: 'suspension' },
     next: 'Give the whole name.',
   })

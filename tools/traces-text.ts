@@ -5,18 +5,29 @@ import { cutNote, duration, indent, oneLine, typeWord } from './wording.ts'
 
 /** Tracepoints and what they took down as text: calls as their language writes them. */
 
-/** What `trace_function` answers with. */
+/** What `trace_function` and `untrace_function` answer with. */
 export interface Tracing {
   readonly tracepoint: Tracepoint
   readonly next?: string
 }
 
+/** All of them, a line each, and what is to be known of them once. */
+export function listOf(tracepoints: readonly Tracepoint[]): string[] {
+  const notes = new Set(tracepoints.flatMap(tracepoint => tracepoint.notes))
+  return [...tracepoints.map(tracepointLine), ...[...notes].map(noteLine)]
+}
+
 /** `t1@ab12 shop.total: 3 of 10 calls so far, by sys.monitoring, for claude-code; ends in 5 min` and its notes. */
 export function tracepointLines(tracepoint: Tracepoint): string[] {
-  const { id, name, who, by, notes } = tracepoint
-  const line = `${oneLine(id)} ${oneLine(name)}: ${stateOf(tracepoint)} (by ${oneLine(by)}, for ${oneLine(who)})`
-  return [line, ...notes.map(note => indent(`note: ${oneLine(note)}`))]
+  return [tracepointLine(tracepoint), ...tracepoint.notes.map(noteLine)]
 }
+
+function tracepointLine(tracepoint: Tracepoint): string {
+  const { id, name, who, by } = tracepoint
+  return `${oneLine(id)} ${oneLine(name)}: ${stateOf(tracepoint)} (by ${oneLine(by)}, for ${oneLine(who)})`
+}
+
+const noteLine = (note: string): string => indent(`note: ${oneLine(note)}`)
 
 function stateOf({ state, seen, wanted, expires_in_ms }: Tracepoint): string {
   const calls = `${counted(seen, 'call')} of ${wanted}`

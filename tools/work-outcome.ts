@@ -13,6 +13,8 @@ export type Done = Extract<Evaluated, { type: 'done' }>
 export interface OutcomeParts<Result> {
   readonly output: OutputLog
   done(evaluated: Done, text: Printed): Result
+  /** What every failure has among its details. */
+  readonly details?: Readonly<Record<string, unknown>>
   /** What to do now where the code raised, having run. */
   readonly raised?: string
   /** What to do now where the image would not begin it, and does not say so itself. */
@@ -20,17 +22,25 @@ export interface OutcomeParts<Result> {
 }
 
 /** How something that was run ended, as its caller is told: whatever ends it, what was printed before is kept. */
-export function workOutcome<Result>(
-  evaluated: Evaluated,
-  { output, done, raised, refused: instead }: OutcomeParts<Result>,
-): Outcome<Result> {
+export function workOutcome<Result>(evaluated: Evaluated, parts: OutcomeParts<Result>): Outcome<Result> {
+  const { output, done, details } = parts
   const text = printed(output.soFar())
+  if (evaluated.type === 'done') return ok(done(evaluated, text))
+  const failure = unfinished(evaluated, { text, parts })
+  if (details === undefined) return failure
+  const { error } = failure
+  return { type: 'failed', error: { ...error, details: { ...error.details, ...details } } }
+}
+
+/** How what did not come to its end is told. */
+function unfinished(
+  evaluated: Exclude<Evaluated, Done>,
+  { text, parts }: { readonly text: Printed; readonly parts: Omit<OutcomeParts<unknown>, 'done'> },
+): Failed {
   switch (evaluated.type) {
-    case 'done':
-      return ok(done(evaluated, text))
     case 'raised':
     case 'suspended':
-      return thrown(evaluated, { text, next: raised })
+      return thrown(evaluated, { text, next: parts.raised })
     case 'interrupted': {
       const { exception, elapsed_ms } = evaluated
       return failed('interrupted', {
@@ -48,7 +58,7 @@ export function workOutcome<Result>(
     case 'withdrawn':
       return failed('withdrawn', { message: 'The code was withdrawn before its turn came. Nothing ran.' })
     case 'refused':
-      return refused({ ...(instead !== undefined && { next: instead }), ...evaluated })
+      return refused({ ...(parts.refused !== undefined && { next: parts.refused }), ...evaluated })
     default:
       return evaluated satisfies never
   }

@@ -100,7 +100,7 @@ export interface CallsOptions {
   readonly registry: Registry
   /** Of the package: the tools of another build are other tools. */
   readonly version?: string
-  readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living'>>
+  readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living' | 'besides'>>
   readonly policy: Policy
   readonly journal: Journal
   /** Who is asked. Left out: nobody. */

@@ -6,6 +6,7 @@ import type {
   KernelContext,
   Leases,
   Level,
+  OtherKernel,
   OutputLog,
   ProjectFiles,
   Texts,
@@ -78,23 +79,32 @@ export class Context implements ToolContext {
   }
 }
 
+interface OnKernel {
+  readonly place: Place
+  output(): OutputLog
+  leases(): Leases
+  others(): readonly OtherKernel[]
+}
+
 /** The same on a kernel, whose output is kept from when it is first asked for. */
 export class ContextOnKernel extends Context implements KernelContext {
   readonly kernel: Kernel
   readonly kernelName: string
   readonly ask: (question: Question) => Promise<string>
+  readonly others: () => readonly OtherKernel[]
   readonly #caller: Flight
   readonly #output: () => OutputLog
   readonly #leasesOf: () => Leases
   #leases: Leases | undefined
 
-  constructor(given: Given & { readonly place: Place; output(): OutputLog; leases(): Leases }) {
+  constructor(given: Given & OnKernel) {
     super(given)
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.ask = question => given.flight.ask(question)
     this.#caller = given.flight
     this.#output = given.output
+    this.others = given.others
     this.#leasesOf = given.leases
   }
 

@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path'
 import { KernelError } from './kernel-error.ts'
+import type { KernelRow } from './kernel-row.ts'
 import { nearest } from './nearest.ts'
 import { isFile, isFolder } from './roots.ts'
 
@@ -21,6 +22,21 @@ export function notAttachedYet(name: string, program: { attach: string; pid: num
     message: `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${program.pid}) can be attached to.`,
     next: `imago attach ${program.attach}`,
     details: { kernels: [], nearest: [], announced: program.attach },
+  })
+}
+
+/** Whoever wants to see what is in a kernel is not shown an empty one that was begun for that. */
+export function noneLives(where: string, rows: readonly KernelRow[]): KernelError {
+  const living = rows.filter(({ state }) => state !== 'ended')
+  const kernels = living.map(({ name }) => name)
+  const shown = living.map(({ name, suspended }) =>
+    suspended === 0 ? name : `${name} (${suspended} suspended)`,
+  )
+  const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
+  return new KernelError('no_such_kernel', {
+    message: `No kernel lives in ${where}, and none was started: there would be nothing to see in it.${besides}`,
+    next: kernels[0] === undefined ? null : `Name one, as in {"kernel": "${kernels[0]}"}`,
+    details: { kernels, nearest: [] },
   })
 }
 

@@ -18,11 +18,13 @@ import { NOTHING_REMEMBERED, type Remembered } from './remembered.ts'
 import { isProject, nameOf, realOf } from './roots.ts'
 import type { TextStore } from './texts.ts'
 import { type Trial, tryLanguage } from './trial.ts'
+import type { Resolved, Start, Wanted } from './wanted.ts'
 
 export type { Announced, AnnouncedRow, Attach } from './attaching.ts'
 export { KernelError } from './kernel-error.ts'
 export type { KernelRow } from './kernel-row.ts'
 export type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
+export type { Resolved, Start, Wanted } from './wanted.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -39,6 +41,8 @@ export interface Kernels {
   resolve(wanted: Wanted): Promise<Resolved>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
+  /** Those that live, but for the one of that name. */
+  besides(name: string): readonly { readonly name: string; readonly kernel: Kernel }[]
   /**
    * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
    * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
@@ -61,25 +65,6 @@ export interface Kernels {
   announced(): Promise<Announced>
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   close(): Promise<void>
-}
-
-export interface Resolved {
-  readonly name: string
-  readonly kernel: Kernel
-  /** How the image before was lost, if this one was started for this call in its place. */
-  readonly replaces?: string
-}
-
-export interface Wanted {
-  readonly name?: string | undefined
-  readonly root: string
-  readonly env: Readonly<Record<string, string>>
-}
-
-export interface Start extends Wanted {
-  readonly language: string
-  readonly script?: string | undefined
-  readonly args?: readonly string[] | undefined
 }
 
 export interface KernelsOptions {
@@ -149,6 +134,8 @@ class OpenKernels implements Kernels {
 
   async resolve(wanted: Wanted): Promise<Resolved> {
     this.#refuseClosed()
+    if (wanted.onlyLiving === true && this.#wouldStart(wanted))
+      throw refusals.noneLives(wanted.name ?? wanted.root, this.list())
     const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
     const { lost } = named
     const found = { name: named.name, kernel: await named.living() }
@@ -160,6 +147,11 @@ class OpenKernels implements Kernels {
     const named = name === undefined ? onlyOne(this.#livingIn(root)) : this.#kernels.get(name)
     const kernel = named?.present
     return kernel && { name: named.name, kernel }
+  }
+
+  besides(name: string): readonly { readonly name: string; readonly kernel: Kernel }[] {
+    const others = [...this.#kernels.values()].filter(one => one.name !== name)
+    return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
   async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {
@@ -253,6 +245,16 @@ class OpenKernels implements Kernels {
     const program = this.#in(root).findLast(({ hasProgram }) => hasProgram)
     if (program) throw program.over()
     return this.#default(wanted)
+  }
+
+  /** Whether one would have to be started. One of a name that is not known is refused as ever. */
+  #wouldStart({ name, root: given }: Wanted): boolean {
+    const root = realOf(given)
+    const known = [...this.#kernels.values()].filter(one =>
+      name === undefined ? one.root === root : one.name === name,
+    )
+    if (known.length === 0) return name === undefined || name === nameOf(root)
+    return !known.some(one => one.alive || one.hasProgram)
   }
 
   /** Those of a root, which is without links, in the order in which they were named. */

@@ -35,9 +35,9 @@ export function planOf(
 /** The image that a tool may look at to work a call out. */
 export function imageOf(context: Context): PlanImage | undefined {
   if (!(context instanceof ContextOnKernel)) return undefined
-  const { kernel, kernelName, leases, lookMs, signal, jobs } = context
+  const { kernel, kernelName, leases, lookMs, signal, jobs, others } = context
   const seen: PlanImage['seen'] = ({ what, text, moved }) => ({ what, hash: sha256(text), moved })
-  return { kernel, kernelName, leases, lookMs, signal, jobs, seen }
+  return { kernel, kernelName, leases, lookMs, signal, jobs, others, seen }
 }
 
 /** Any plan stands on its tool, of that hash, and on the image that it is for: they are watched like files. */

@@ -175,7 +175,7 @@ export class Passage {
 
   #wanted(): Wanted {
     const { root, env } = this.flight.caller
-    return { name: this.checked.kernel, root, env }
+    return { name: this.checked.kernel, root, env, ...(this.tool.onlyLiving && { onlyLiving: true }) }
   }
 
   /** From now on the call goes on without its callers. */
@@ -219,6 +219,7 @@ export class Passage {
       place: { ...place, kernel },
       output: () => this.#printed(),
       leases: () => leases.of(place, flight),
+      others: () => options.kernels.besides?.(place.name) ?? [],
     })
   }
 

@@ -181,7 +181,8 @@ export const JUDGED: Readonly<Record<string, Judged>> = {
     texts: { suspension: 'data', restart: 'data', value: 'code' },
     suspended: STOPPED,
   },
-  trace_function: { args: {}, texts: { name: 'data', package: 'data', remove: 'data' } },
+  trace_function: { args: { name: 'no-such-function' }, texts: { name: 'data', package: 'data' } },
+  untrace_function: { args: { tracepoint: 't1@zz' }, texts: { tracepoint: 'data' } },
   trace_calls: { args: {}, texts: { tracepoint: 'data' } },
   read_more: { args: { handle: '@zz.1' }, texts: { handle: 'data' } },
 }

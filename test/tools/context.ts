@@ -34,6 +34,7 @@ export interface Scripted {
   readonly signal?: AbortSignal
   readonly leases?: Leases
   readonly canAsk?: boolean
+  readonly others?: ReturnType<KernelContext['others']>
 }
 
 export function context(script: Scripted = {}): KernelContext {
@@ -47,6 +48,7 @@ export function context(script: Scripted = {}): KernelContext {
     texts: script.texts ?? { owns: () => false, issued: () => false, read: () => undefined },
     kernel: kernel(script.kernel),
     kernelName: 'demo',
+    others: () => script.others ?? [],
     output: script.output ?? outputLog(),
     leases: script.leases ?? NO_LEASES,
     ask: async () => 'an answer',

@@ -9,12 +9,12 @@ import { FRAMES, type Image, lispImage, RESTARTS, STOPPED } from './suspended-im
 const test = suite('what a person approves of a suspended evaluation')
 
 function planned(tool: Tool, args: object, image: Image): Promise<Planned> {
-  const { files, pathOf, kernel, kernelName, leases, lookMs, signal, jobs } = context(image.script)
+  const { files, pathOf, kernel, kernelName, leases, lookMs, signal, jobs, others } = context(image.script)
   const given: PlanContext = {
     files,
     pathOf,
     image: {
-      ...{ kernel, kernelName, leases, lookMs, signal, jobs },
+      ...{ kernel, kernelName, leases, lookMs, signal, jobs, others },
       seen: ({ what, text, moved }) => ({ what, hash: sha256(text), moved }),
     },
   }

@@ -1,8 +1,10 @@
 import { debugEval } from '../../tools/debug-eval.ts'
 import { debugRestart } from '../../tools/debug-restart.ts'
+import { debugState } from '../../tools/debug-state.ts'
 import { showError } from '../../tools/show.ts'
+import type { Evaluated } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { errorOf, resultOf, run, shown } from './context.ts'
+import { errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
 import { lispImage, STOPPED, suspendedBy } from './suspended-image.ts'
 
 const test = suite('debug_restart and debug_eval')
@@ -110,7 +112,7 @@ test('what it comes to is what eval_expr would have answered', async () => {
   const image = lispImage({ ends: { type: 'done', values: [shown('42')], elapsed_ms: 5 } })
   const result = resultOf(await run(debugRestart, { restart: 'retry' }, image.script))
   assert.is(result.value_repr, '42')
-  assert.is(debugRestart.show(result), '42')
+  assert.is(debugRestart.show(result), '42\ns3@ab12 has gone on, and ended')
 })
 
 test('what it has loaded is told, too', async () => {
@@ -135,8 +137,102 @@ test('to leave is a success with no value, whether asked for or by a restart tha
     const ends = { type: 'left', message: 'It was left by the restart ABORT.', elapsed_ms: 3 } as const
     const result = resultOf(await run(debugRestart, args, lispImage({ ends }).script))
     assert.is(result.status, 'left')
-    assert.is(debugRestart.show(result), 'left: It was left by the restart ABORT. (3 ms)')
+    assert.is(
+      debugRestart.show(result),
+      'left: s3@ab12 was left by the restart ABORT. (3 ms)\nnothing of yours is suspended here now',
+    )
   }
+})
+
+test('what was left is named, and what is the caller’s newest by then', async () => {
+  const inner = { ...STOPPED, id: 's4@ab12', level: 2, within: STOPPED.id }
+  const theirs = { ...STOPPED, id: 's5@ab12' }
+  const image = lispImage({
+    suspensions: [theirs, inner, STOPPED],
+    holders: {
+      [theirs.id]: { type: 'other', who: 'cursor', person: false },
+      [inner.id]: { type: 'you' },
+      [STOPPED.id]: { type: 'you' },
+    },
+    ends: { type: 'left', message: 'It was left, on request.', elapsed_ms: 3 },
+  })
+  const leave = async (suspension: string) =>
+    debugRestart.show(resultOf(await run(debugRestart, { suspension, leave: true }, image.script)))
+  assert.is(
+    await leave('s4'),
+    'left: s4@ab12 was left, on request. (3 ms)\nyour newest is now s3@ab12: simple-error: Cannot ship 3.',
+  )
+  // What stood on it has ended with it.
+  assert.match(await leave('s3'), 'nothing of yours is suspended here now')
+})
+
+test('an error of a person’s own that goes on has its value where the person called it', async () => {
+  const image = lispImage({ suspensions: [{ ...STOPPED, call: null }] })
+  const result = resultOf(await run(debugRestart, { restart: 'retry' }, image.script))
+  assert.is(
+    debugRestart.show(result),
+    's3@ab12 goes on where its owner had called it; what it comes to is shown there, not here',
+  )
+})
+
+test('every answer names the suspension that it acted on', async () => {
+  const ends: readonly Evaluated[] = [
+    { type: 'done', values: [], elapsed_ms: 1 },
+    { type: 'left', message: 'It was left.', elapsed_ms: 1 },
+    { type: 'interrupted', elapsed_ms: 1 },
+    { type: 'withdrawn' },
+    { type: 'refused', reason: 'malformed', message: 'No.' },
+    { type: 'raised', exception: RAISED, elapsed_ms: 1 },
+    suspendedBy({ ...STOPPED, id: 's4@ab12' }),
+  ]
+  for (const end of ends)
+    for (const [tool, args] of [
+      [debugRestart, { leave: true }],
+      [debugEval, { expr: '1' }],
+    ] as const) {
+      const outcome = await run(tool, args, lispImage({ ends: end }).script)
+      if (outcome.type === 'rises') throw new Error('it wants to rise')
+      const known = outcome.type === 'ok' ? (outcome.result as object) : outcome.error.details
+      assert.is(Reflect.get(known, 'acted_on'), STOPPED.id, `${tool.name}, ${end.type}`)
+      const text = outcome.type === 'ok' ? tool.show(outcome.result) : showError(outcome.error)
+      assert.match(text, STOPPED.id)
+    }
+})
+
+test('one that is in another kernel is named with that kernel', async () => {
+  const elsewhere = { ...STOPPED, id: 's9@cd34' }
+  const others = () => [
+    { name: 'py', kernel: kernelOf(lispImage({ suspensions: [elsewhere] }).script.kernel) },
+    {
+      name: 'gone',
+      kernel: kernelOf({
+        suspensions: async () => {
+          throw new Error('the link is closed')
+        },
+      }),
+    },
+  ]
+  for (const given of ['s9@cd34', 's9'])
+    for (const [tool, args] of [
+      [debugState, {}],
+      [debugRestart, { restart: '0' }],
+      [debugEval, { expr: '1' }],
+    ] as const) {
+      const refused = { type: 'refused', reason: 'not_found', message: 'No such one.', what: given } as const
+      for (const suspensions of [[STOPPED], []]) {
+        const image = lispImage({ suspensions, ends: refused })
+        const error = errorOf(
+          await run(tool, { suspension: given, ...args }, { ...image.script, others: others() }),
+        )
+        assert.is(error.code, 'not_found')
+        assert.match(error.message, 's9@cd34 is in py.')
+        assert.is(error.next, 'Name that kernel as well: {"kernel": "py"}.')
+      }
+    }
+  const unknown = errorOf(
+    await run(debugState, { suspension: 's7' }, { ...lispImage().script, others: others() }),
+  )
+  assert.match(unknown.next ?? '', 'Name one of those.')
 })
 
 test('an error on the way is suspended again, as a new one that is the caller’s', async () => {
@@ -182,7 +278,7 @@ test('what the image refuses by then is told as it says it, and nothing was run'
 test('code runs in the frame, and its value is answered as of eval_expr', async () => {
   const image = lispImage({ ends: { type: 'done', values: [shown('3')], elapsed_ms: 1 } })
   const result = resultOf(await run(debugEval, { expr: 'n', frame: 1 }, image.script))
-  assert.is(debugEval.show(result), '3')
+  assert.is(debugEval.show(result), '3\nin s3@ab12, frame 1')
   assert.equal(image.evaluated[0]?.work, {
     type: 'frame',
     suspension: 's3@ab12',

@@ -1,10 +1,10 @@
 import { traceCalls } from '../../tools/traced-calls.ts'
-import { traceFunction } from '../../tools/tracing.ts'
+import { traceFunction, untraceFunction } from '../../tools/tracing.ts'
 import type { TracedCall, Tracepoint, Traces } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Answers, errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
 
-const test = suite('trace_function and trace_calls')
+const test = suite('trace_function, trace_calls and untrace_function')
 
 const POINT: Tracepoint = {
   id: 't1@ab12',
@@ -72,20 +72,42 @@ test('a tracepoint is set for whoever asks, with its bounds, and says where its 
   )
 })
 
-test('it is taken out by its name', async () => {
-  const { kernel, asked } = tracing()
-  const result = resultOf(await run(traceFunction, { remove: 't1@ab12' }, { kernel }))
-  assert.equal(asked, [{ tracepoint: 't1@ab12' }])
-  assert.match(traceFunction.show(result), /^t1@ab12 shop\.total: removed, 2 calls of 10 /)
+test('it is taken out by its name, in full or in short', async () => {
+  for (const tracepoint of ['t1@ab12', 't1']) {
+    const { kernel, asked } = tracing()
+    const result = resultOf(await run(untraceFunction, { tracepoint }, { kernel }))
+    assert.equal(asked.at(-1), { tracepoint: 't1@ab12' })
+    assert.match(untraceFunction.show(result), /^t1@ab12 shop\.total: removed, 2 calls of 10 /)
+  }
+  assert.is(untraceFunction.level, 'cautious')
+  assert.is(untraceFunction.preview({ tracepoint: 't1' }).title, 'End the tracepoint t1')
 })
 
-test('neither or both of a name and what to remove is refused, and nothing is asked of the image', async () => {
-  for (const args of [{}, { name: 'f', remove: 't1@ab12' }]) {
-    const { kernel, asked } = tracing()
-    const error = errorOf(await run(traceFunction, args, { kernel }))
-    assert.is(error.code, 'invalid_args')
-    assert.match(error.message, 'Nothing was done.')
-    assert.equal(asked, [])
+test('a short name that several have, or none, changes nothing and is told with those there are', async () => {
+  const twins = { tracepoints: [POINT, { ...POINT, id: 't1@cd34' }], calls: [] }
+  for (const tool of [untraceFunction, traceCalls]) {
+    const { kernel } = tracing(twins)
+    const two = errorOf(await run(tool, { tracepoint: 't1' }, { kernel: { ...kernel, untrace: never } }))
+    assert.equal([two.code, two.details], ['invalid_args', { parameter: 'tracepoint' }])
+    assert.match(two.message, 't1@ab12, t1@cd34 begin so')
+    const none = errorOf(await run(tool, { tracepoint: 't7' }, { kernel }))
+    assert.equal(
+      [none.code, none.message],
+      ['not_found', 'There is no tracepoint t7. Nearest: t1@ab12, t1@cd34.'],
+    )
+  }
+})
+
+const never = () => Promise.reject(new Error('it was to change nothing'))
+
+test('one that is in another kernel is named with that kernel', async () => {
+  const here = tracing({ tracepoints: [], calls: [] })
+  const others = [{ name: 'py', kernel: kernelOf(tracing().kernel) }]
+  for (const tool of [untraceFunction, traceCalls]) {
+    const error = errorOf(await run(tool, { tracepoint: 't1' }, { kernel: here.kernel, others }))
+    assert.is(error.code, 'not_found')
+    assert.match(error.message, 't1@ab12 is in py.')
+    assert.is(error.next, 'Name that kernel as well: {"kernel": "py"}.')
   }
 })
 
@@ -101,7 +123,7 @@ test('a name that is none, that is no function, and a tracepoint that is gone, a
     ['invalid_args', 'name is not a function whose calls can be seen: shop.RATE is an int'],
   )
   for (const [tool, args, kernel] of [
-    [traceFunction, { remove: 't9@ab12' }, { untrace: gone }],
+    [untraceFunction, { tracepoint: 't9@ab12' }, { untrace: gone }],
     [traceCalls, { tracepoint: 't9@ab12' }, { traces: gone }],
   ] as const) {
     const error = errorOf(await run(tool, args, { kernel }))
@@ -175,7 +197,10 @@ test('all tracepoints are listed without their calls, each with how it stands', 
   ]
   const { kernel } = tracing({ tracepoints, calls: [] })
   const text = traceCalls.show(resultOf(await run(traceCalls, {}, { kernel })))
+  const both = tracing({ tracepoints: [POINT, { ...POINT, id: 't2@ab12' }], calls: [] })
+  const twice = traceCalls.show(resultOf(await run(traceCalls, {}, { kernel: both.kernel })))
   for (const [, said] of states) assert.match(text, `t1@ab12 shop.total: ${said} (by sys.monitoring`)
+  assert.is(twice.split('note: Calls of copies').length, 2, twice)
   const empty = tracing({ tracepoints: [], calls: [] })
   assert.is(
     traceCalls.show(resultOf(await run(traceCalls, {}, { kernel: empty.kernel }))),

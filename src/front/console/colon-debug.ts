@@ -201,9 +201,9 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     usage: 'ID',
     summary: 'end that before its time',
     of: 'tracepoint',
-    async run(remove, context) {
-      if (remove === '') return context.say('Which one? :calls lists them.')
-      await show('trace_function', { remove }, context)
+    async run(tracepoint, context) {
+      if (tracepoint === '') return context.say('Which one? :calls lists them.')
+      await show('untrace_function', { tracepoint }, context)
     },
   },
   {

@@ -13,6 +13,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bdebug_eval\b/g, ':in'],
   [/\bdebug_restart\b/g, ':resume'],
   [/\btrace_function\b/g, ':trace'],
+  [/\buntrace_function\b/g, ':untrace'],
   [/\btrace_calls\b/g, ':calls'],
   [/\breturn_from\b/g, ':return'],
   [/\brestart_frame\b/g, ':again'],
