@@ -23,7 +23,13 @@ if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
   const { runCommandLine } = await import('./front/command-line.ts')
   const exit = await runCommandLine({
     argv: process.argv.slice(2),
-    openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
+    async openDaemon(paths) {
+      const daemon = await (await import('./daemon.ts')).openDaemon({ paths })
+      // Not before: what only runs to begin with is better left as it is.
+      const { optimizeSooner } = await import('./tier-up.ts')
+      optimizeSooner()
+      return daemon
+    },
   })
   process.exit(exit)
 }
