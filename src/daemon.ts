@@ -46,6 +46,8 @@ const POLICY_FRESH_MS = 50
 export interface DaemonOptions {
   readonly paths: Paths
   readonly limits?: Partial<ServerLimits>
+  /** See `openLeases`. */
+  readonly goneMs?: number
 }
 
 export interface Daemon {
@@ -63,7 +65,7 @@ export interface Daemon {
  * Throws a `Failure` that says why it cannot be: another one runs (exit code 2), a debugger can connect, a directory
  * cannot be used, or a configuration file is wrong.
  */
-export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daemon> {
+export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Promise<Daemon> {
   refuseDebugger()
   preparePaths(paths)
   const config = readConfig(paths.configDir)
@@ -78,7 +80,7 @@ export async function openDaemon({ paths, limits }: DaemonOptions): Promise<Daem
     log: (sentence, error) => log.error({ error }, sentence),
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
-  const leases = openLeases(journal)
+  const leases = openLeases(journal, { goneMs })
   const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({

@@ -8,7 +8,7 @@ import type { Journal } from './journal.ts'
 import { KnownCallers } from './known-callers.ts'
 import type { Leased, Life } from './leased.ts'
 import { LeasedKernel } from './leased-kernel.ts'
-import { Presence } from './presence.ts'
+import { GONE_MS, Presence } from './presence.ts'
 import { SuspendedBook } from './suspended-book.ts'
 
 /** Where nobody is shown a debugger: errors end evaluations. */
@@ -53,9 +53,18 @@ interface LeasedCall {
   readonly done: Promise<unknown>
 }
 
-export function openLeases(journal: Pick<Journal, 'later'>, clock: Clock = SYSTEM_CLOCK): LeaseBook {
+export interface LeasesOptions {
+  readonly clock?: Clock | undefined
+  /** How long a program whose connections have all ended still holds what is its own. Left out: `GONE_MS`. */
+  readonly goneMs?: number | undefined
+}
+
+export function openLeases(
+  journal: Pick<Journal, 'later'>,
+  { clock = SYSTEM_CLOCK, goneMs = GONE_MS }: LeasesOptions = {},
+): LeaseBook {
   const book: SuspendedBook = new SuspendedBook(journal, leased => presence.suspended(leased))
-  const presence = new Presence(book, clock)
+  const presence = new Presence(book, { clock, goneMs })
   const callers = new KnownCallers(presence.isGone)
   const lifeOf = ({ name, kernel }: Placed, { root }: Caller) => book.lifeOf({ name, root, kernel })
 

@@ -21,10 +21,12 @@ export class Presence {
   readonly #gone = new Map<string, () => void>()
   readonly #book: SuspendedBook
   readonly #clock: Clock
+  readonly #goneMs: number
 
-  constructor(book: SuspendedBook, clock: Clock) {
+  constructor(book: SuspendedBook, { clock, goneMs }: { readonly clock: Clock; readonly goneMs: number }) {
     this.#book = book
     this.#clock = clock
+    this.#goneMs = goneMs
   }
 
   /** A connection begins. What is answered is to be called when it has ended. */
@@ -73,7 +75,7 @@ export class Presence {
     this.#gone.get(key)?.()
     this.#gone.set(
       key,
-      this.#clock.after(GONE_MS, () => this.#offered(this.#leasedBy(one => one === key))),
+      this.#clock.after(this.#goneMs, () => this.#offered(this.#leasedBy(one => one === key))),
     )
   }
 

@@ -114,7 +114,7 @@ export function leasesRigsOf(
     const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
     const { journal: kept, lines } = memoryJournal()
     const journal = kept as Journal
-    const leases = openLeases(journal, clock)
+    const leases = openLeases(journal, { clock })
     const kernels = new Map([['main', new StoppingKernel(script)]])
     const calls = openCalls({
       registry: openRegistry(tools),

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+import { openScreen, type ScreenOf } from '../support/screen.ts'
+
+/** What becomes of what processes held that are there no more: real ones, a real daemon, and a real Python. */
+const test = suite('holders of suspended evaluations that are killed', { limitMs: 60_000 })
+
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
+const DAEMON = join(PACKAGE_ROOT, 'test/support/hasty-daemon.mjs')
+
+let rig: Rig
+/** A program of another project, which only looks. */
+let observer: DaemonClient
+
+test.before(async () => {
+  rig = openRig()
+  await rig.begin(['serve'], { main: DAEMON }).says(/serves at/)
+  observer = await rig.connect({ name: 'observer', root: rig.folder })
+})
+
+test.after(() => rig.close())
+
+/** What is suspended, newest first, each with who holds it. */
+async function waiting(): Promise<readonly (readonly [id: string, holder: string])[]> {
+  const { suspensions } = await observer.request('suspensions', {})
+  return suspensions.map(({ id, holder }) => [id, holder.type === 'other' ? holder.who : holder.type])
+}
+
+/** What the journal says of one, in order: what, and by whom. */
+async function noted(id: string): Promise<readonly (readonly [what: string, by: string | null])[]> {
+  const { stdout } = await rig.imago(['log', '--json'])
+  const lines = stdout.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line)]))
+  return lines.filter(line => line.suspension === id).map(({ what, by }) => [what, by])
+}
+
+/** A model of another program, whose evaluation has raised. */
+async function modelRaises(): Promise<string> {
+  const model = await rig.connect({ name: 'claude-code', root: rig.folder })
+  const raised = await model.call({ tool: 'eval_expr', args: { expr: '1 / 0', kernel: 'project' } })
+  if (raised.ok) throw new Error('it did not raise')
+  return (raised.error.details.suspension as { readonly id: string }).id
+}
+
+interface AtConsole {
+  readonly screen: ScreenOf
+  /** Of the console itself. */
+  readonly pid: number
+  /** What its person has had suspended, and what they have taken over from a model. */
+  readonly own: string
+  readonly taken: string
+}
+
+/** A person at a console in a terminal, who has had an error suspended and has taken over that of a model. */
+async function atConsole(name: string): Promise<AtConsole> {
+  const file = join(rig.project, name)
+  const command = ['sh', '-c', `echo $$ > ${file}; exec ${process.execPath} ${MAIN}`]
+  const screen = openScreen(rig, { command, columns: 100, rows: 40 })
+  await screen.shows(/^>>>/m)
+  await until(async () => (await rig.imago(['approvals'])).stdout.includes('seat-'), 'a seat')
+  const taken = await modelRaises()
+  await screen.shows(`${taken} in project`)
+  screen.type(`:take ${taken}\r`)
+  await until(
+    async () => (await waiting()).some(([id, who]) => id === taken && who.startsWith('seat')),
+    'it to be taken',
+  )
+  screen.type(':hold 1 / 0\r')
+  await screen.shows(/^\[1\] >>>/m)
+  const own = (await waiting()).find(([id]) => id !== taken)?.[0] ?? ''
+  return { screen, pid: Number(readFileSync(file, 'utf8')), own, taken }
+}
+
+async function isGivenUp({ own, taken }: AtConsole): Promise<void> {
+  await until(async () => {
+    const now = await waiting()
+    return now.length === 1 && now[0]?.[1] === 'anyone'
+  }, 'what a person held to be given up')
+  assert.equal(await waiting(), [[taken, 'anyone']])
+  const [began, ended, ...more] = await noted(own)
+  assert.equal([began?.[0], ended?.[0], more], ['suspended', 'left', []])
+  assert.match(ended?.[1] ?? '', /^seat-\d+, terminal /)
+  assert.equal(
+    (await noted(taken)).map(([what]) => what),
+    ['suspended', 'taken', 'handed'],
+  )
+  assert.ok(
+    (
+      await observer.call({
+        tool: 'debug_restart',
+        args: { suspension: taken, leave: true, kernel: 'project' },
+      })
+    ).ok,
+  )
+  assert.equal(await waiting(), [])
+}
+
+test('of a console that is killed, what its person had suspended is given up, and what they took is for anyone', async () => {
+  const there = await atConsole('killed')
+  process.kill(there.pid, 'SIGKILL')
+  await isGivenUp(there)
+  there.screen.close()
+})
+
+test('so it is of a console whose terminal is closed', async () => {
+  const there = await atConsole('closed')
+  there.screen.close()
+  await isGivenUp(there)
+})
+
+test('what an MCP client held that is killed is for whoever comes first, after a while', async () => {
+  const script = join(PACKAGE_ROOT, 'test/support/mcp-holder.ts')
+  const server = [process.execPath, MAIN, 'mcp', '--root', rig.project]
+  const client = spawn(process.execPath, [...process.execArgv, script, '1 / 0', ...server], {
+    cwd: rig.project,
+    env: rig.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    let said = ''
+    client.stdout.setEncoding('utf8').on('data', text => {
+      said += text
+    })
+    await until(() => said.endsWith('\n'), 'the client to be answered')
+    const [[id = '', holder] = []] = await waiting()
+    assert.match(said, id)
+    assert.match(holder ?? '', /^holder/)
+    client.kill('SIGKILL')
+    await until(async () => (await waiting()).every(([, now]) => now === 'anyone'), 'it to be for anyone')
+    const [began, handed, ...more] = await noted(id)
+    assert.equal([began?.[0], handed?.[0], more], ['suspended', 'handed', []])
+    assert.match(handed?.[1] ?? '', /^holder.* \(gone\)$/)
+    const state = await observer.call({ tool: 'debug_state', args: { kernel: 'project' } })
+    assert.ok(state.ok)
+  } finally {
+    client.kill('SIGKILL')
+  }
+})
