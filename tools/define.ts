@@ -98,9 +98,10 @@ const pathOf = (path: string | NamedPath): NamedPath =>
 
 /** An alias beside what it stands for stays, and is refused as any name that is not known. */
 function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Arguments {
+  if (!Object.keys(aliases).some(alias => Object.hasOwn(args, alias))) return args
   const stands = (name: string) => (Object.hasOwn(aliases, name) ? aliases[name] : undefined)
   const names = Object.keys(args).map(name => stands(name) ?? name)
-  if (Object.keys(aliases).length === 0 || new Set(names).size !== names.length) return args
+  if (new Set(names).size !== names.length) return args
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [stands(name) ?? name, value]))
 }
 

@@ -8,15 +8,17 @@ type Arguments = Readonly<Record<string, unknown>>
  */
 export function journalledBy(shape: z.ZodRawShape, typed: readonly string[]): (args: Arguments) => Arguments {
   const defaults = defaultsOf(shape)
-  const isSaid = (name: string, value: unknown) => JSON.stringify(value) !== (defaults.get(name) ?? null)
+  const isSaid = (name: string, value: unknown) => {
+    const standing = defaults.get(name)
+    return standing === undefined || JSON.stringify(value) !== standing
+  }
   const kept = (name: string, value: unknown) =>
-    typed.includes(name) && typeof value === 'string' ? `(${value.length} characters)` : value
-  return args =>
-    Object.fromEntries(
-      Object.entries(args).flatMap(([name, value]) =>
-        isSaid(name, value) ? [[name, kept(name, value)]] : [],
-      ),
-    )
+    typeof value === 'string' && typed.includes(name) ? `(${value.length} characters)` : value
+  return args => {
+    const said: Record<string, unknown> = {}
+    for (const name of Object.keys(args)) if (isSaid(name, args[name])) said[name] = kept(name, args[name])
+    return said
+  }
 }
 
 /** What stands for each parameter that is left out, as JSON. */

@@ -1,6 +1,7 @@
 import type { Asking, Job, Jobs, OutputLog, Tool } from '../../tools/define.ts'
 import type { Outcome } from '../../tools/outcome.ts'
 import type { CallId, Kernel } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
 import type { Clock } from './clock.ts'
 
 /** How many finished jobs are remembered; the least recently asked for go first. */
@@ -43,12 +44,14 @@ export function openJobs(clock: Clock): JobBook {
   function finish(job: TrackedJob): void {
     running.delete(job.name)
     finished.set(job.name, job)
+    if (finished.size <= FINISHED) return
     const [oldest] = finished.keys()
-    if (finished.size <= FINISHED || oldest === undefined) return
+    if (oldest === undefined) return
     finished.delete(oldest)
     told.delete(oldest)
   }
 
+  const book = { clock, finish, told: (name: string) => void told.add(name) }
   return {
     find(name) {
       const job = finished.get(name)
@@ -61,69 +64,86 @@ export function openJobs(clock: Clock): JobBook {
     names: () => [...running.keys(), ...[...finished.keys()].filter(name => told.has(name))],
     begin(dispatched) {
       made++
-      const name = `job-${made}`
-      const job = track({ name, dispatched, clock, finish, told: () => told.add(name) })
-      running.set(name, job)
+      const job = new Tracked(`job-${made}`, dispatched, book)
+      running.set(job.name, job)
       return job
     },
   }
 }
 
-function track(o: {
-  readonly name: string
-  readonly dispatched: Dispatched
+interface Book {
   readonly clock: Clock
   finish(job: TrackedJob): void
-  told(): void
-}): TrackedJob {
-  const { call, tool, kernelName, kernel, output } = o.dispatched
-  const began = o.clock.now()
-  let ended: { readonly outcome: Outcome; readonly elapsedMs: number } | undefined
-  let asked: (AskedPlan & { readonly since: number }) | undefined
-  const waiting = new Set<() => void>()
+  told(name: string): void
+}
 
-  const job: TrackedJob = {
-    name: o.name,
-    call,
-    tool: tool.name,
-    kernelName,
-    kernel,
-    output,
-    notice: o.dispatched.notice,
-    get elapsedMs() {
-      return ended?.elapsedMs ?? o.clock.now() - began
-    },
-    get outcome() {
-      return ended?.outcome
-    },
-    get asking() {
-      if (asked === undefined || ended !== undefined) return undefined
-      const { plan, withdraw, since } = asked
-      return { plan, withdraw, waitedMs: o.clock.now() - since }
-    },
-    asks(plan) {
-      asked = plan === undefined ? undefined : { ...plan, since: o.clock.now() }
-    },
-    told: o.told,
-    end(outcome) {
-      ended = { outcome, elapsedMs: o.clock.now() - began }
-      o.finish(job)
-      for (const wake of waiting) wake()
-    },
-    wait({ ms, signal }) {
-      if (ended !== undefined || signal.aborted) return Promise.resolve()
-      return new Promise(resolve => {
-        const wake = () => {
-          waiting.delete(wake)
-          signal.removeEventListener('abort', wake)
-          takeBack()
-          resolve()
-        }
-        const takeBack = o.clock.after(ms, wake)
-        waiting.add(wake)
-        signal.addEventListener('abort', wake)
-      })
-    },
+/** Hundreds that have ended are kept, so each is made of little. */
+class Tracked implements TrackedJob {
+  readonly name: string
+  readonly call: CallId
+  readonly tool: string
+  readonly kernelName: string | null
+  readonly kernel: Kernel | null
+  readonly output: OutputLog
+  readonly notice: string | undefined
+  outcome: Outcome | undefined
+  readonly #book: Book
+  readonly #began: number
+  #elapsedMs = 0
+  #asked: (AskedPlan & { readonly since: number }) | undefined
+  #waiting: Set<() => void> | undefined
+
+  constructor(name: string, { call, tool, kernelName, kernel, output, notice }: Dispatched, book: Book) {
+    this.name = name
+    this.call = call
+    this.tool = tool.name
+    this.kernelName = kernelName
+    this.kernel = kernel
+    this.output = output
+    this.notice = notice
+    this.#book = book
+    this.#began = book.clock.now()
   }
-  return job
+
+  get elapsedMs(): number {
+    return this.outcome === undefined ? this.#book.clock.now() - this.#began : this.#elapsedMs
+  }
+
+  get asking(): Asking | undefined {
+    if (this.#asked === undefined || this.outcome !== undefined) return undefined
+    const { plan, withdraw, since } = this.#asked
+    return { plan, withdraw, waitedMs: this.#book.clock.now() - since }
+  }
+
+  asks(plan: AskedPlan | undefined): void {
+    this.#asked = plan === undefined ? undefined : { ...plan, since: this.#book.clock.now() }
+  }
+
+  told(): void {
+    this.#book.told(this.name)
+  }
+
+  end(outcome: Outcome): void {
+    this.#elapsedMs = this.elapsedMs
+    this.outcome = outcome
+    this.#book.finish(this)
+    for (const wake of this.#waiting ?? []) wake()
+  }
+
+  wait({ ms, signal }: { readonly ms: number; readonly signal: Signal }): Promise<void> {
+    if (this.outcome !== undefined || signal.aborted) return Promise.resolve()
+    this.#waiting ??= new Set()
+    const waiting = this.#waiting
+    return new Promise(resolve => {
+      const wake = () => {
+        waiting.delete(wake)
+        signal.removeEventListener('abort', wake)
+        takeBack()
+        resolve()
+      }
+      const takeBack = this.#book.clock.after(ms, wake)
+      waiting.add(wake)
+      signal.addEventListener('abort', wake)
+    })
+  }
 }

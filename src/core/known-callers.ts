@@ -16,6 +16,7 @@ interface Known extends CallerRow {
 export class KnownCallers {
   readonly #known = new Map<string, Known>()
   readonly #isGone: (key: string) => boolean
+  #latest: Known | undefined
   #named = 0
 
   constructor(isGone: (key: string) => boolean = () => false) {
@@ -26,10 +27,12 @@ export class KnownCallers {
     const key = originOf(noted)
     const known = this.#known.get(key)
     const { who, root } = noted
+    if (known !== undefined && known === this.#latest && known.who === who && known.root === root) return
     this.#known.delete(key)
     const caller = known?.caller ?? `caller-${++this.#named}`
     const names = new Set([...(known?.names ?? []), who].slice(-MOST_NAMES))
-    this.#known.set(key, { key, caller, who, root, names })
+    this.#latest = { key, caller, who, root, names }
+    this.#known.set(key, this.#latest)
     const [oldest] = this.#known.keys()
     if (this.#known.size > MOST && oldest !== undefined) this.#known.delete(oldest)
   }

@@ -36,9 +36,15 @@ export class Occupied extends KernelAround {
     try {
       return await super.evaluate(evaluation, watcher)
     } finally {
+      this.#leave(call)
+    }
+  }
+
+  #leave(call: CallId): void {
+    if (this.#evaluations.size > 1) {
       const [first] = this.#evaluations
-      this.#evaluations.delete(call)
       if (first === call) this.#since = this.#now()
     }
+    this.#evaluations.delete(call)
   }
 }

@@ -11,44 +11,79 @@ export const SHOWN_CHARS = 28 * 1024
 
 /** An empty log. `on` is told each event, after it was taken down. */
 export function openOutput(o: { readonly texts: TextStore; on(event: EvalEvent): void }): OutputLog {
-  const both = new Ends()
-  const streams: Record<Stream, Ends> = { stdout: new Ends(), stderr: new Ends() }
-  let dropped = 0
-  let whole: ReturnType<TextStore['open']> | undefined
+  return new Log(o.texts, o.on)
+}
+
+class Log implements OutputLog {
+  readonly #texts: TextStore
+  readonly #on: (event: EvalEvent) => void
+  /** Undefined as long as nothing has come: of most calls nothing ever does. */
+  #printed: PrintedText | undefined
+
+  constructor(texts: TextStore, on: (event: EvalEvent) => void) {
+    this.#texts = texts
+    this.#on = on
+  }
+
+  add(event: EvalEvent): void {
+    this.#printed ??= new PrintedText(this.#texts)
+    this.#printed.add(event)
+    this.#on(event)
+  }
+
+  soFar(): OutputSoFar {
+    return this.#printed?.soFar() ?? NOTHING
+  }
+}
+
+const NOTHING: OutputSoFar = { stdout: '', stderr: '', output: '', truncated: false, dropped: 0 }
+
+class PrintedText {
+  readonly #texts: TextStore
+  readonly #both = new Ends()
+  readonly #streams: Readonly<Record<Stream, Ends>> = { stdout: new Ends(), stderr: new Ends() }
+  #dropped = 0
+  #whole: ReturnType<TextStore['open']> | undefined
   /** Characters missing at the end of the whole text so far. */
-  let gap = 0
+  #gap = 0
 
-  function keep(stream: Stream, text: string): void {
-    if (whole === undefined && both.total + text.length > SHOWN_CHARS) whole = o.texts.open(both.all())
-    if (whole !== undefined) keepWhole(whole, text)
-    streams[stream].add(text)
-    both.add(text)
+  constructor(texts: TextStore) {
+    this.#texts = texts
   }
 
-  function keepWhole({ add }: { add(text: string): number }, text: string): void {
-    const mark = gap > 0 ? droppedMark(gap) : ''
-    if (mark !== '' && add(mark) === mark.length) gap = 0
-    const missing = text.length - (gap === 0 ? add(text) : 0)
-    gap += missing
-    dropped += missing
+  add(event: EvalEvent): void {
+    switch (event.type) {
+      case 'output':
+        this.#keep(event.stream, event.text)
+        break
+      case 'dropped':
+        this.#dropped += event.characters
+        this.#keep(event.stream, droppedMark(event.characters))
+        break
+      default:
+        event satisfies never
+    }
   }
 
-  return {
-    add(event) {
-      switch (event.type) {
-        case 'output':
-          keep(event.stream, event.text)
-          break
-        case 'dropped':
-          dropped += event.characters
-          keep(event.stream, droppedMark(event.characters))
-          break
-        default:
-          event satisfies never
-      }
-      o.on(event)
-    },
-    soFar: () => soFar({ both, streams, dropped, handle: whole?.handle }),
+  soFar(): OutputSoFar {
+    const [both, streams, dropped] = [this.#both, this.#streams, this.#dropped]
+    return soFar({ both, streams, dropped, handle: this.#whole?.handle })
+  }
+
+  #keep(stream: Stream, text: string): void {
+    if (this.#whole === undefined && this.#both.total + text.length > SHOWN_CHARS)
+      this.#whole = this.#texts.open(this.#both.all())
+    if (this.#whole !== undefined) this.#keepWhole(this.#whole, text)
+    this.#streams[stream].add(text)
+    this.#both.add(text)
+  }
+
+  #keepWhole({ add }: { add(text: string): number }, text: string): void {
+    const mark = this.#gap > 0 ? droppedMark(this.#gap) : ''
+    if (mark !== '' && add(mark) === mark.length) this.#gap = 0
+    const missing = text.length - (this.#gap === 0 ? add(text) : 0)
+    this.#gap += missing
+    this.#dropped += missing
   }
 }
 

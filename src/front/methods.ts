@@ -5,7 +5,7 @@ import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
-import type { CallEvent, Calls } from '../core/call.ts'
+import type { CallEvent, Caller, Calls } from '../core/call.ts'
 import type { Kernels } from '../core/kernels.ts'
 import { onKernels } from './on-kernels.ts'
 import type { PolicyMethods } from './policy-methods.ts'
@@ -20,7 +20,7 @@ import {
   type WatchEvent,
 } from './protocol.ts'
 import type { Seats } from './seat/seats.ts'
-import type { Serve, ServeContext } from './server.ts'
+import type { Serve, ServeContext, Session } from './server.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
 import { untilCancelled } from './until-cancelled.ts'
 
@@ -196,6 +196,19 @@ function misfit(method: Method, { issues }: z.ZodError): string {
   return `${method} does not take that. ${where}${message}.`
 }
 
+/** One for all calls of a connection. */
+const callers = new WeakMap<Session, Caller>()
+
+function callerOf(session: Session, seat: () => string | undefined): Caller {
+  const known = callers.get(session)
+  if (known !== undefined) return known
+  const { id, name: who, root, env } = session
+  const fixed = { kind: 'cli', readOnlyPromised: false, profile: 'full' } as const
+  const made: Caller = { id, who, root, env, seat, ...fixed }
+  callers.set(session, made)
+  return made
+}
+
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
 function runCall(
   { calls, whoSits }: Pick<MethodParts, 'calls' | 'whoSits'>,
@@ -203,16 +216,7 @@ function runCall(
   { session, link, served }: ServeContext,
 ) {
   const { tool, args, call, follow = false } = params
-  const caller = {
-    id: session.id,
-    who: session.name,
-    kind: 'cli' as const,
-    root: session.root,
-    env: session.env,
-    readOnlyPromised: false,
-    profile: 'full' as const,
-    seat: () => whoSits(link),
-  }
+  const caller = callerOf(session, () => whoSits(link))
   return calls.run({
     tool,
     args,
