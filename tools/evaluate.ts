@@ -85,7 +85,8 @@ export const evalExpr = defineTool({
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
     const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
-    return workOutcome(evaluated, { output: context.output, done: evaluation })
+    const held = onError === 'hold'
+    return workOutcome(evaluated, { output: context.output, done: evaluation, held })
   },
 
   show: result => showEvaluation(result as Evaluation),

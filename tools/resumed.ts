@@ -40,11 +40,17 @@ export function showResumed(result: Resumed | Left): string {
 }
 
 function showLeft(left: Left): string {
-  const { acted_on, message, newest, elapsed_ms } = left
-  // The image says what became of "it".
-  const said = message.replace(/^It\b/, acted_on)
-  return [`left: ${said} (${duration(elapsed_ms)})`, ...newestLine(newest), ...showPrinted(left)].join('\n')
+  const { newest, elapsed_ms } = left
+  return [
+    `left: ${leftText(left)} (${duration(elapsed_ms)})`,
+    ...newestLine(newest),
+    ...showPrinted(left),
+  ].join('\n')
 }
+
+/** Which one was left, and how. The image says what became of "it". */
+export const leftText = ({ acted_on, message }: Pick<Left, 'acted_on' | 'message'>): string =>
+  message.replace(/^It\b/, acted_on)
 
 function newestLine(newest: Left['newest']): string[] {
   if (newest === undefined) return []

@@ -9,6 +9,7 @@ import {
   restartChoices,
   type SuspendedDetails,
   suspensionLine,
+  withoutRestarts,
 } from './suspension-text.ts'
 import { frameLine, indent, oneLine, programFrame, reportOf, restartLines } from './wording.ts'
 
@@ -88,6 +89,7 @@ export function showError({ code, message, next, details }: ToolError): string {
   const waits = isSuspendedDetails(suspension) ? suspension : undefined
   if (typeof acted_on === 'string') lines.push(`acted on ${oneLine(acted_on)}`)
   if (waits !== undefined) lines.push(suspensionLine(waits))
+  if (waits?.not_held !== undefined) lines.push(`note: ${waits.not_held}`)
   if (isRaised(exception)) lines.push(...showRaised(exception, waits))
   lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnosed))
   if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
@@ -106,7 +108,7 @@ function plainError(error: ToolError): string {
 /** The report, as far as it says more than has been said; and what the program's innermost frame held. */
 function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string[] {
   const { frames } = raised
-  const report = reportOf(raised)
+  const report = waits === undefined ? reportOf(raised) : withoutRestarts(reportOf(raised)).trimEnd()
   const lines = [...(report === '' ? [] : [report]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {
@@ -114,14 +116,12 @@ function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string
     lines.push(...at.locals.map(local => indent(`${oneLine(local.name)} = ${oneLine(local.repr)}`)))
     if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
   }
-  return [...lines, ...(waits === undefined ? restartLines(raised) : choices(waits, raised))]
+  return [...lines, ...(waits === undefined ? restartLines(raised) : choices(waits))]
 }
 
-/** The restarts by their numbers; nothing where the report has them. */
-function choices({ restarts }: SuspendedDetails, { traceback }: Raised): string[] {
-  const said = restarts.every(({ description, name }) => traceback.includes(description || name))
-  return said ? [] : ['restarts, for debug_restart:', ...restartChoices(restarts)]
-}
+/** The restarts by their numbers, for those who can take one. */
+const choices = ({ restarts }: SuspendedDetails): string[] =>
+  restarts.length === 0 ? [] : ['restarts, for debug_restart:', ...restartChoices(restarts)]
 
 /** What the image says of the error besides, as far as its report has not said it. */
 const unsaidNotes = ({ notes = [], traceback }: Raised): string[] =>

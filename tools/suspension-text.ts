@@ -17,14 +17,29 @@ export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart
 export interface SuspendedDetails
   extends Pick<Suspension, 'id' | 'how' | 'level' | 'within' | 'expires_in_ms'> {
   readonly restarts: readonly NumberedRestart[]
+  /** Why its stack is not held alive, where that was asked for. */
+  readonly not_held?: string
 }
 
 export function suspendedDetails(
   { id, how, level, within, expires_in_ms }: Suspension,
-  restarts: readonly Restart[] = [],
+  { restarts = [], held }: { readonly restarts?: readonly Restart[] | undefined; readonly held: boolean },
 ): SuspendedDetails {
-  return { id, how, level, within, expires_in_ms, restarts: numbered(restarts) }
+  const unheld = held && how === 'post_mortem'
+  return {
+    id,
+    how,
+    level,
+    within,
+    expires_in_ms,
+    restarts: numbered(restarts),
+    ...(unheld && { not_held: NOT_HELD }),
+  }
 }
+
+const NOT_HELD =
+  'It could not be held alive at the raise: that is done only where no frame is seen to catch the error, all of them ' +
+  'have their source, and no event loop runs them (a top-level await has one run them). Its frames are kept instead.'
 
 export function isSuspendedDetails(value: unknown): value is SuspendedDetails {
   return typeof value === 'object' && value !== null && 'id' in value && 'restarts' in value
@@ -51,6 +66,10 @@ export function restartText({ number, name, description, reads }: NumberedRestar
   const said = description === '' ? '' : ` ${oneLine(description)}`
   return `${number}: [${oneLine(name).toUpperCase()}]${said}${reads === true ? ' (takes a value)' : ''}`
 }
+
+/** A report without the restarts in it, which are listed below it while they can be taken, with what they take. */
+export const withoutRestarts = (report: string): string =>
+  report.replace(/(?:^|\n)Restarts:\n[\s\S]*?(?:\n(?=\n?Backtrace:\n)|$)/, '')
 
 export const conditionLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
   message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`

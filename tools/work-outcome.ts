@@ -17,6 +17,8 @@ export interface OutcomeParts<Result> {
   readonly details?: Readonly<Record<string, unknown>>
   /** What to do now where the code raised, having run. */
   readonly raised?: string
+  /** Its stack was to be held alive where an error is raised. */
+  readonly held?: boolean
   /** What to do now where the image would not begin it, and does not say so itself. */
   readonly refused?: string
 }
@@ -40,7 +42,7 @@ function unfinished(
   switch (evaluated.type) {
     case 'raised':
     case 'suspended':
-      return thrown(evaluated, { text, next: parts.raised })
+      return thrown(evaluated, { text, next: parts.raised, held: parts.held ?? false })
     case 'interrupted': {
       const { exception, elapsed_ms } = evaluated
       return failed('interrupted', {
@@ -67,7 +69,11 @@ function unfinished(
 /** An error, which has ended what ran or keeps it suspended. `next`: what to do where it has ended code of the program. */
 function thrown(
   evaluated: Extract<Evaluated, { type: 'raised' | 'suspended' }>,
-  { text, next: ended }: { readonly text: Printed; readonly next: string | undefined },
+  {
+    text,
+    next: ended,
+    held,
+  }: { readonly text: Printed; readonly next: string | undefined; readonly held: boolean },
 ): Failed {
   const { exception, elapsed_ms, diagnostics } = evaluated
   const suspension = evaluated.type === 'suspended' ? evaluated.suspension : undefined
@@ -77,7 +83,9 @@ function thrown(
     message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
     details: {
       exception,
-      ...(suspension !== undefined && { suspension: suspendedDetails(suspension, exception.restarts) }),
+      ...(suspension !== undefined && {
+        suspension: suspendedDetails(suspension, { restarts: exception.restarts, held }),
+      }),
       ...diagnosed(diagnostics),
       ...text,
       elapsed_ms,

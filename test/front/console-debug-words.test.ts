@@ -1,7 +1,7 @@
-import { failureSpans } from '../../src/front/console/answers.ts'
+import { evaluated, failureSpans } from '../../src/front/console/answers.ts'
 import { forPerson, inCommands } from '../../src/front/console/debug-words.ts'
-import { textOf } from '../../src/front/console/style.ts'
-import { suspendedSpans } from '../../src/front/console/suspension-spans.ts'
+import { plain, textOf } from '../../src/front/console/style.ts'
+import { suspendedSpans, theirLine } from '../../src/front/console/suspension-spans.ts'
 import type { ToolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -51,7 +51,7 @@ test('restarts have a heading, and stand there once also where there are no fram
     expires_in_ms: 1,
     restarts,
   } as const
-  assert.match(textOf(suspendedSpans(suspension)), /^Restarts:\n {2}0: \[GIVE-AWAY\]/)
+  assert.match(textOf(suspendedSpans(suspension)), /^\nRestarts:\n {2}0: \[GIVE-AWAY\]/)
   for (const frames of ['', '\n\nBacktrace:\n  0: (+ foo 1)']) {
     const traceback = `unbound-variable: foo\n\nRestarts:\n  0: [GIVE-AWAY] Sell it.\n${frames}`
     const exception = { traceback }
@@ -61,4 +61,29 @@ test('restarts have a heading, and stand there once also where there are no fram
     assert.not.match(shown, 'GIVE-AWAY')
     assert.match(shown, 'unbound-variable: foo')
   }
+})
+
+test('an error of somebody’s own is listed by what it holds where nothing may run for its sentence', () => {
+  const type = { name: 'case-failure', module: 'sb-kernel', qualified: 'sb-kernel:case-failure' }
+  const listed = (message: string) =>
+    theirLine({ id: 'thread-7', where: 'thread "repl", in SLIME', type, message })
+  assert.is(
+    listed('#<sb-kernel:case-failure :name ecase :possibilities (:tea)>'),
+    'thread-7  thread "repl", in SLIME: sb-kernel:case-failure: :name ecase :possibilities (:tea)',
+  )
+  assert.match(listed('No tea for 3.'), ': sb-kernel:case-failure: No tea for 3.')
+})
+
+test('what was left is named, with the newest by then, and what goes on elsewhere is said to', () => {
+  const shown = (result: object) => textOf(evaluated({ ok: true, result }, text => [plain(text)]).spans)
+  const left = { status: 'left', acted_on: 's2@ab12', message: 'It was left, on request.' }
+  assert.is(shown(left), 's2@ab12 was left, on request.\n')
+  assert.is(
+    shown({ ...left, newest: { id: 's1@ab12', level: 1 } }),
+    's2@ab12 was left, on request. s1@ab12 is the newest now.\n',
+  )
+  assert.is(
+    shown({ values: [], acted_on: 's2@ab12', returned_to_owner: true }),
+    's2@ab12 goes on where it was called; what it comes to is shown there.\n',
+  )
 })

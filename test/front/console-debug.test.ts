@@ -104,7 +104,7 @@ test('the next calls of a function are taken down, shown, and no more once the t
     await enter('half(84)')
     assert.match(await shown(':calls'), new RegExp(`^${id} __main__\\.half: on, 1 call of 3 `))
     assert.match(await shown(`:calls ${id}`), /^#1 __main__\.half\(x=84\) → 42\.0, /m)
-    assert.match(await shown(`:untrace ${id}`), new RegExp(`^${id} __main__\\.half: removed, 1 call of 3 `))
+    assert.match(await shown(':untrace t1'), new RegExp(`^${id} __main__\\.half: removed, 1 call of 3 `))
     await enter('half(86)')
     const after = await shown(`:calls ${id}`)
     assert.match(after, /: removed, 1 call of 3 /)
@@ -133,6 +133,31 @@ test('code whose stack is held waits at the raise: its restarts are numbered, th
     await enter(':hold half(0)', '[1] >>>')
     await enter(':leave')
     assert.equal(await suspendedNow(rig), [0])
+  }))
+
+test('where several are suspended, each answer says which was meant, and what is left, which is the newest now', () =>
+  atConsole(async ({ screen, enter }) => {
+    await enter('def half(x): return 10 / x\r')
+    await enter(':hold half(0)', '[1] >>>')
+    const [, held = ''] = /^suspended as (s1@\w+) · /m.exec(screen.text()) ?? []
+    await enter('1 / 0', '[1] >>>')
+    await screen.shows(/frames kept as s2@\w+ · .*\n?.*:leave\s+drops them. Commands are about it now/)
+    await enter(':leave', '[1] >>>')
+    await screen.shows(new RegExp(`^s2@\\w+ was given up\\. ${held} is the newest now\\.$`, 'm'))
+    await enter(':hold await __import__("asyncio").sleep(half(0))', '[1] >>>')
+    await screen.shows('It could not be held alive at the raise')
+    await enter(':debug s1', '[1] >>>')
+    await enter(':in x + 41', '[1] >>>')
+    await screen.shows(new RegExp(`^${held}, frame 0:\n41$`, 'm'))
+    await enter(':debug 0 30', '[1] >>>')
+    await screen.shows('It is :debug [ID] [FROM]')
+    await enter(':in 9 x', '[1] >>>')
+    await screen.shows('Nothing was run. :frame 9 turns to that frame')
+    await enter(':continue', '[1] >>>')
+    await screen.shows(/A restart is\s+taken by :resume NAME\./)
+    await enter(':leave all')
+    await enter(':leave all')
+    await screen.shows('Nothing of this console is suspended here.')
   }))
 
 test('what a model has suspended is told once, above the line that is written; a person takes it, and hands it back', () =>

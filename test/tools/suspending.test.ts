@@ -7,7 +7,7 @@ import { loadFile, reload } from '../../tools/load.ts'
 import { runTests } from '../../tools/run-tests.ts'
 import { showError } from '../../tools/show.ts'
 import { loadSystem } from '../../tools/systems.ts'
-import { ABILITIES } from '../../wire/kernel.ts'
+import { ABILITIES, type Evaluated } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, RAISED, resultOf, run } from './context.ts'
 import { lispImage, PYTHON, RESTARTS, STOPPED, suspendedBy, UNWOUND } from './suspended-image.ts'
@@ -62,6 +62,17 @@ test('a stack is held alive where that can be asked for, and is anyhow in Lisp',
   assert.equal(python.evaluated[0]?.suspend, { leaseMs: 600_000, hold: true })
 })
 
+test('where a stack could not be held, the answer says why, and only where that was wanted', async () => {
+  const told = async (args: object, ends: Evaluated) => {
+    const image = lispImage({ ends }, PYTHON)
+    return showError(errorOf(await run(evalExpr, { expr: 'x', ...args }, image.script)))
+  }
+  const unheld = /\nnote: It could not be held alive at the raise: /
+  assert.match(await told({ on_error: 'hold' }, suspendedBy(UNWOUND)), unheld)
+  assert.not.match(await told({}, suspendedBy(UNWOUND)), unheld)
+  assert.not.match(await told({ on_error: 'hold' }, suspendedBy(STOPPED)), unheld)
+})
+
 test('where no stack can be held, a call that wants it held is refused, and runs nothing', async () => {
   const attached = lispImage({}, { ...PYTHON, abilities: new Set(ABILITIES.filter(one => one !== 'hold')) })
   const core = lispImage({}, PYTHON)
@@ -103,12 +114,14 @@ test('the answer has the error, the suspension with its restarts by number, and 
   assert.not.match(rest.join('\n'), /none taken|details:/)
 })
 
-test('restarts that the report of the language has are not told twice', async () => {
+test('restarts that the report of the language has are told once, with which of them take a value', async () => {
   const traceback =
     'Cannot ship 3.\n   [Condition of type simple-error]\n\nRestarts:\n 0: [USE-VALUE] Use another value.\n 1: [RETRY] Ship it again.\n 2: [USE-VALUE] An outer one.\n 3: [ABORT] Return to the top level.\n'
   const ends = suspendedBy(STOPPED, { restarts: RESTARTS, frames: [], traceback })
   const text = showError(errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script)))
   assert.is(text.split('Ship it again.').length, 2)
+  assert.match(text, '\n  0: [USE-VALUE] Use another value. (takes a value)\n')
+  assert.not.match(text, 'Restarts:')
 })
 
 test('of a stack that has unwound, running it again is what a restart does', async () => {

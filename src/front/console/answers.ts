@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { leftText } from '../../../tools/resumed.ts'
 import { isRunning } from '../../../tools/running.ts'
+import { withoutRestarts } from '../../../tools/suspension-text.ts'
 import { highlightTraceback } from './highlight.ts'
 import { looking, plain, prose, type Span } from './style.ts'
 
@@ -28,7 +30,13 @@ const TEXT = z.object({
 })
 const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: z.string().nullable() }) })
 const EVALUATION = z.object({ values: z.array(SHOWN) })
-const LEFT = z.object({ status: z.literal('left'), message: z.string() })
+const LEFT = z.object({
+  status: z.literal('left'),
+  acted_on: z.string(),
+  message: z.string(),
+  newest: z.object({ id: z.string() }).nullish(),
+})
+const RETURNED = z.object({ acted_on: z.string(), returned_to_owner: z.literal(true) })
 const NOTICE = z.object({ notice: z.string() })
 const RAISED = z.object({ exception: z.object({ traceback: z.string().min(1) }) })
 
@@ -42,7 +50,9 @@ export function evaluated(envelope: Envelope, highlight: (text: string) => Span[
     return { spans: [...first, prose('error', stillRuns(job, kernel))], failed: true }
   }
   const left = LEFT.safeParse(envelope.result)
-  if (left.success) return { spans: [...first, prose('hint', `${left.data.message}\n`)], failed: false }
+  if (left.success) return { spans: [...first, prose('hint', `${leftLine(left.data)}\n`)], failed: false }
+  const returned = RETURNED.safeParse(envelope.result)
+  if (returned.success) first.push(prose('hint', `${returned.data.acted_on} ${ELSEWHERE}\n`))
   const read = EVALUATION.safeParse(envelope.result)
   const values = read.success ? read.data.values.filter(value => !isNothing(value)) : []
   const cut = values.find(({ repr }) => repr.truncated && repr.handle !== undefined)?.repr
@@ -55,6 +65,14 @@ export function evaluated(envelope: Envelope, highlight: (text: string) => Span[
   }
 }
 
+/** Which one it was, and which the newest is now. */
+function leftLine(left: z.output<typeof LEFT>): string {
+  const next = left.newest?.id === undefined ? '' : ` ${left.newest.id} is the newest now.`
+  return `${leftText(left)}${next}`
+}
+
+const ELSEWHERE = 'goes on where it was called; what it comes to is shown there.'
+
 const stillRuns = (job: string, kernel: string | null) =>
   `It was interrupted and still runs (${job}). ` +
   `:job ${job} action=wait waits for it, :restart ${kernel ?? 'NAME'} ends the image and all that is in it.\n`
@@ -66,7 +84,8 @@ const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType'
 export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[] {
   const raised = RAISED.safeParse(error.details)
   const text = raised.success ? raised.data.exception.traceback.trimEnd() : ''
-  const report = text === '' ? [] : highlightTraceback('suspension' in error.details ? bare(text) : text)
+  const report =
+    text === '' ? [] : highlightTraceback('suspension' in error.details ? withoutRestarts(text) : text)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
   return [
     ...report,
@@ -77,6 +96,3 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
     ...(error.next === null ? [] : [prose('hint', `${error.next}\n`)]),
   ]
 }
-
-/** A report without the restarts in it, which are listed below it while they can be taken. */
-const bare = (report: string) => report.replace(/\nRestarts:\n[\s\S]*?(?:\n(?=\nBacktrace:\n)|$)/, '')

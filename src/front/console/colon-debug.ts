@@ -1,11 +1,13 @@
 import { conditionLine } from '../../../tools/suspension-text.ts'
 import { duration, oneLine } from '../../../tools/wording.ts'
-import type { Command } from './colon-table.ts'
+import type { SuspendedRow } from '../protocol.ts'
+import type { Command, Context } from './colon-table.ts'
 import {
   act,
   here,
   kernelHere,
-  leave,
+  leaveAll,
+  leaveNamed,
   moveBy,
   rowNamed,
   show,
@@ -14,10 +16,27 @@ import {
   words,
 } from './debug-actions.ts'
 import { plain } from './style.ts'
-import { suspendedTable } from './suspension-spans.ts'
+import { suspendedTable, theirLine } from './suspension-spans.ts'
 import { fitted } from './width.ts'
 
 const NO_NUMBER = 'Which frame? :debug lists them, with their numbers.'
+
+type Run = Command['run']
+
+/** A command that does nothing without an operand, and then says what it wants. */
+const needing =
+  (asks: string, run: Run): Run =>
+  async (operand, context) =>
+    operand === '' ? context.say(asks) : run(operand, context)
+
+/** A command about the suspended evaluation that its first word names, in short or in full. */
+const naming =
+  (run: (row: SuspendedRow, rest: string, context: Context) => Promise<unknown>): Run =>
+  async (operand, context) => {
+    const [id = '', rest = ''] = words(operand)
+    const row = await rowNamed(id, context)
+    return row && run(row, rest, context)
+  }
 
 /** The commands about what an error has suspended, and about tracepoints. */
 export const DEBUG_COMMANDS: readonly Command[] = [
@@ -53,30 +72,33 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     name: 'in',
     usage: 'CODE',
     summary: 'run code in the frame that is looked at',
-    async run(expr, context) {
-      if (expr === '') return context.say('What? :in CODE runs code in the frame that is looked at.')
+    run: needing('What? :in CODE runs code in the frame that is looked at.', async (expr, context) => {
+      const [, frame] = /^(\d+)\s+\S/.exec(expr) ?? []
+      // A number before code would be code of its own, or none.
+      if (frame !== undefined && !isOperator(expr))
+        return context.say(
+          `Nothing was run. :frame ${frame} turns to that frame; :in CODE runs code in it then.`,
+        )
       await act('debug_eval', { expr, frame: here(context) }, context)
-    },
+    }),
   },
   {
     name: 'resume',
     usage: 'RESTART [VALUE]',
     summary: 'take a restart, by number or name; :0 [VALUE] takes restart 0',
     of: 'restart',
-    async run(operand, context) {
+    run: needing('Which one? :debug lists the restarts.', async (operand, context) => {
       const [restart = '', value = ''] = words(operand)
-      if (restart === '') return context.say('Which one? :debug lists the restarts.')
       await act('debug_restart', { restart, ...(value !== '' && { value }) }, context)
-    },
+    }),
   },
   {
     name: 'return',
     usage: 'CODE',
     summary: 'have that frame return the value of code to its caller',
-    async run(value, context) {
-      if (value === '') return context.say('What? :return CODE returns its value from the frame.')
-      await act('debug_restart', { return_from: here(context), value }, context)
-    },
+    run: needing('What? :return CODE returns its value from the frame.', (value, context) =>
+      act('debug_restart', { return_from: here(context), value }, context),
+    ),
   },
   {
     name: 'again',
@@ -93,16 +115,17 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     usage: '[ID | all]',
     summary: 'give up what is suspended',
     of: 'suspension',
-    run: leave,
+    async run(operand, context) {
+      if (operand === 'all') return leaveAll(context)
+      if (operand !== '') return leaveNamed(operand, context)
+      await act('debug_restart', { leave: true }, context)
+    },
   },
   {
     name: 'hold',
     usage: 'CODE',
     summary: 'run code; where it raises, its stack waits there (Python)',
-    async run(expr, { running, say }) {
-      if (expr === '') return say('What? :hold CODE runs it.')
-      await running.run(expr, { hold: true })
-    },
+    run: needing('What? :hold CODE runs it.', (expr, { running }) => running.run(expr, { hold: true })),
   },
   {
     name: 'suspended',
@@ -120,52 +143,43 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     usage: 'ID',
     summary: 'take over what somebody else holds',
     of: 'suspension',
-    async run(operand, context) {
-      const { suspended, image, approvals, say } = context
-      const row = await rowNamed(operand, context)
-      if (row === undefined || !(await approvals.seated())) return
-      const { kernel, id } = row
+    seat: true,
+    run: naming(async ({ kernel, id }, _rest, { suspended, image, say }) => {
       const taken = await suspended.doing(id, () => image.request('take', { kernel, suspension: id }))
       suspended.take(taken)
       suspended.choose({ kernel, id })
       const left =
         taken.expires_in_ms === null ? '' : `, for ${duration(taken.expires_in_ms)} after each look`
       say(`${id} is yours now${left}: ${oneLine(conditionLine(taken))} · :debug shows it`)
-    },
+    }),
   },
   {
     name: 'hand',
     usage: 'ID [WHO | back]',
     summary: 'put it before somebody, whom it was taken from, or whoever comes first',
     of: 'suspension',
-    async run(operand, context) {
-      const { suspended, image, approvals, say } = context
-      const [id = '', name = ''] = words(operand)
-      const to = unquoted(name)
-      const row = await rowNamed(id, context)
-      if (row === undefined || !(await approvals.seated())) return
-      const named = { kernel: row.kernel, suspension: row.id, ...(to !== '' && { to }) }
-      await suspended.doing(row.id, () => image.request('hand', named))
-      suspended.forget(row.id)
+    seat: true,
+    run: naming(async ({ kernel, id }, who, { suspended, image, say }) => {
+      const to = unquoted(who)
+      const named = { kernel, suspension: id, ...(to !== '' && { to }) }
+      await suspended.doing(id, () => image.request('hand', named))
+      suspended.forget(id)
       const whom = to === '' ? 'whoever comes first' : to === 'back' ? 'whom it was taken from' : oneLine(to)
-      say(`${row.id} is before ${whom}, who is told with the next answer.`)
-    },
+      say(`${id} is before ${whom}, who is told with the next answer.`)
+    }),
   },
   {
     name: 'theirs',
     usage: '[KERNEL]',
     summary: 'errors that wait in debuggers of your own, such as SLIME’s',
     of: 'kernel',
-    async run(operand, context) {
-      const { image, approvals, say, stage } = context
-      if (!(await approvals.seated())) return
+    seat: true,
+    run: async (operand, context) => {
+      const { image, say, stage } = context
       const kernel = operand || (await kernelHere(context))
       const { errors } = await image.request('theirs', { kernel })
       if (errors.length === 0) return say(`No error waits in a debugger of yours in ${kernel}.`)
-      const lines = errors.map(
-        error => `${oneLine(error.id)}  ${oneLine(error.where)}: ${oneLine(conditionLine(error))}\n`,
-      )
-      stage.print([plain(lines.join(''))])
+      stage.print([plain(errors.map(error => `${theirLine(error)}\n`).join(''))])
       say(':adopt ID puts one before whoever comes first.')
     },
   },
@@ -174,37 +188,34 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     usage: 'ID',
     summary: 'put an error of your own, from :theirs, before whoever comes first',
     of: 'error',
-    async run(operand, context) {
-      const { image, approvals, suspended, say } = context
-      if (operand === '') return say('Which one? :theirs lists them.')
-      if (!(await approvals.seated())) return
+    seat: true,
+    run: needing('Which one? :theirs lists them.', async (operand, context) => {
+      const { image, suspended, say } = context
       const kernel = await kernelHere(context)
       const { errors } = await image.request('theirs', { kernel })
       const id = errors.find(error => error.id.startsWith(`${operand}@`))?.id ?? operand
       const adopted = await suspended.adopting(() => image.request('adopt', { kernel, id }))
       suspended.choose({ kernel, id: adopted.id })
       say(`It is ${adopted.id} now, before whoever comes first. :take ${adopted.id} makes it yours.`)
-    },
+    }),
   },
   {
     name: 'trace',
     usage: 'NAME [COUNT]',
     summary: 'take down the next calls of a function',
-    async run(operand, context) {
+    run: needing('Of which function? :trace NAME [COUNT]', (operand, context) => {
       const [name = '', count = ''] = words(operand)
-      if (name === '') return context.say('Of which function? :trace NAME [COUNT]')
-      await show('trace_function', { name, ...(count !== '' && { calls: Number(count) }) }, context)
-    },
+      return show('trace_function', { name, ...(count !== '' && { calls: Number(count) }) }, context)
+    }),
   },
   {
     name: 'untrace',
     usage: 'ID',
     summary: 'end that before its time',
     of: 'tracepoint',
-    async run(tracepoint, context) {
-      if (tracepoint === '') return context.say('Which one? :calls lists them.')
-      await show('untrace_function', { tracepoint }, context)
-    },
+    run: needing('Which one? :calls lists them.', (tracepoint, context) =>
+      show('untrace_function', { tracepoint }, context),
+    ),
   },
   {
     name: 'calls',
@@ -217,3 +228,6 @@ export const DEBUG_COMMANDS: readonly Command[] = [
 
 /** A name as it stands in tables, or as a shell would have it quoted. */
 const unquoted = (name: string): string => /^(["'])(.*)\1$/.exec(name.trim())?.[2]?.trim() ?? name.trim()
+
+/** `9 - x`, which is code. */
+const isOperator = (code: string): boolean => /^\d+\s+([-+*/%@<>=!&|^,]|(and|or|in|is|not|if)\b)/.test(code)

@@ -37,6 +37,8 @@ export interface Command {
   readonly summary: string
   /** What its operand is one of. */
   readonly of?: 'tool' | 'kernel' | 'program' | 'suspension' | 'restart' | 'tracepoint' | 'error'
+  /** It is for those who sit: the console takes a seat first, or says why it has none. */
+  readonly seat?: true
   run(operand: string, context: Context): Promise<unknown>
 }
 
@@ -214,7 +216,8 @@ export async function callTool(
   const tool = (await tools.list()).find(one => one.name === name || one.aliases.includes(name))
   if (tool === undefined) {
     const names = [...COMMANDS.map(one => one.name), ...tools.known.map(one => one.name)]
-    return say(unknown({ what: 'command or tool', name, names, sign: ':', listed: LISTED }))
+    const restart = context.suspended.current(context.image.kernel) === undefined ? '' : ` ${RESTARTS}`
+    return say(`${unknown({ what: 'command or tool', name, names, sign: ':', listed: LISTED })}${restart}`)
   }
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
@@ -227,6 +230,8 @@ export async function callTool(
 async function kernelName(operand: string, image: Image): Promise<string> {
   return operand || image.kernel || (await image.row())?.name || ''
 }
+
+const RESTARTS = 'A restart is taken by :resume NAME.'
 
 /** Where they are listed, which are too many to be listed here. */
 const LISTED = ':help lists the commands, :tools the tools.'

@@ -46,9 +46,10 @@ export function openCommands(parts: CommandParts): Commands {
         const command =
           COMMANDS.find(one => one.name === name) ?? only(COMMANDS.filter(one => one.name.startsWith(name)))
         if (name === '') await parts.showing.page('help', helpSpans())
-        else if (command !== undefined)
+        else if (command !== undefined) {
+          if (command.seat === true && !(await parts.approvals.seated())) return undefined
           return (await command.run(operand, context)) === QUIT ? QUIT : undefined
-        else await callTool({ name, rest: operand }, context)
+        } else await callTool({ name, rest: operand }, context)
       } catch (error) {
         if (error instanceof WireError && error.remote === undefined && error.code !== 'LINK_CLOSED')
           throw error

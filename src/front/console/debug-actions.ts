@@ -12,6 +12,8 @@ import type { Named } from './suspensions.ts'
 /** How many frames of a stack are shown at once. */
 const FRAMES = 40
 
+const DEBUG_USAGE = 'It is :debug [ID] [FROM]: from that frame on, 40 are shown.'
+
 /** The kernel that is spoken to. */
 export async function kernelHere({ image }: Context): Promise<string> {
   return image.kernel ?? (await image.row())?.name ?? ''
@@ -42,6 +44,10 @@ export async function act(
   // The newest of the same person may be a shell's, of which nothing was shown here.
   if (current === undefined)
     return say('Nothing of this console is suspended. :suspended lists what is; :debug ID turns to it.')
+  // With more than one, which is meant is not to be guessed.
+  const several = suspended.mine.filter(one => one.kernel === current.kernel).length > 1
+  if (several && args.leave !== true)
+    say(`${current.id}${tool === 'debug_eval' ? `, frame ${here(context)}` : ''}:`)
   const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
   const call = () => running.call(tool, called)
   const envelope = await (tool === 'debug_restart' ? suspended.doing(current.id, call) : call())
@@ -68,9 +74,10 @@ export async function show(
 
 /** `:debug [ID] [FROM]`: shows restarts and frames of what is meant, which later commands are about from then on. */
 export async function showState(operand: string, context: Context): Promise<void> {
-  const { running, showing, suspended } = context
+  const { running, showing, suspended, say } = context
   const [first = '', second = ''] = words(operand)
   const from = /^\d+$/.test(first) ? first : second
+  if ((from === first && second !== '') || !/^\d*$/.test(from)) return say(DEBUG_USAGE)
   const row = first === '' || first === from ? undefined : await rowNamed(first, context)
   if (row === undefined && first !== from) return
   const meant = row ?? currentOf(context)
@@ -109,22 +116,21 @@ export async function showFrame(wanted: number | undefined, context: Context): P
   await showing.page(`frame ${shown.number}`, frameSpans(shown, spoken.language))
 }
 
-/** `:leave [ID | all]`: gives up what is looked at, what is named, or all of this console’s in this kernel. */
-export async function leave(operand: string, context: Context): Promise<void> {
-  const { suspended, image, say } = context
-  if (operand === '') return act('debug_restart', { leave: true }, context)
-  if (operand !== 'all') {
-    const row = await rowNamed(operand, context)
-    if (row === undefined) return
-    suspended.choose(row)
-    return act('debug_restart', { leave: true }, context)
-  }
-  const { kernel } = image
-  const mine = suspended.mine.filter(one => one.kernel === kernel)
+/** Gives up the one of that id, or of its beginning. */
+export async function leaveNamed(id: string, context: Context): Promise<void> {
+  const row = await rowNamed(id, context)
+  if (row === undefined) return
+  context.suspended.choose(row)
+  await act('debug_restart', { leave: true }, context)
+}
+
+/** Gives up all of this console’s in the kernel that is spoken to. */
+export async function leaveAll({ suspended, image, say }: Context): Promise<void> {
+  const mine = suspended.mine.filter(one => one.kernel === image.kernel)
   await suspended.leave(image, mine)
   say(
     mine.length === 0
-      ? 'Nothing of yours is suspended here.'
+      ? 'Nothing of this console is suspended here. :suspended lists what is.'
       : `Given up: ${mine.map(one => one.id).join(', ')}`,
   )
 }

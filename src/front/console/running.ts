@@ -132,7 +132,8 @@ export function openRunning({ image, stage, showing, spoken, approvals, suspende
       const tried = suspended.mine.filter(({ id }) => id === details.id)
       return void suspended.leave(image, tried).catch(() => {})
     }
-    stage.print(suspendedSpans(details))
+    const besides = suspended.mine.filter(one => one.kernel === image.kernel && one.id !== details.id)
+    stage.print(suspendedSpans(details, besides.length))
   }
 
   return {

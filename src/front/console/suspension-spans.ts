@@ -11,6 +11,7 @@ import {
 } from '../../../tools/suspension-text.ts'
 import { termsOf } from '../../../tools/terms.ts'
 import { cutNote, duration, oneLine } from '../../../tools/wording.ts'
+import type { TheirError } from '../../../wire/kernel.ts'
 import type { SuspendedRow } from '../protocol.ts'
 import { table } from '../table.ts'
 import type { Language } from './languages.ts'
@@ -18,15 +19,39 @@ import { looking, plain, prose, type Span } from './style.ts'
 
 /** Suspended evaluations as a person at the console is shown them, with the commands that can be typed. */
 
-/** Below an error that has just been suspended. */
-export function suspendedSpans({ id, how, level, within, restarts }: SuspendedDetails): Span[] {
-  if (how === 'post_mortem')
-    return [prose('hint', `frames kept as ${id} · :debug shows them, :in CODE runs code in one\n`)]
+/** Below an error that has just been suspended; `besides`: of how many others of this console. */
+export function suspendedSpans(
+  { id, how, level, within, restarts, not_held }: SuspendedDetails,
+  besides = 0,
+): Span[] {
+  const turned = besides === 0 ? '' : `. Commands are about it now, and :debug ID turns to another`
+  if (how === 'post_mortem') {
+    const again = restarts[0] === undefined ? '' : `, :0 ${AGAIN[restarts[0].name] ?? 'takes restart 0'}`
+    const ways = `:debug shows them, :in CODE runs code in one${again}, :leave drops them`
+    return [
+      ...(not_held === undefined ? [] : [prose('hint', `${not_held}\n`)]),
+      prose('hint', `frames kept as ${id} · ${ways}${turned}\n`),
+    ]
+  }
   const nested = level === 1 ? '' : `, level ${level}${within === null ? '' : `, within ${within}`}`
   const take = restarts.length === 0 ? '' : ':0 takes restart 0, '
   const ways = `${take}:debug shows its stack, :in CODE runs code there, :leave gives it up`
-  const title = restarts.length === 0 ? [] : titled('Restarts:')
-  return [...title, ...restartSpans(restarts), prose('hint', `suspended as ${id}${nested} · ${ways}\n`)]
+  const title = restarts.length === 0 ? [] : [plain('\n'), ...titled('Restarts:')]
+  return [
+    ...title,
+    ...restartSpans(restarts),
+    prose('hint', `suspended as ${id}${nested} · ${ways}${turned}\n`),
+  ]
+}
+
+/** What is known of restarts by their names. */
+const AGAIN: Readonly<Record<string, string>> = { retry: 'runs the code again' }
+
+/** `thread-7  thread "repl-thread", in SLIME: case-failure: …` */
+export function theirLine({ id, where, ...error }: TheirError): string {
+  // Where nothing of the program's may run for it, there is the object in place of its sentence, and its type twice.
+  const message = error.message.replace(/^#<\S+\s+([\s\S]*)>$/, '$1')
+  return `${oneLine(id)}  ${oneLine(where)}: ${oneLine(conditionLine({ ...error, message }))}`
 }
 
 const restartSpans = (restarts: readonly NumberedRestart[]): Span[] =>
