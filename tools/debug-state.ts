@@ -107,12 +107,16 @@ function othersOf(shown: string, all: readonly Suspension[] | undefined, { lease
 
 function showState(state: DebugState): string {
   const { suspension, holder, restarts, others = [] } = state
-  const { who, at, busy } = suspension
+  const { who, at, busy, leaving } = suspension
   return [
     conditionLine(suspension),
     suspensionLine(suspension),
     `since ${at}, asked for by ${oneLine(who)}; it ${holderWords(holder)}`,
-    ...(busy ? ['code runs in it at this moment; nothing else can be asked of it until that has ended'] : []),
+    ...(leaving !== undefined
+      ? [leaving]
+      : busy
+        ? ['code runs in it at this moment; nothing else can be asked of it until that has ended']
+        : []),
     ...(restarts.length === 0
       ? [noRestarts(state)]
       : ['restarts, for debug_restart:', ...restartChoices(restarts)]),

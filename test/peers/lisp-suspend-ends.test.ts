@@ -36,7 +36,7 @@ const untilThere = (form: string) => asked(`(loop (let ((it ${form})) (when it (
 const kept = async () => {
   const counts = await asked(`
     (flet ((others (threads) (length (set-difference threads (get :of-the :person)))))
-      (list (others (remove-if (lambda (name) (member name '("patience" "output of an evaluation") :test 'equal))
+      (list (others (remove-if (lambda (name) (member name '("imago: time limits" "output of an evaluation") :test 'equal))
                                (sb-thread:list-all-threads) :key 'sb-thread:thread-name))
             (others (mapcar 'swank/sbcl::mailbox.thread swank/sbcl::*mailboxes*))
             (length swank::*connections*)))`)

@@ -25,6 +25,8 @@ export interface Suspension {
   readonly expires_in_ms: number
   /** Code runs in it at this moment; until that has ended, nothing else can be asked of it. */
   readonly busy: boolean
+  /** It has been given up, and its cleanup forms run: why, and for how long. For people. It ends when they have. */
+  readonly leaving?: string
 }
 
 export type SuspensionsQuery = Readonly<Record<string, never>>

@@ -163,6 +163,7 @@ export const suspension = z.object({
   at: text,
   expires_in_ms: count,
   busy: z.boolean(),
+  leaving: text.exactOptional(),
 }) satisfies z.ZodType<Suspension>
 
 /** What a peer says when a suspension has ended. That one has begun is the answer of its evaluation. */

@@ -101,7 +101,9 @@
                (begin-doing *post* "handed over")
                (funcall next)
                (end-doing *post*))))
-      (end-as-seen suspension nil))))
+      (end-as-seen suspension nil)
+      ;; There is nothing of the user's between here and its debugger.
+      (end-those-left nil))))
 
 #+sbcl
 (defun stay-for-imago (connection lease told)

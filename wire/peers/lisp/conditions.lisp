@@ -16,27 +16,21 @@
 
 (defun call-with-patience (seconds function otherwise)
   "The value of FUNCTION; that of OTHERWISE where it takes longer, where threads can tell."
-  (let* ((done nil) (thread (swank/backend:current-thread)) (tag (list nil))
-         (*patience* (cons tag *patience*)))
-    (declare (ignorable thread))
+  (let* ((done nil) (limit nil) (tag (list nil)) (*patience* (cons tag *patience*)))
     (flet ((leave ()
              (unless done
                (setf (first tag) t)
                (throw tag (funcall otherwise)))))
-      (declare (ignorable #'leave))
-      (catch tag
-        (when (image-ends-p) (leave))
-        #+(or sb-thread ccl threads)
-        (swank/backend:spawn
-         (lambda ()
-           (loop repeat (* 50 seconds) until done do (sleep 0.02))
-           ;; Cleanup forms may never end, either.
-           (loop until (or done (not (swank/backend:thread-alive-p thread)))
-                 do (swank/backend:interrupt-thread thread #'leave)
-                    (loop repeat 25 until done do (sleep 0.02))))
-         :name "patience")
-        (unwind-protect (funcall function)
-          (setf done t))))))
+      (unwind-protect
+           (catch tag
+             (when (image-ends-p) (leave))
+             (unwind-protect (progn
+                               ;; Cleanup forms may never end, either: it is left again and again.
+                               (setf limit (begin-limit seconds #'leave))
+                               (funcall function))
+               (setf done t)))
+        (setf done t)
+        (when limit (end-limit limit))))))
 
 (defun call-contained (function otherwise)
   "The values of FUNCTION, which calls code of the user's when nothing of the user's is evaluated

@@ -186,7 +186,11 @@ it would leave that, which only `resume' does: nobody would be told of what it c
       (unwind-protect
            (setf values (multiple-value-list (funcall function))
                  done t)
-        (unless (or done (suspension-how suspension) (image-ends-p)) (return))))
+        (unless (or done
+                    (suspension-how suspension)
+                    (suspension-leaving suspension)
+                    (image-ends-p))
+          (return))))
     (if done (values-list values) (funcall otherwise))))
 
 (defun evaluate-in-frame (work arguments)

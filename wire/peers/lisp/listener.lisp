@@ -128,10 +128,15 @@ not interrupted."
 
 (defun call-with-user-code (function)
   "Calls FUNCTION as user code. Values: how it ended, \"done\", \"raised\" or
-\"interrupted\"; and its values, or what was raised."
+\"interrupted\"; and its values, or what was raised. What was suspended in it has ended then."
+  (call-with-suspensions-ended (lambda () (call-to-its-end function))))
+
+(defun call-to-its-end (function)
   (block evaluation
     (let* ((outcome nil)
            (result nil)
+           (times 0)
+           (*cleanup-forms* (cleanup-forms))
            (*left-with* nil)
            (*leave* (lambda (how tree)
                       ;; What its cleanup forms signal ends it, too.
@@ -141,6 +146,7 @@ not interrupted."
                           (when (equal how "raised") (setf result tree))
                           (setf outcome how
                                 result tree))
+                      (when (> (incf times) *most-leavings*) (drop-cleanup-forms))
                       (return-from evaluation (values outcome result))))
            (*outer-restarts* (compute-restarts)))
       (restart-bind ((abort #'aborted
@@ -154,35 +160,6 @@ not interrupted."
                        (let ((*running-user-code* t))
                          (when *interrupted* (be-interrupted))
                          (multiple-value-list (funcall function))))))))))))
-
-(defun mend-stack ()
-  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the
-next thread that is given the same memory would end the whole image when it comes to that end: SBCL
-2.2.9 only notices where the very page before is written to."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds)
-     (let ((place (+ end (floor (* 5 page) 2))))
-       (when (< place (- now page))
-         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
-
-#+(and sbcl (or x86-64 arm64))
-(defun stack-bounds ()
-  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
-it is now; and how many bytes such a page has."
-  (values (sb-kernel:get-lisp-obj-address
-           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
-          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
-          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
-
-(defun stack-low-p ()
-  "Whether the end of the stack of this thread is so near that code which comes to it would end the
-image, for the page that guards it is open."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
-  #-(and sbcl (or x86-64 arm64))
-  nil)
 
 (defun refused (reason message &key what (nearest '()) next)
   "`Refused' of wire/kernel.ts: what was asked for is \"not_found\" or \"malformed\"."

@@ -186,18 +186,30 @@ them."
                 (go-on suspension arguments)
                 (leave-at suspension "left" "It was left, on request.")))))
 
+(defun left-already (name)
+  "`Refused' where the suspension of that NAME is being left: its cleanup forms are interrupted, as
+whoever leaves it once more must want; else NIL."
+  (let ((suspension (suspension-named name)))
+    (when (and suspension (suspension-leaving suspension))
+      (hurry suspension)
+      (refused "malformed" (format nil "~A is being left already. The cleanup form that runs there ~
+                                        was interrupted now." name)
+               :what name))))
+
 (define-call "resume" (suspension call who way restart frame value suspend)
   (let ((arguments (list "call" call "who" who "restart" restart "frame" frame "value" value
                          "suspend" suspend)))
-    (call-at-suspension
-     suspension call
-     (lambda (it)
-       (or (and (member way '("return" "again") :test #'equal) (no-frame it frame))
-           (cond ((equal way "restart") (by-restart it arguments))
-                 ((equal way "return") (by-return it arguments))
-                 ((equal way "again") (by-calling-again it arguments))
-                 ((equal way "leave") (by-leaving it arguments))
-                 (t (refused "malformed" (format nil "There is no way ~A." way)))))))))
+    (or (and (equal way "leave") (left-already suspension))
+        (call-at-suspension
+         suspension call
+         (lambda (it)
+           (touch it)
+           (or (and (member way '("return" "again") :test #'equal) (no-frame it frame))
+               (cond ((equal way "restart") (by-restart it arguments))
+                     ((equal way "return") (by-return it arguments))
+                     ((equal way "again") (by-calling-again it arguments))
+                     ((equal way "leave") (by-leaving it arguments))
+                     (t (refused "malformed" (format nil "There is no way ~A." way))))))))))
 
 (defun leave-all-suspended ()
   "Has all that waits here end, and gives the threads that it waits on."

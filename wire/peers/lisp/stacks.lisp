@@ -189,3 +189,53 @@ into the debugger."
 (defun frames-total (walk)
   "How many there are, where that is known."
   (and (walk-outer walk) (length (walk-frames walk))))
+
+;;; The end of a stack
+
+(defun mend-stack ()
+  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the
+next thread that is given the same memory would end the whole image when it comes to that end: SBCL
+2.2.9 only notices where the very page before is written to."
+  #+(and sbcl (or x86-64 arm64))
+  (ignore-errors
+   (multiple-value-bind (end now page) (stack-bounds)
+     (let ((place (+ end (floor (* 5 page) 2))))
+       (when (< place (- now page))
+         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
+
+#+(and sbcl (or x86-64 arm64))
+(defun stack-bounds ()
+  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
+it is now; and how many bytes such a page has."
+  (values (sb-kernel:get-lisp-obj-address
+           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
+          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
+          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
+
+(defun stack-low-p ()
+  "Whether the end of the stack of this thread is so near that code which comes to it would end the
+image, for the page that guards it is open."
+  #+(and sbcl (or x86-64 arm64))
+  (ignore-errors
+   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
+  #-(and sbcl (or x86-64 arm64))
+  nil)
+
+;;; Leaving a stack, whatever its cleanup forms do
+
+(defparameter *most-leavings* 10
+  "How often the user's cleanup forms may come in the way of leaving them.")
+
+(defvar *cleanup-forms* nil
+  "Those that were to run before the innermost code of the user's in this thread was begun.")
+
+(defun cleanup-forms ()
+  "Those that are to run where this thread is left, as the Lisp has them; NIL where it tells none."
+  (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
+    (and symbol (symbol-value symbol))))
+
+(defun drop-cleanup-forms ()
+  "Has the cleanup forms of the user's innermost code not run when it is left: they have kept it
+from being left before. Where a Lisp has no way to do that, nothing changes."
+  (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
+    (when (and symbol *cleanup-forms*) (setf (symbol-value symbol) *cleanup-forms*))))

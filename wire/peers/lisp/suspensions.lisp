@@ -25,7 +25,8 @@
   within                                ; the suspension that this one stands on, or NIL
   lease                                 ; in milliseconds
   until                                 ; in internal real time
-  how)                                  ; how it has ended; NIL: it has not
+  how                                   ; how it has ended; NIL: it has not
+  leaving)                              ; how that will be, while its stack is being left; or NIL
 
 (defvar *suspensions* '()
   "Those that have not ended, the newest first.")
@@ -74,7 +75,7 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
        (make-suspension nil call who condition
                         (type-tree (class-of condition)) message trees choices
                         (now) walk *evaluation* *post* *leave* nil
-                        (evaluation-lease *evaluation*) nil nil)))))
+                        (evaluation-lease *evaluation*) nil nil nil)))))
 
 (defun begin-suspension (condition)
   "Of the evaluation of this thread, in which CONDITION was signalled now."
@@ -97,12 +98,14 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
                                             "message" message))))))
 
 (defun end-those-within (suspension)
-  "Has all end that stand on SUSPENSION."
+  "Has all end that stand on SUSPENSION, which goes on."
   (loop for inner in (suspensions-at (suspension-post suspension))
         until (eq inner suspension)
-        do (end-suspension inner "within"
-                           (format nil "~A, which it stood on, has ended."
-                                   (suspension-id suspension)))))
+        do (end-suspension inner "within" (within-text suspension))))
+
+(defun within-text (suspension)
+  "Why those have ended that stand on SUSPENSION."
+  (format nil "~A, which it stood on, has ended." (suspension-id suspension)))
 
 ;;; Trees
 
@@ -126,7 +129,8 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
           "message" (suspension-message suspension)
           "at" (suspension-at suspension)
           "expires_in_ms" (expires-in suspension)
-          "busy" (truth (post-doing (suspension-post suspension)))))
+          "busy" (truth (post-doing (suspension-post suspension)))
+          "leaving" (if (suspension-leaving suspension) (leaving-text suspension) :absent)))
 
 (defun suspended-tree (suspension)
   "What its evaluation has come to, as `Evaluated' of wire/kernel.ts."
@@ -179,25 +183,10 @@ here when somebody has decided how it goes on."
              (funcall next))
            ;; A restart has returned instead of going on elsewhere: it waits as before.
            (setf suspension (copy-seq suspension)
-                 (suspension-how suspension) nil)
+                 (suspension-how suspension) nil
+                 (suspension-leaving suspension) nil)
            (add-suspension suspension))
       (end-as-seen suspension noticed))))
-
-(defun end-as-seen (suspension noticed)
-  "Has SUSPENSION, which has been left, ended, unless somebody has said how. NOTICED is the
-condition that was signalled in its thread before, or NIL."
-  (cond (noticed
-         (end-suspension suspension "resumed"
-                         (format nil "The condition ~A, which was signalled in its thread, has ~
-                                      taken it elsewhere." (condition-type-text noticed))))
-        ((post-doing (suspension-post suspension))
-         (end-suspension suspension "resumed" "Code that ran in it has taken it elsewhere."))
-        (t
-         ;; Whoever ends the thread waits for it: an error of its cleanup forms keeps it no longer.
-         (unless (suspension-how suspension)
-           (setf (evaluation-lease (suspension-evaluation suspension)) nil))
-         (end-suspension suspension "lost"
-                         "Its thread was ended, or was made to leave it by another."))))
 
 (defun tell-suspended (suspension)
   "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
@@ -264,9 +253,3 @@ it."
                            (wait-for-end threads)
                            (forget-mailboxes (cons *maker* threads)))
                          :name "worker")))
-
-(defun leave-at (suspension how message)
-  "Has the evaluation that SUSPENSION has stopped end without a value."
-  (end-those-within suspension)
-  (end-suspension suspension how message)
-  (funcall (suspension-leave suspension) "left" (object "message" message)))

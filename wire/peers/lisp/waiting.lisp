@@ -24,20 +24,6 @@
 (defvar *post* nil
   "That of this thread.")
 
-(defun make-bell ()
-  #+sbcl (sb-thread:make-semaphore)
-  #-sbcl nil)
-
-(defun ring (bell)
-  (declare (ignorable bell))
-  #+sbcl (sb-thread:signal-semaphore bell))
-
-(defun wait-for-bell (bell seconds)
-  "Waits until BELL was rung, SECONDS at most; or a little, where there are no bells."
-  (declare (ignorable bell seconds))
-  #+sbcl (sb-thread:wait-on-semaphore bell :timeout seconds)
-  #-sbcl (sleep 0.01))
-
 (defmacro with-post ((post) &body body)
   `(swank/backend:call-with-lock-held (post-lock ,post) (lambda () ,@body)))
 
