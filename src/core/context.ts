@@ -35,10 +35,13 @@ export interface Given {
   }
   /** The files of the caller's project, as far as the policy lets the call see them. */
   files(): ProjectFiles
-  readonly choices?: readonly Choice[]
+  readonly choices?: readonly Choice[] | undefined
   /** Carries out the changes that were approved for the call. */
-  commit?(): Promise<Committed | Failed>
+  readonly commit?: (() => Promise<Committed | Failed>) | undefined
 }
+
+const unplanned = async () => Promise.reject(new Error('no plan was approved for this call'))
+const NONE: readonly Choice[] = []
 
 /** What a handler is given. */
 export class Context implements ToolContext {
@@ -55,7 +58,7 @@ export class Context implements ToolContext {
   readonly #filesOf: () => ProjectFiles
   #files: ProjectFiles | undefined
 
-  constructor({ flight, level, options, files, choices = [], commit }: Given) {
+  constructor({ flight, level, options, files, choices = NONE, commit = unplanned }: Given) {
     this.call = flight.call
     this.who = flight.caller.who
     this.level = level
@@ -64,7 +67,7 @@ export class Context implements ToolContext {
     this.texts = options.texts
     this.pathOf = path => resolve(flight.caller.root, path)
     this.choices = choices
-    this.commit = commit ?? (async () => Promise.reject(new Error('no plan was approved for this call')))
+    this.commit = commit
     this.#flight = flight
     this.#filesOf = files
   }

@@ -208,7 +208,7 @@ export class Passage {
   context(level: Level, { choices, commit, again }: Omit<Run, 'level' | 'args'> = {}): Context {
     const { flight, options } = this
     const files = () => options.files.of(flight.caller.root, this.#shows())
-    const given = { flight, options, level, files, ...(choices && { choices }), ...(commit && { commit }) }
+    const given = { flight, options, level, files, choices, commit }
     const place = this.#place
     if (place === undefined) return new Context(given)
     const { leases } = options

@@ -11,6 +11,7 @@ import { SECRET_NAMES, secretNamed } from './secrets/names.ts'
 export function redacted(entry: JournalEntry): JournalEntry {
   let clean: JournalEntry = entry
   for (const [name, value] of Object.entries(entry)) {
+    if (OURS.has(name)) continue
     const kept = NESTED.has(name) ? redactedValue(value) : redactedTextOf(value)
     if (kept !== value) clean = { ...clean, [name]: kept } as JournalEntry
   }
@@ -73,6 +74,8 @@ const KINDS = [
   [/[^\dA-Za-z]/, 32],
 ] as const
 
+/** What is always one of a few words, or a number. */
+const OURS: ReadonlySet<string> = new Set(['type', 'level', 'decision', 'elapsed_ms'])
 const NESTED: ReadonlySet<string> = new Set(['args', 'plan', 'choices'])
 const SHORTEST = 6
 /** A line keeps less of a value that is nested. */

@@ -19,7 +19,16 @@ export function entryBody(entry: JournalEntry, time: Date): string {
 export const noteBody = (note: JournalNote, time: Date) => begun(JSON.stringify(note), time)
 
 const begun = (text: string, time: Date) =>
-  `{"v":${JOURNAL_VERSION},"time":"${time.toISOString()}",${text.slice(1, -1)}`
+  `{"v":${JOURNAL_VERSION},"time":"${textOf(time)}",${text.slice(1, -1)}`
+
+let last = { ms: Number.NaN, text: '' }
+
+/** Many lines are of the same millisecond. */
+function textOf(time: Date): string {
+  const ms = time.getTime()
+  if (ms !== last.ms) last = { ms, text: time.toISOString() }
+  return last.text
+}
 
 function clean(entry: JournalEntry): JournalEntry {
   return redacted('args' in entry ? withKeptArgs(entry) : entry)
