@@ -81,6 +81,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const leases = openLeases(journal, { goneMs })
+  void journal.lost.then(lost => leases.book.lost(lost))
   const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({

@@ -1,12 +1,13 @@
 import { messageOf } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { AppendError } from './journal/append-error.ts'
-import { BackgroundPass } from './journal/background.ts'
+import { BackgroundPass, type Unended } from './journal/background.ts'
 import { type JournalFiles, NODE_FILES } from './journal/disk.ts'
-import type { JournalEntry, JournalNote, JournalTrouble, OpenCall } from './journal/entries.ts'
+import type { JournalEntry, JournalNote, JournalTrouble } from './journal/entries.ts'
 import { LineQueue } from './journal/line-queue.ts'
 import { entryBody, noteBody } from './journal/lines.ts'
 import { type Earlier, lastWord, OpenCalls } from './journal/open-calls.ts'
+import { lostWith, type OpenSuspension } from './journal/open-suspensions.ts'
 import type { Line } from './journal/place.ts'
 import { type Recovered, recover } from './journal/recovery.ts'
 import { KEPT, type Kept, outdated } from './journal/retention.ts'
@@ -16,6 +17,7 @@ import { SegmentWriter } from './journal/writer.ts'
 
 export type { JournalCall, JournalEntry, JournalPlan } from './journal/entries.ts'
 export type { Earlier } from './journal/open-calls.ts'
+export type { OpenSuspension } from './journal/open-suspensions.ts'
 
 /** The append-only record of every call. */
 export interface Journal {
@@ -63,6 +65,11 @@ export interface JournalOptions {
 export interface OpenJournal extends Journal {
   /** Resolves once what earlier daemons wrote has been verified, or the journal was closed before that. */
   readonly verified: Promise<void>
+  /**
+   * What was suspended under daemons that were lost: with its daemon, each has ended, which is written. Resolves once
+   * their last lines were read; with nothing, where the journal was closed before that.
+   */
+  readonly lost: Promise<readonly OpenSuspension[]>
 }
 
 const SEGMENT_BYTES = 16 * 1024 * 1024
@@ -95,6 +102,7 @@ class SegmentedJournal implements OpenJournal {
   #removing: Promise<unknown> = Promise.resolve()
   #acknowledging: Promise<void> | undefined
   readonly verified: Promise<void>
+  readonly lost: Promise<readonly OpenSuspension[]>
 
   constructor(options: JournalOptions, found: Recovered) {
     this.#dir = journalDir(options.stateDir)
@@ -124,9 +132,13 @@ class SegmentedJournal implements OpenJournal {
       segments: found.segments.map(segment => (segment === corrupt?.segment ? (aside ?? segment) : segment)),
       lastBytes: corrupt === undefined && found.place.fd !== undefined ? found.place.size : undefined,
       known: this.#troubles.list.map(({ file }) => file),
-      unended: calls => this.#endAll(calls),
+      unended: open => this.#endAll(open),
       report: (trouble, segment) => void this.#setAside(trouble, segment),
     })
+    this.lost = this.#pass.recent.then(
+      ({ suspended }) => suspended.all,
+      () => [],
+    )
     this.verified = this.#pass.done.then(whole => {
       if (whole) this.#retain()
     })
@@ -214,11 +226,12 @@ class SegmentedJournal implements OpenJournal {
     this.#troubles.acknowledged()
   }
 
-  #endAll(calls: readonly OpenCall[]): void {
+  #endAll({ calls, suspended }: Unended): void {
     this.#open.add(calls)
     this.#openKnown = true
     for (const open of calls)
       this.later({ type: 'ended', call: open.call, outcome: lastWord(open), elapsed_ms: null })
+    for (const open of suspended) this.later(lostWith(open))
   }
 
   /**

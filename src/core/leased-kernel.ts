@@ -28,6 +28,8 @@ export interface Rights {
   refusal(leased: Leased): Failed | undefined
   /** As the book's. */
   acts(leased: Leased): () => void
+  /** As the book's. */
+  cameTo(leased: Leased, evaluated: Evaluated): void
 }
 
 /** What is thrown at a tool that did not ask whose a suspended evaluation is: its caller is told as by one that does. */
@@ -75,6 +77,7 @@ export class LeasedKernel extends KernelAround {
     const giveBack = this.#rights.acts(leased)
     const evaluated = await super.evaluate(evaluation, watcher)
     if (evaluated.type === 'refused' || evaluated.type === 'withdrawn') giveBack()
+    else if (work.type === 'resume') this.#rights.cameTo(leased, evaluated)
     return evaluated
   }
 

@@ -30,6 +30,10 @@ export interface Leased {
   from?: Claim
   /** Only a look at its image has told of it. */
   learnt?: boolean
+  /** Once it goes on: what it has come to, a sentence; undefined where that is not known yet, or nothing. */
+  came?: string | undefined
+  /** Once it has ended: has those told of it who are to be. */
+  ended?: () => void
   /** A person has put it before whoever holds it now, or comes first; `told`: the keys of those who know. */
   offer: { readonly by: string; readonly told: Set<string> } | undefined
 }

@@ -99,6 +99,7 @@ export function openLeases(
             leases: { holderOf: () => seenBy(claim, caller) },
           }),
         acts: leased => book.acts(leased, claimOf(caller)),
+        cameTo: (leased, evaluated) => book.cameTo(leased, evaluated),
       })
     },
     noticesFor(caller) {

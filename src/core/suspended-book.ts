@@ -1,7 +1,6 @@
-import type { Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
+import type { Evaluated, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
 import { type Claim, type Claimant, keyOf, keysOf, seenBy, whoseIs } from './claims.ts'
-import { beginning } from './cut.ts'
-import type { Journal } from './journal.ts'
+import type { Journal, OpenSuspension } from './journal.ts'
 import {
   claimAtFirst,
   claimOn,
@@ -12,7 +11,8 @@ import {
   standingOn,
 } from './leased.ts'
 import { Notices } from './notices.ts'
-import { endedText, handedText, offeredText, takenText } from './suspended-notices.ts'
+import { entryOf, exceptionOf, type Noted } from './suspended-entry.ts'
+import { cameToText, endedText, handedText, lostText, offeredText, takenText } from './suspended-notices.ts'
 import type { EndedHow, SuspendedRow, SuspensionEvent } from './suspended-row.ts'
 
 /** Whoever follows what becomes of suspended evaluations. */
@@ -22,9 +22,6 @@ export interface SuspensionWatcher {
   readonly everywhere?: boolean | undefined
   heard(event: SuspensionEvent): void
 }
-
-/** Of an error, in the journal. */
-const MESSAGE_CHARS = 1_000
 
 /**
  * Whose each suspended evaluation is. The images say what is suspended and what has ended; this is who may act on it,
@@ -113,6 +110,7 @@ export class SuspendedBook {
     const free = standingOn(leased).filter(one => one.claim.type === 'anyone')
     const before = free.map(one => ({ one, claim: one.claim, offer: one.offer }))
     leased.actor = claim
+    this.#knows(leased, keyOf(claim) ?? '')
     for (const one of free) this.#claimed(one, claim)
     return () => {
       if (leased.actor !== claim) return
@@ -128,7 +126,7 @@ export class SuspendedBook {
       this.#claimed(one, claim)
       if (keyOf(before) !== keyOf(claim)) one.from = before
       this.#note(one, { what: 'taken', by })
-      this.#notify(before, { except: claim, text: takenText(one, by) })
+      this.#notify(one, { whom: before, except: claim, text: takenText(one, by) })
       const from = whoseIs(before) ?? null
       this.#tell(one, suspension => ({ type: 'taken', suspension, by, from }))
     }
@@ -143,7 +141,7 @@ export class SuspendedBook {
       this.#claimed(one, claim)
       this.#note(one, { what: 'handed', by, ...(to !== null && { to }) })
       if (keyOf(before) !== keyOf(giver.claim))
-        this.#notify(before, { except: claim, text: handedText(one, { by, to }) })
+        this.#notify(one, { whom: before, except: claim, text: handedText(one, { by, to }) })
       this.#tell(one, suspension => ({ type: 'handed', suspension, by, to }))
     }
     this.#offer(leased, by)
@@ -171,10 +169,25 @@ export class SuspendedBook {
         leased.claim.type === 'anyone' ? leased.life.root === caller.root : keyOf(leased.claim) === key
       if (!theirs || leased.offer === undefined || leased.offer.told.has(key)) return []
       if (caller.profile === 'core' || caller.seat?.() !== undefined) return []
-      leased.offer.told.add(key)
-      return [offeredText(leased, leased.offer.by)]
+      const { by } = leased.offer
+      this.#knows(leased, key)
+      return [offeredText(leased, by)]
     })
-    return [...this.#notices.take(keys), ...offers]
+    return [...this.#notices.take([...keys, nameKey(caller.root, caller.who)]), ...offers]
+  }
+
+  /** What daemons kept that were lost has ended with them. Those of that name are told who ask in the same project. */
+  lost(those: readonly OpenSuspension[]): void {
+    for (const { suspension: about, root, who, holder, ...one } of those)
+      for (const name of new Set([who, ...(holder === null ? [] : [holder])]))
+        if (root !== undefined)
+          this.#notices.add(nameKey(root, name), { about, text: lostText({ ...one, suspension: about }) })
+  }
+
+  /** What that one, which goes on by somebody's will, has come to: it is told to whoever was to be told of its end. */
+  cameTo(leased: Leased, evaluated: Evaluated): void {
+    leased.came = cameToText(evaluated)
+    leased.ended?.()
   }
 
   row({ life, suspension, claim }: Leased, caller: Claimant, now: SeenNow = UNSEEN): SuspendedRow {
@@ -204,10 +217,21 @@ export class SuspendedBook {
     this.#note(leased, { what: how, by, why: message })
     // Whoever ends what another one stands on has ended both.
     const within = how === 'within' ? claimOn(leased) : undefined
-    for (const claim of [leased.claim, leased.first].filter(isFirstOfItsKey))
-      if (within === undefined || keyOf(within) !== keyOf(claim))
-        this.#notify(claim, { except: actor, text: endedText(leased, { how, message, by }) })
+    const told = [leased.claim, leased.first]
+      .filter(isFirstOfItsKey)
+      .filter(claim => within === undefined || keyOf(within) !== keyOf(claim))
+    leased.ended = () => {
+      for (const whom of told)
+        this.#notify(leased, { whom, except: actor, text: endedText(leased, { how, message, by }) })
+    }
+    leased.ended()
     this.#tell(leased, suspension => ({ type: 'ended', suspension, how, message, by }))
+  }
+
+  /** Whoever has that key is told no more of what happened to it before, nor that it is put before them. */
+  #knows({ suspension: { id }, offer }: Leased, key: string): void {
+    this.#notices.withdraw(key, id)
+    offer?.told.add(key)
   }
 
   #claimed(leased: Leased, claim: Claim): void {
@@ -227,27 +251,14 @@ export class SuspendedBook {
     this.#offered.add(leased)
   }
 
-  #notify(
-    claim: Claim,
-    { except, text }: { readonly except: Claim | undefined; readonly text: string },
-  ): void {
-    const key = keyOf(claim)
-    if (key !== undefined && (except === undefined || keyOf(except) !== key)) this.#notices.add(key, text)
+  #notify({ suspension }: Leased, { whom, except, text }: Told): void {
+    const key = keyOf(whom)
+    if (key !== undefined && (except === undefined || keyOf(except) !== key))
+      this.#notices.add(key, { about: suspension.id, text })
   }
 
   #note(leased: Leased, said: Noted): void {
-    const { life, suspension, claim } = leased
-    const { id, call, who } = suspension
-    this.#journal.later({
-      type: 'suspension',
-      suspension: id,
-      kernel: life.name,
-      epoch: life.kernel.identity.epoch,
-      ...(call !== null && { call }),
-      who,
-      holder: whoseIs(claim) ?? null,
-      ...said,
-    })
+    this.#journal.later(entryOf(leased, said))
   }
 
   #tell(leased: Leased, event: (row: SuspendedRow) => SuspensionEvent): void {
@@ -262,16 +273,16 @@ export class SuspendedBook {
   }
 }
 
-interface Noted {
-  readonly what: 'suspended' | 'taken' | 'handed' | 'adopted' | EndedHow
-  readonly by: string | null
-  readonly to?: string
-  readonly why?: string
+interface Told {
+  readonly whom: Claim
+  /** Whose doing it is, who is told nothing of it. */
+  readonly except: Claim | undefined
+  readonly text: string
 }
+
+/** Nobody else has keys like these: they are of connections, and of programs that are connected. */
+const nameKey = (root: string, name: string): string => `name ${name} in ${root}`
 
 type SeenNow = Pick<SuspendedRow, 'expires_in_ms' | 'busy'>
 const UNSEEN: SeenNow = { expires_in_ms: null, busy: null }
 const NONE: readonly string[] = []
-
-const exceptionOf = ({ type, message }: Suspension): string =>
-  beginning(`${type.name}: ${message}`, MESSAGE_CHARS)

@@ -1,5 +1,7 @@
 import { oneLine } from '../../tools/wording.ts'
+import type { Evaluated, Suspension } from '../../wire/kernel.ts'
 import { beginning } from './cut.ts'
+import type { OpenSuspension } from './journal.ts'
 import type { Leased } from './leased.ts'
 import { markedLine } from './marks.ts'
 import type { EndedHow } from './suspended-row.ts'
@@ -13,8 +15,40 @@ export function endedText(
   leased: Leased,
   { how, message, by }: { readonly how: EndedHow; readonly message: string; readonly by: string | null },
 ): string {
-  return `${called(leased)} is suspended no more. ${endedIn(how, by)}${message === '' ? '' : ` ${line(message)}`}`
+  const said = [`${called(leased)} is suspended no more.`, endedIn(how, by), line(message), leased.came ?? '']
+  return said.filter(sentence => sentence !== '').join(' ')
 }
+
+/** What one came to that somebody else had go on; undefined where how it ended says that. */
+export function cameToText(evaluated: Evaluated): string | undefined {
+  switch (evaluated.type) {
+    case 'done': {
+      const values = evaluated.values.map(({ repr }) => repr.text).join(', ')
+      return values === '' ? 'It came to its end, without a value.' : `It came to ${line(values)}`
+    }
+    case 'raised':
+      return `It ended with an error: ${error(evaluated.exception)}`
+    case 'suspended':
+      return `It is suspended again, as ${evaluated.suspension.id}: ${error(evaluated.suspension)}`
+    case 'interrupted':
+      return 'It was interrupted.'
+    case 'left':
+    case 'refused':
+    case 'withdrawn':
+      return undefined
+    default:
+      return evaluated satisfies never
+  }
+}
+
+/** It was suspended under a daemon that was lost. */
+export const lostText = ({
+  suspension,
+  kernel,
+  why,
+}: Pick<OpenSuspension, 'suspension' | 'kernel' | 'why'>) =>
+  `${suspension} in ${kernel}${why === undefined ? '' : ` (${line(why)})`} is suspended no more. ` +
+  'The daemon that kept it has ended, and it with that one. Nothing of it goes on.'
 
 /** A person, `by`, holds it now instead of whoever is told. */
 export const takenText = (leased: Leased, by: string): string =>
@@ -33,9 +67,11 @@ export function offeredText(leased: Leased, by: string): string {
 }
 
 /** `s3@ab12 in shop (ZeroDivisionError: division by zero)` */
-function called({ life, suspension: { id, type, message } }: Leased): string {
-  return `${id} in ${life.name} (${line(`${type.name}: ${message}`)})`
-}
+const called = ({ life, suspension }: Leased): string =>
+  `${suspension.id} in ${life.name} (${error(suspension)})`
+
+const error = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
+  line(`${type.name}: ${message}`)
 
 function endedIn(how: EndedHow, by: string | null): string {
   const who = by === null ? 'Somebody' : line(by)

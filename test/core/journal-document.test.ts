@@ -77,6 +77,7 @@ const ENTRIES: { readonly [Type in JournalEntry['type']]: JournalEntry & { reado
     suspension: 's',
     kernel: 'k',
     epoch: 'e',
+    root: 'r',
     call,
     who: 'w',
     holder: null,

@@ -1,6 +1,7 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyJournal } from '../../src/core/journal/verification.ts'
+import type { JournalEntry } from '../../src/core/journal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { decided, dispatched, ended, journalsOf, requested } from '../support/journals.ts'
@@ -162,4 +163,52 @@ test('a segment that is begun before earlier calls are known does not hide them'
   assert.equal(await next.earlier(id('open')), { tool: 't', outcome: 'outcome_unknown', epoch: 'e' })
   await next.close()
   assert.is(await problem(), undefined)
+})
+
+const suspension = (what: string, more: object = {}) =>
+  ({
+    type: 'suspension',
+    what,
+    suspension: 's1@ab12',
+    kernel: 'main',
+    epoch: 'e',
+    root: '/shop',
+    call: 'a',
+    who: 'claude-code',
+    holder: 'claude-code',
+    by: null,
+    ...more,
+  }) as JournalEntry
+
+test('what was suspended under a daemon that was lost is written to be lost, with whose it was at last', async () => {
+  const first = journals.open()
+  first.later(suspension('suspended', { why: 'KeyError: 42' }))
+  first.later(suspension('taken', { holder: 'seat-1', by: 'seat-1' }))
+  first.later(suspension('suspended', { suspension: 's2@ab12' }))
+  first.later(suspension('expired', { suspension: 's2@ab12' }))
+  first.later(suspension('suspended', { epoch: 'another' }))
+  first.later(suspension('within', { epoch: 'another' }))
+  await first.close()
+  const second = journals.open()
+  const lost = await second.lost
+  assert.equal(
+    lost.map(one => [one.suspension, one.root, one.who, one.holder, one.why]),
+    [['s1@ab12', '/shop', 'claude-code', 'seat-1', 'KeyError: 42']],
+  )
+  await second.close()
+  const said = (await journals.entries()).filter(({ what }) => what === 'lost')
+  assert.equal(
+    said.map(({ type, suspension, kernel, epoch, call, holder, by }) => [
+      type,
+      suspension,
+      kernel,
+      epoch,
+      call,
+      holder,
+      by,
+    ]),
+    [['suspension', 's1@ab12', 'main', 'e', 'a', 'seat-1', null]],
+  )
+  assert.match(String(said[0]?.why), /The daemon that kept it has ended/)
+  assert.equal(await journals.open().lost, [])
 })

@@ -95,12 +95,12 @@ test('an error with marks in it is told in one line, with the marks shown', asyn
 test('what is to be told is bounded by callers and sentences, and says what was dropped', () => {
   const notices = new Notices()
   assert.ok(notices.empty)
-  for (let number = 1; number <= 20; number++) notices.add('one', `${number}`)
+  for (let number = 1; number <= 20; number++) notices.add('one', { about: `s${number}`, text: `${number}` })
   const told = notices.take(['none', 'one'])
   assert.is(told[0], '(4 earlier notices were dropped.)')
   assert.equal(told.slice(1, 3), ['5', '6'])
   assert.ok(notices.empty)
-  for (let key = 0; key < 100; key++) notices.add(`${key}`, 'text')
+  for (let key = 0; key < 100; key++) notices.add(`${key}`, { about: 's1', text: 'text' })
   assert.equal(notices.take(['35']), [])
   assert.equal(notices.take(['36']), ['text'])
 })
@@ -122,6 +122,6 @@ test('one that expires while a person reads it is gone by name when they act, an
   assert.match(String(details.notice), /Nobody came in time/)
   assert.match(
     noticeOf(await rig.call(CLAUDE, 'eval_expr', ONE)) ?? '',
-    /taken over by .*\n.*Nobody came in time/s,
+    /^s1@ab12 in main .* Nobody came in time[^\n]*$/,
   )
 })

@@ -14,12 +14,16 @@ const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 const DAEMON = join(PACKAGE_ROOT, 'test/support/hasty-daemon.mjs')
 
 let rig: Rig
+/** Its process. */
+let daemon: number
 /** A program of another project, which only looks. */
 let observer: DaemonClient
 
 test.before(async () => {
   rig = openRig()
-  await rig.begin(['serve'], { main: DAEMON }).says(/serves at/)
+  const serving = rig.begin(['serve'], { main: DAEMON })
+  await serving.says(/serves at/)
+  daemon = serving.child.pid ?? 0
   observer = await rig.connect({ name: 'observer', root: rig.folder })
 })
 
@@ -139,4 +143,31 @@ test('what an MCP client held that is killed is for whoever comes first, after a
   } finally {
     client.kill('SIGKILL')
   }
+})
+
+test('what was suspended under a daemon that is killed is told as lost, by the log and to whoever asks again', async () => {
+  const raised = await rig.imago(['call', 'eval_expr', '{"expr": "1 / 0"}'])
+  const [id = ''] = /s\d+@\w+/.exec(raised.stdout + raised.stderr) ?? []
+  assert.equal(
+    (await noted(id)).map(([what]) => what),
+    ['suspended'],
+  )
+  process.kill(daemon, 'SIGKILL')
+  await rig.serve()
+  const told = async () => {
+    const { stdout, stderr } = await rig.imago(['call', 'debug_state'])
+    return stdout + stderr
+  }
+  let said = await told()
+  await until(async () => {
+    if (said.includes(id)) return true
+    said = await told()
+    return false
+  }, 'it to be told')
+  assert.match(said, new RegExp(`${id} in project \\(ZeroDivisionError: .*is suspended no more.* daemon`))
+  assert.equal(await noted(id), [
+    ['suspended', null],
+    ['lost', null],
+  ])
+  assert.not.match(await told(), id)
 })

@@ -3,6 +3,7 @@ import { checkSegment, type SegmentCheck } from './checking.ts'
 import type { JournalFiles } from './disk.ts'
 import type { JournalTrouble, OpenCall } from './entries.ts'
 import { CallHistory, lastWord } from './open-calls.ts'
+import type { OpenSuspension } from './open-suspensions.ts'
 import { headerOf, type Segment } from './segments.ts'
 import { findings, original } from './verification.ts'
 
@@ -14,10 +15,16 @@ export interface PassOptions {
   readonly lastBytes: number | undefined
   /** The files whose trouble is known. */
   readonly known: readonly string[]
-  /** Calls that earlier daemons began and never ended; called once, before `recent` resolves. */
-  readonly unended: (calls: readonly OpenCall[]) => void
+  /** What earlier daemons began and never ended; called once, before `recent` resolves. */
+  readonly unended: (open: Unended) => void
   /** Something is not what was written; undefined where there is no segment to set aside. */
   readonly report: (trouble: JournalTrouble, segment: Segment | undefined) => void
+}
+
+export interface Unended {
+  readonly calls: readonly OpenCall[]
+  /** In the segments that were read for calls. */
+  readonly suspended: readonly OpenSuspension[]
 }
 
 /** How many segments are read for calls; more, where calls that were open lie further back. */
@@ -67,7 +74,7 @@ export class BackgroundPass {
       if (problem !== undefined && !segment.aside) this.#report(problem, segment)
     const open = history.open.all
     for (const call of open) history.end(call, lastWord(call))
-    unended(open)
+    unended({ calls: open, suspended: history.suspended.all })
     return history
   }
 

@@ -108,6 +108,8 @@ export type JournalEntry =
       readonly suspension: string
       readonly kernel: string
       readonly epoch: string
+      /** The project of the kernel. */
+      readonly root?: string | undefined
       readonly call?: CallId
       readonly who: string
       readonly holder: string | null

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { OpenCall } from './entries.ts'
+import { OpenSuspensions } from './open-suspensions.ts'
 
 /** What a line says of a call. */
 interface Said {
@@ -74,15 +75,19 @@ const SAID = z.object({
   outcome: z.string().optional(),
 })
 
-/** What earlier daemons wrote of their last calls, as their lines are read in order. */
+/** What earlier daemons wrote of their last calls, and of what was suspended, as their lines are read in order. */
 export class CallHistory {
   readonly open = new OpenCalls()
+  readonly suspended = new OpenSuspensions()
   readonly #ended = new Map<string, Earlier>()
 
   /** A line that is none is passed over: what is wrong with it is found elsewhere. */
   read(line: Buffer): void {
-    const said = saidIn(line)
-    if (said === undefined) return
+    const parsed = parsedIn(line)
+    const read = SAID.safeParse(parsed)
+    if (!read.success) return
+    const said: Said = read.data
+    if (said.type === 'suspension') this.suspended.note(parsed)
     const ended = this.open.note(said)
     if (ended !== undefined) this.end(ended, said.outcome ?? 'outcome_unknown')
   }
@@ -99,10 +104,9 @@ export class CallHistory {
   }
 }
 
-function saidIn(line: Buffer): Said | undefined {
+function parsedIn(line: Buffer): unknown {
   try {
-    const read = SAID.safeParse(JSON.parse(line.toString()))
-    return read.success ? read.data : undefined
+    return JSON.parse(line.toString())
   } catch {
     return undefined
   }
