@@ -186,6 +186,14 @@ test('what a model has suspended is told once, above the line that is written; a
     await screen.shows(`${id} in project, of claude-code: claude-code gave it up`)
     const told = screen.all().filter(row => row.startsWith(`${id} in project`))
     assert.is(told.length, 2, told.join('\n'))
+    await enter(':log 20')
+    for (const what of [
+      'suspended',
+      'taken by seat-1',
+      'handed to claude-code by seat-1',
+      'left by claude-code',
+    ])
+      await screen.shows(new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${id} in project, of claude-code: ${what}`, 'm'))
   }))
 
 test('what goes on after a restart is interrupted by Ctrl-C, and the image lives on', () =>

@@ -123,7 +123,7 @@ test('a colon says what there is, unknown commands name the nearest, and :log ha
     await run(screen, ':time sum(range(10))')
     assert.match(lastAnswer(screen), /^45\n.* in the image, .* until it was shown$/)
     await run(screen, ':log 3')
-    assert.match(lastAnswer(screen), /eval_expr +(ok|under way) .*sum\(range\(10\)\)/)
+    assert.match(lastAnswer(screen), /eval_expr +(ok|under way) .* client-\d+ +sum\(range\(10\)\)/)
     screen.type(':help\r')
     await screen.shows('Commands')
     screen.type('q:qu\r')

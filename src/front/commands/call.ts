@@ -50,6 +50,8 @@ export async function callTool(
   })
 
   let printed = false
+  // The last line that was printed has no end yet.
+  let open = false
   let asking: string | undefined
   const live = (event: CallEvent) => {
     if (event.type === 'progress' && event.plan !== undefined && event.plan !== asking) {
@@ -58,6 +60,7 @@ export async function callTool(
     }
     if (event.type !== 'output') return
     printed = true
+    open = !event.text.endsWith('\n')
     if (options.json || event.stream === 'stderr') printer.err(event.text)
     else printer.out(event.text)
   }
@@ -78,6 +81,7 @@ export async function callTool(
         )
       : await made()
 
+  if (open) printer[envelope.ok && !options.json ? 'out' : 'err']('\n')
   if (options.json) printEnvelope(printer, envelope)
   else if (approves && !envelope.ok) printError(printer, envelope.error)
   else {

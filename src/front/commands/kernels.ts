@@ -9,6 +9,7 @@ import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
 import { kernelLine, kernelsText, readMore } from '../kernel-table.ts'
 import type { KernelRow, Method, Methods } from '../protocol.ts'
+import { endsWith } from './waiting.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -29,15 +30,22 @@ export async function start(input: CommandInput): Promise<ExitCode> {
   return printBegun(input, result)
 }
 
-/** `imago stop NAME` */
+/** `imago stop NAME`: says first what is suspended there and ends with it. */
 export async function stop(input: CommandInput): Promise<ExitCode> {
+  await tellWaiting(input)
   const result = await request('stop', named(input))
   return print(input, { result, text: kernelLine(result, homedir()) })
 }
 
-/** `imago restart NAME` */
+/** `imago restart NAME`: says first what is suspended there and ends with it. */
 export async function restart(input: CommandInput): Promise<ExitCode> {
+  await tellWaiting(input)
   return printBegun(input, await request('restart', named(input)))
+}
+
+async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {
+  const { suspensions } = await request('suspensions', {})
+  printer.err(endsWith(suspensions, name))
 }
 
 /** `imago interrupt NAME`: says what was seen, with exit code 5 if the code was asked to stop and goes on. */

@@ -4,11 +4,15 @@ import type { CommandInput } from '../commands.ts'
 import { printEnvelope } from '../envelopes.ts'
 import type { ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
+import { endsWith } from './waiting.ts'
 
-/** `imago shutdown`: waits until the daemon has ended in order. None there is done too. */
+/**
+ * `imago shutdown`: waits until the daemon has ended in order, and says first what is suspended in images that end with
+ * it. None there is done too.
+ */
 export async function shutdown({ options, printer }: CommandInput): Promise<ExitCode> {
   const when = options.force ? 'always' : 'nothing_runs'
-  const ended = await end(when)
+  const ended = await end(when, printer)
   if (options.json) printEnvelope(printer, { ok: true, result: ended ?? NOTHING })
   else printer.out(ended === undefined ? 'No daemon runs.\n' : `${said(ended)}\n`)
   return EXIT.done
@@ -26,10 +30,16 @@ function said({ ended_kernels: ended, detached_kernels: detached }: ShutdownResu
 }
 
 /** What became of the kernels; `undefined` if there was no daemon. */
-async function end(when: ShutdownWhen): Promise<ShutdownResult | undefined> {
+async function end(
+  when: ShutdownWhen,
+  printer: CommandInput['printer'],
+): Promise<ShutdownResult | undefined> {
   try {
     const client = await connectDaemon({ name: 'imago shutdown', start: 'never', root: process.cwd() })
+    const waiting = await client.request('suspensions', {}).catch(() => ({ suspensions: [] }))
     const ended = await client.request('shutdown', { when })
+    const lost = waiting.suspensions.filter(({ kernel }) => ended.ended_kernels.includes(kernel))
+    printer.err(endsWith(lost))
     await client.ended
     return ended
   } catch (error) {

@@ -146,8 +146,11 @@ function notePieces({ entry }: Note, { columns }: Form): Piece[] {
   ]
 }
 
-/** What a line says that is about no call. Its members are read as they come: other versions write others. */
-function noteText(entry: EntryRead): { bad: boolean; text: string } {
+/**
+ * What a line says that is about no call; `bad`: it is to stand out. Its members are read as they come: other versions
+ * write others.
+ */
+export function noteText(entry: EntryRead): { bad: boolean; text: string } {
   const said = (name: string) => {
     const value = entry[name]
     return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
