@@ -43,7 +43,7 @@ export function isIntact(plan: Plan): boolean {
  */
 export function toolHash(tool: Tool, version = ''): string {
   const { name, description, level, profile, needs, categories, paths, parameterAliases, typed, code } = tool
-  const schema = z.toJSONSchema(tool.parameters, { io: 'input' })
+  const schema = schemaOf(tool.parameters)
   const data = {
     name,
     description,
@@ -57,6 +57,15 @@ export function toolHash(tool: Tool, version = ''): string {
     typed,
   }
   return sha256(canonical({ ...data, code, version }))
+}
+
+const schemas = new WeakMap<z.ZodObject, unknown>()
+
+/** Made once: it is most of what a hash costs, and parameters, unlike the rest of a tool, never change. */
+function schemaOf(parameters: z.ZodObject): unknown {
+  const schema = schemas.get(parameters) ?? z.toJSONSchema(parameters, { io: 'input' })
+  schemas.set(parameters, schema)
+  return schema
 }
 
 /** What the journal keeps of a plan. */
