@@ -34,14 +34,14 @@ test('what a model has suspended is told once, above the line that is written; a
     await screen.shows(`${id} in project, of claude-code: claude-code gave it up`)
     const told = screen.all().filter(row => row.startsWith(`${id} in project`))
     assert.is(told.length, 2, told.join('\n'))
-    await enter(':log 20')
-    for (const what of [
-      'suspended',
-      'taken by seat-1',
-      'handed to claude-code by seat-1',
-      'left by claude-code',
-    ])
-      await screen.shows(new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${id} in project, of claude-code: ${what}`, 'm'))
+    // The journal may be written a moment after what it tells of.
+    const whats = ['suspended', 'taken by seat-1', 'handed to claude-code by seat-1', 'left by claude-code']
+    const lines = whats.map(what => new RegExp(`^[\\d:]{8} ${id} in project, of claude-code: ${what}`, 'm'))
+    await until(async () => {
+      await enter(':log 20')
+      const text = screen.text().split(':log 20\n').at(-1) ?? ''
+      return lines.every(line => line.test(text))
+    }, 'all of it in the log')
   }))
 
 test('a console that is left gives up what waits for it, and puts what it took before whoever comes first', () =>
