@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
  * How much of a function V8 runs, in bytes of bytecode, before it looks again whether to optimize it; 67,584 unless told
  * otherwise.
  */
-const BUDGET = 12_000
+const BUDGET = 6_000
 
 /**
  * Has V8 optimize sooner what runs over and over. It waits for some thousand calls, which suits pages and scripts; a
