@@ -1,7 +1,7 @@
 import { atConsole, modelRaises, suspendedNow } from '../support/at-console.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig } from '../support/rig.ts'
+import { openRig, until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 import { CTRL_C, CTRL_D } from '../support/terminal.ts'
 
