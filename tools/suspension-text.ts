@@ -49,7 +49,7 @@ export function isSuspendedDetails(value: unknown): value is SuspendedDetails {
 export function suspensionLine(suspension: Omit<SuspendedDetails, 'restarts'>): string {
   const { id, how, level, within, expires_in_ms } = suspension
   const nested = level === 1 ? '' : `, level ${level}${within === null ? '' : `, within ${oneLine(within)}`}`
-  return `suspended as ${oneLine(id)}${nested}: ${HOW[how]}; ends in ${duration(expires_in_ms)} unless looked at or worked with`
+  return `suspended as ${oneLine(id)}${nested}: ${HOW[how]}; ends in ${duration(expires_in_ms)} unless its holder looks at it or works with it`
 }
 
 const HOW: Readonly<Record<Suspension['how'], string>> = {

@@ -14,7 +14,7 @@ test('a suspended Lisp evaluation is told as its debugger tells it: condition, r
     debugState.show(result),
     [
       'simple-error: Cannot ship 3.',
-      'suspended as s3@ab12: its stack is alive, and waits where the error happened; ends in 10 min 0 s unless looked at or worked with',
+      'suspended as s3@ab12: its stack is alive, and waits where the error happened; ends in 10 min 0 s unless its holder looks at it or works with it',
       'since 2026-11-22T15:00:00.000Z, asked for by claude-code 2.1; it is yours',
       'restarts, for debug_restart:',
       '  0: [USE-VALUE] Use another value. (takes a value)',
