@@ -98,6 +98,46 @@ test('an owner who presses a key in the debugger has it back, and the key does w
   assert.is(looked.type, 'not_found')
 })
 
+/** Code of a model's that goes on for ever in the frame of one that was handed over. */
+const runForEver = async (id: string) => {
+  const running = lisp.peer.call('evaluate', {
+    work: 'frame',
+    suspension: id,
+    frame: 0,
+    source: '(loop)',
+    call: `for-ever-${++calls}`,
+    who: 'a model',
+  }) as Promise<Evaluated>
+  await until(async () => (await lisp.look('suspensions', LOOK)).suspensions.some(({ busy }) => busy))
+  return { running }
+}
+
+test('an owner who interrupts her thread ends what a model runs there, and the error stays handed over', async () => {
+  const { thread, answer } = await owner.err('(dose 7)')
+  const { id } = await adopt()
+  const { running } = await runForEver(id)
+  owner.interrupt(thread)
+  assert.is((await running).type, 'interrupted')
+  assert.equal(
+    (await lisp.look('suspensions', LOOK)).suspensions.map(it => [it.id, it.busy]),
+    [[id, false]],
+  )
+  await owner.press('swank:sldb-abort', thread)
+  assert.ok('abort' in ((await answer) as object))
+})
+
+test('an owner who presses a key in the debugger need not wait for what a model runs there', async () => {
+  for (const key of ['swank:sldb-abort', 'swank:throw-to-toplevel']) {
+    const { thread, answer } = await owner.err('(dose 8)')
+    const { id } = await adopt()
+    const { running } = await runForEver(id)
+    await owner.press(key, thread)
+    assert.ok('abort' in ((await answer) as object))
+    assert.is((await running).type, 'interrupted')
+    assert.equal((await lisp.look('suspensions', LOOK)).suspensions, [])
+  }
+})
+
 test('one that nobody comes to is given back, and so is one when Imago goes', async () => {
   const { thread, answer } = await owner.err('(dose 6)')
   await adopt(50)

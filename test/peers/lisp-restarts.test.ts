@@ -227,3 +227,38 @@ test('code in a frame, or that gives a value, does not take what is suspended el
   const went = await lisp.resume(suspension.id, { way: 'restart', restart: 0, value: '7' })
   assert.is(went.type === 'done' && went.values[0]?.repr.text, '7')
 })
+
+test('a restart that takes other than the values it is given is refused, and nothing has run', async () => {
+  await lisp.run('(defvar *took* nil)')
+  const id = await suspend(`
+    (list (restart-case (error "x")
+            (one (value) (setf *took* value))
+            (two (value &optional more) (setf *took* (list value more)))
+            (all (&rest values) values)
+            (none () :none)))`)
+  assert.match(
+    await messageOf(restart(id, 0)),
+    /^The restart one takes 1 value, and was given none\. It was not taken\.$/,
+  )
+  assert.match(await messageOf(restart(id, 0, '(values 1 2)')), /takes 1 value, and was given 2/)
+  assert.match(await messageOf(restart(id, 3, '1')), /The restart none takes no values, and was given 1/)
+  assert.equal(await live(), [id])
+  assert.equal(await lisp.values('*took*'), ['nil'])
+  assert.equal(textsOf(await restart(id, 2, '(values 1 2 3)')), ['((1 2 3))'])
+})
+
+test('where it is not known what a restart takes, its error is the program’s own', async () => {
+  const id = await suspend(`
+    (flet ((choose () (restart-case (error "x") (two (value &optional more) (list value more)))))
+      (list (choose)))`)
+  const outcome = await restart(id, 0)
+  if (outcome.type !== 'suspended') throw new Error(outcome.type)
+  assert.match(outcome.exception.message, 'invalid number of arguments: 0')
+  const { frames } = await lisp.found('suspension', { suspension: outcome.suspension.id, from: 0, count: 20 })
+  const names = frames.map(frame => frame.function)
+  assert.equal(
+    names.filter(name => /restart-with|swank|run-hook/i.test(name)),
+    [],
+  )
+  assert.is((await lisp.resume(outcome.suspension.id, { way: 'leave' })).type, 'left')
+})

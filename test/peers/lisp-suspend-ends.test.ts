@@ -131,6 +131,24 @@ test('a time limit of the program takes it elsewhere, where somebody handles it,
   assert.equal(textsOf(await lisp.resume(suspension.id, { way: 'restart', restart: 0 })), [':went-on'])
 })
 
+test('what breaks into a thread that waits, as Swank’s own break does, changes nothing', async () => {
+  const { suspension } = await lisp.suspended(
+    '(progn (setf (get :broken :thread) sb-thread:*current-thread*) (restart-case (error "x") (on () :went-on)))',
+  )
+  const debugged = human.debugged.length
+  for (const breaks of ["'swank:simple-break", "'break", '(lambda () (swank:simple-break "Now, ~A" 1))']) {
+    const done = `(let (done)
+      (sb-thread:interrupt-thread (get :broken :thread) (lambda () (unwind-protect (funcall ${breaks}) (setf done t))))
+      (loop until done do (sleep 0.01)) :done)`
+    assert.is(await asked(done), ':DONE')
+    const { frames } = await lisp.found('suspension', { suspension: suspension.id, from: 0, count: 3 })
+    assert.ok(frames.length > 0)
+  }
+  assert.is(human.debugged.length, debugged)
+  assert.equal(await live(), [suspension.id])
+  assert.equal(textsOf(await lisp.resume(suspension.id, { way: 'restart', restart: 0 })), [':went-on'])
+})
+
 test('an error of a thread that the code has made is the person’s own', async () => {
   const done = await lisp.values('(progn (sb-thread:make-thread (lambda () (error "of a thread"))) :made)')
   assert.equal(done, [':made'])

@@ -9,6 +9,8 @@ export interface Owner {
   /** Begins what signals an error; resolves with its thread, once Emacs would show the debugger. */
   err(source: string): Promise<{ readonly thread: number; readonly answer: Promise<unknown> }>
   press(form: string, thread: number): Promise<unknown>
+  /** C-c C-c, in that thread. */
+  interrupt(thread: number): void
   ask(form: string): Promise<string>
   end(): void
 }
@@ -37,6 +39,7 @@ export async function openOwner({ port }: RealSwank, secret?: string): Promise<O
       return { thread: await waits, answer }
     },
     press: (form, thread) => connection.rex([symbol(form)], thread),
+    interrupt: thread => connection.send([symbol(':emacs-interrupt'), thread]),
     async ask(form) {
       const answer = await connection.rex([symbol('swank:interactive-eval'), form])
       return 'ok' in answer ? textOf(answer.ok) : `aborted: ${answer.abort}`

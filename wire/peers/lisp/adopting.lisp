@@ -46,13 +46,6 @@
 ;;; Handing over
 
 #+sbcl
-(defun frames-up (count)
-  "COUNT frames of this thread at most, innermost first."
-  (loop for frame = (innermost-frame) then (frame-below frame)
-        repeat count
-        while frame collect frame))
-
-#+sbcl
 (defun past-their-debugger (frames)
   "FRAMES from those of Swank's debugger on, if this thread waits there for what its owner asks."
   (flet ((place (name)

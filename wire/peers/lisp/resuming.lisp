@@ -133,10 +133,52 @@ read."
   "What a restart's own function has read, which has to be a list of values."
   (if (listp value) value (error 'type-error :datum value :expected-type 'list)))
 
+(defun why-not-given (restart values)
+  "`Refused' where RESTART is known not to take so many VALUES; else NIL. What it calls would signal
+an error in the middle of ours."
+  (multiple-value-bind (known least most) (restart-arity restart)
+    (let ((count (length values)))
+      (when (and known (or (< count least) (and most (> count most))))
+        (refused "malformed"
+                 (format nil "The restart ~(~A~) takes ~A, and was given ~:[~D~;none~]. It was not ~
+                              taken."
+                         (restart-name restart) (arity-text least most) (zerop count) count))))))
+
+(defun arity-text (least most)
+  (cond ((null most) (format nil "at least ~D value~:P" least))
+        ((eql most 0) "no values")
+        ((= least most) (format nil "~D value~:P" least))
+        (t (format nil "~D to ~D values" least most))))
+
+(defun restart-arity (restart)
+  "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where there
+is no such number."
+  #-sbcl (progn restart nil)
+  #+sbcl
+  (let* ((function (native ("SB-KERNEL" "RESTART-FUNCTION") restart))
+         (list (if (functionp function)
+                   (if-known (sb-kernel:%fun-lambda-list (sb-kernel:%fun-fun function)) :unknown)
+                   :unknown)))
+    (when (and (listp list) (ignore-errors (list-length list)))
+      (let* ((least (or (position-if (lambda (item) (member item lambda-list-keywords)) list)
+                        (length list)))
+             (rest (nthcdr least list))
+             (optional (and (eq (first rest) '&optional)
+                            (or (position-if (lambda (item) (member item lambda-list-keywords))
+                                             (rest rest))
+                                (length (rest rest))))))
+        (values t
+                least
+                (if (intersection rest '(&rest &key &body &aux sb-int:&more))
+                    nil
+                    (+ least (or optional 0))))))))
+
 (defun by-restart-with (suspension restart arguments function)
-  "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them."
+  "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them. Refused: more values or
+fewer than it takes, where that is known."
   (multiple-value-bind (values tree) (funcall function)
     (or tree
+        (why-not-given restart values)
         (resumed-on suspension arguments
                     (format nil "It goes on by the restart ~A." (restart-name restart))
                     (lambda () (apply #'invoke-restart restart values))))))
@@ -203,7 +245,6 @@ whoever leaves it once more must want; else NIL."
         (call-at-suspension
          suspension call
          (lambda (it)
-           (touch it)
            (or (and (member way '("return" "again") :test #'equal) (no-frame it frame))
                (cond ((equal way "restart") (by-restart it arguments))
                      ((equal way "return") (by-return it arguments))

@@ -129,6 +129,14 @@ evaluation itself."
   #+sbcl (if-known (sb-di:frame-down frame))
   #-sbcl nil)
 
+(defun frames-up (count)
+  "COUNT frames of this thread at most, innermost first; none where they cannot be had one by one."
+  (declare (ignorable count))
+  #+sbcl (loop for frame = (innermost-frame) then (frame-below frame)
+               repeat count
+               while frame collect frame)
+  #-sbcl '())
+
 (defun begin-walk ()
   "That of this thread as the debugger would show it, of which nothing has been walked but the way
 into the debugger."

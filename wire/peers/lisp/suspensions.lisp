@@ -202,10 +202,6 @@ here when somebody has decided how it goes on."
     (touch suspension)
     (send-message sink (object "suspended" tree))))
 
-(defvar *owner-waits* nil
-  "In a thread of somebody else's that was handed over: tells whether its owner asks for something
-there.")
-
 (defun wait-at (suspension)
   "Does what others ask for, until it is decided how SUSPENSION, or one that it stands on, goes on:
 a function that does it."
@@ -227,8 +223,18 @@ nobody handles, such as that a time limit is over: it changes nothing."
        (declare (ignore condition hook))
        (throw 'waiting nil))
      (lambda ()
-       ;; It is not ours what is signalled then.
-       (let ((*running-user-code* :waiting)) (funcall function))))))
+       ;; Swank's own break enters its debugger past all hooks. It asks first which restarts there
+       ;; are, and this one leaves from there.
+       (restart-bind ((waiting #'identity :test-function #'leave-swank-debugger))
+         ;; It is not ours what is signalled then.
+         (let ((*running-user-code* :waiting)) (funcall function)))))))
+
+(defun leave-swank-debugger (condition)
+  "Has this thread wait on where Swank's debugger is about to wait in it; else NIL."
+  (declare (ignore condition))
+  (when (find 'swank::debug-in-emacs (call-afresh (lambda () (frames-up 30)))
+              :key (lambda (frame) (function-symbol (frame-name frame))))
+    (throw 'waiting nil)))
 
 (defun out-of-time (suspension)
   "What is to be done where nobody can or will come any more; else NIL."

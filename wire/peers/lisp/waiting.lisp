@@ -140,6 +140,23 @@ suspended code learn nothing of its conditions: they would leave it."
   #+ecl (progv (list (native-symbol "SI" "*HANDLER-CLUSTERS*")) '(nil) (funcall function))
   #-(or sbcl ecl) (funcall function))
 
+(defvar *owner-waits* nil
+  "In a thread of somebody else's that was handed over: tells whether its owner asks for something
+there.")
+
+(defun call-unless-owner-waits (function)
+  "The values of FUNCTION, which runs code of the user's: that is interrupted where the owner of this
+thread asks for something in it."
+  (if (null *owner-waits*)
+      (funcall function)
+      (let ((limit (begin-limit 1/10
+                                (lambda ()
+                                  (when (and (eq *running-user-code* t)
+                                             ;; The code may have just what tells of that.
+                                             (ignore-errors (funcall *owner-waits*)))
+                                    (be-interrupted))))))
+        (unwind-protect (funcall function) (end-limit limit)))))
+
 (defun do-job (post job)
   "Does JOB at POST. The second value of its function, if any, is what is to be done when it is
 answered."
@@ -151,7 +168,10 @@ answered."
       (unwind-protect
            (call-afresh
             (lambda ()
-              (setf result (answer-caught "What was asked of a suspended evaluation" #'do-it))
+              (setf result (answer-caught "What was asked of a suspended evaluation"
+                                          (if (job-call job)
+                                              (lambda () (call-unless-owner-waits #'do-it))
+                                              #'do-it)))
               ;; Who has the answer may ask for more at once.
               (unless next (end-doing post))))
         (end-job job :done (or result (left-tree "What it stood on was left.")))))
