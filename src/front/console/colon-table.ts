@@ -197,7 +197,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'log',
     usage: '[COUNT]',
-    summary: 'the last calls, of every client, from the journal',
+    summary: 'the last calls, of every client, and what became of suspended evaluations',
     async run(operand, { showing, stage }) {
       const count = Number(operand) || 100
       const spans = await journalSpans({ stateDir: findPaths().stateDir, count, columns: stage.size.columns })
