@@ -187,7 +187,7 @@ export class SuspendedBook {
   /** What that one, which goes on by somebody's will, has come to: it is told to whoever was to be told of its end. */
   cameTo(leased: Leased, evaluated: Evaluated): void {
     leased.came = cameToText(evaluated)
-    leased.ended?.()
+    if (leased.came !== undefined) leased.ended?.()
   }
 
   row({ life, suspension, claim }: Leased, caller: Claimant, now: SeenNow = UNSEEN): SuspendedRow {

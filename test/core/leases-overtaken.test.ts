@@ -1,5 +1,6 @@
-import type { Scene, Script } from '../support/fake-kernel.ts'
-import { doneWith } from '../support/fake-kernel.ts'
+import type { Evaluated } from '../../wire/kernel.ts'
+import { until } from '../support/calls-rig.ts'
+import { doneWith, type Scene, type Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
@@ -111,7 +112,7 @@ test('what goes on for longer is told twice: that it goes on, and then what it c
   const rig = await stopped({ ends: 'never' })
   await rig.desk.take(ADA, NAMED)
   const resuming = rig.call(ADA.caller, 'debug_restart', BY_RESTART)
-  while (!rig.heard.some(({ type }) => type === 'ended')) await new Promise(resolve => setImmediate(resolve))
+  await until(() => rig.heard.some(({ type }) => type === 'ended'))
   const [call] = kernelOf(rig)
     .asked.flatMap(one => (one.method === 'evaluate' ? [one.call] : []))
     .slice(-1)
@@ -122,6 +123,23 @@ test('what goes on for longer is told twice: that it goes on, and then what it c
   kernelOf(rig).finish(call, doneWith('77'))
   await resuming
   assert.match(noticeOf(await rig.call(looks, 'inspect', { expr: 'nothing' })) ?? '', /It came to 77$/)
+})
+
+test('that it was left is told once, also where that takes a while', async () => {
+  let left = (): void => undefined
+  const leaving = new Promise<Evaluated>(resolve => {
+    left = () => resolve({ type: 'left', message: 'It was left.', elapsed_ms: 1 })
+  })
+  const rig = rigOf({ evaluate: { boom: stops(S1), [`${S1} {"type":"leave"}`]: { ends: leaving } } })
+  await rig.call(CLAUDE, 'eval_expr', { expr: 'boom' })
+  await rig.desk.take(ADA, NAMED)
+  const resuming = rig.call(ADA.caller, 'debug_restart', { suspension: S1, leave: true })
+  await until(() => rig.heard.some(({ type }) => type === 'ended'))
+  const looks = () => rig.call(CLAUDE, 'inspect', { expr: 'nothing' })
+  assert.match(noticeOf(await looks()) ?? '', /has left it\. It was left\.$/)
+  left()
+  await resuming
+  assert.is(noticeOf(await looks()), undefined)
 })
 
 test('what a daemon kept that was lost is told to those of that name in that project, once', async () => {
