@@ -16,8 +16,8 @@
 
 (defun be-left (suspension how message &optional limited)
   "Has SUSPENSION be told as ended by HOW and MESSAGE as soon as its stack has been left, unless
-that is decided already. An error of its cleanup forms suspends nothing more. Where LIMITED, they are
-interrupted when they run too long."
+that is decided already. An error of its cleanup forms suspends nothing more. Where LIMITED, they
+are interrupted when they run too long."
   (unless (or (suspension-how suspension) (suspension-leaving suspension))
     (let* ((evaluation (suspension-evaluation suspension))
            (leaving (make-leaving how message (microseconds) nil 0)))

@@ -151,8 +151,8 @@ an error in the middle of ours."
         (t (format nil "~D to ~D values" least most))))
 
 (defun restart-arity (restart)
-  "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where there
-is no such number."
+  "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where
+there is no such number."
   #-sbcl (progn restart nil)
   #+sbcl
   (let* ((function (native ("SB-KERNEL" "RESTART-FUNCTION") restart))

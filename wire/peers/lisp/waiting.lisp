@@ -145,8 +145,8 @@ suspended code learn nothing of its conditions: they would leave it."
 there.")
 
 (defun call-unless-owner-waits (function)
-  "The values of FUNCTION, which runs code of the user's: that is interrupted where the owner of this
-thread asks for something in it."
+  "The values of FUNCTION, which runs code of the user's: that is interrupted where the owner of
+this thread asks for something in it."
   (if (null *owner-waits*)
       (funcall function)
       (let ((limit (begin-limit 1/10
