@@ -4,6 +4,7 @@ import { type Failed, failed } from './outcome.ts'
 import type { PlanContext, PlanImage, Planned, Preview } from './proposal.ts'
 import { aSuspension, type Finding, heldByOther, listing, suspensionMeant } from './suspended.ts'
 import { conditionLine, frameWord } from './suspension-text.ts'
+import type { Told } from './terms.ts'
 import { beginning, oneLine } from './wording.ts'
 
 /** What a person is shown of a call that would run code in a suspended evaluation, or have it go on. */
@@ -43,7 +44,7 @@ const textOf = ({ title, body, what }: ShownPlan): string => JSON.stringify([wha
 export interface Stopped {
   readonly type: 'stopped'
   readonly id: string
-  readonly state: SuspendedState
+  readonly state: SuspendedState & Told
   /** `s3@ab12, which was suspended by ZeroDivisionError: division by zero` */
   readonly stopped: string
 }

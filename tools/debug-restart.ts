@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { WayOn } from '../wire/kernel.ts'
-import { proposed, type ShownPlan, stoppedAt, stoppedOf } from './debug-plans.ts'
+import { proposed, type ShownPlan, type Stopped, stoppedAt, stoppedOf } from './debug-plans.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { evaluation } from './evaluate.ts'
 import { orElsewhere } from './ids.ts'
@@ -12,6 +12,7 @@ import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
+import type { Told } from './terms.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
 
 export const debugRestart = defineTool({
@@ -184,7 +185,7 @@ async function resolved(
   const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, context)
   if (found.type === 'failed') return found
   const { id: suspension, state } = found
-  const restart = restartMeant(wanted.name, { suspension, restarts: numbered(state.restarts) })
+  const restart = restartMeant(wanted.name, { suspension, state })
   if ('type' in restart) return restart
   const way = { type: 'restart', restart: restart.number, ...(value !== undefined && { value }) } as const
   return {
@@ -199,8 +200,9 @@ async function resolved(
 /** The restart of that number, or the innermost of that name, in whatever case and however it is quoted. */
 function restartMeant(
   given: string,
-  { suspension, restarts }: { readonly suspension: string; readonly restarts: readonly NumberedRestart[] },
+  { suspension, state }: { readonly suspension: string; readonly state: Stopped['state'] },
 ): NumberedRestart | Failed {
+  const restarts = numbered(state.restarts)
   const plain = given
     .trim()
     .replace(/^\[(.*)\]$/, '$1')
@@ -214,11 +216,16 @@ function restartMeant(
   return failed('not_found', {
     message: `${suspension} has no restart ${JSON.stringify(given)}. ${there === '' ? 'It has none. ' : `It has:\n${there}\n`}Nothing was run.`,
     details: { what: given, nearest: restarts.map(({ name }) => name), restarts },
-    next:
-      restarts.length === 0
-        ? 'leave gives it up; debug_state shows whether a frame can return or be called again.'
-        : 'Give one of those by its number or name, or use return_from, restart_frame or leave.',
+    next: otherWays(restarts, state),
   })
+}
+
+/** Frames that return, or are called again, are to be had in Lisp alone. */
+function otherWays(restarts: readonly NumberedRestart[], { language }: Told): string {
+  const frames = language === 'lisp'
+  if (restarts.length > 0)
+    return `Give one of those by its number or name, or use ${frames ? 'return_from, restart_frame or ' : ''}leave.`
+  return `leave gives it up${frames ? '; debug_state shows whether a frame can return or be called again' : ''}.`
 }
 
 /** What is shown to a person: which evaluation, why it stopped, and the way on with all that it means. */
@@ -237,7 +244,7 @@ async function previewOf(
     const { id, state, stopped } = found
     if (wanted.type === 'leave')
       return { title: `Give up ${stopped}`, body: 'It leaves to the top level, without a value.', what: id }
-    const restart = restartMeant(wanted.name, { suspension: id, restarts: numbered(state.restarts) })
+    const restart = restartMeant(wanted.name, { suspension: id, state })
     if ('type' in restart) return restart
     return {
       title: `Have ${stopped}, go on by the restart ${restart.name}`,

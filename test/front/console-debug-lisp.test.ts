@@ -132,6 +132,7 @@ test('an error that waits in one’s own SLIME is listed, put before others, tak
       await screen.shows(`${suspension} is yours now`)
       await enter(':0 21')
       assert.match(JSON.stringify(await answer), '=> 42')
+      await screen.shows(/^s\d+@\w+ goes on where it was called; what it comes to is shown there\.$/m)
       await enter(':theirs')
       await screen.shows('No error waits in a debugger of yours in tea.')
     }),

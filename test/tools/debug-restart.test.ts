@@ -5,7 +5,7 @@ import { showError } from '../../tools/show.ts'
 import type { Evaluated } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
-import { lispImage, STOPPED, suspendedBy } from './suspended-image.ts'
+import { lispImage, PYTHON, STOPPED, suspendedBy } from './suspended-image.ts'
 
 const test = suite('debug_restart and debug_eval')
 
@@ -106,6 +106,18 @@ test('a restart that is not there is told with those that are, and nothing is ru
     assert.equal(error.details.nearest, ['use-value', 'retry', 'use-value', 'abort'])
     assert.equal(image.evaluated, [])
   }
+})
+
+test('ways on that a language does not have are not offered where a restart is missing', async () => {
+  const next = async (image: ReturnType<typeof lispImage>) =>
+    errorOf(await run(debugRestart, { restart: '9' }, image.script)).next
+  assert.is(await next(lispImage({}, PYTHON)), 'Give one of those by its number or name, or use leave.')
+  assert.is(await next(lispImage({ restarts: [] }, PYTHON)), 'leave gives it up.')
+  assert.is(
+    await next(lispImage()),
+    'Give one of those by its number or name, or use return_from, restart_frame or leave.',
+  )
+  assert.match((await next(lispImage({ restarts: [] }))) ?? '', 'whether a frame can return')
 })
 
 test('what it comes to is what eval_expr would have answered', async () => {

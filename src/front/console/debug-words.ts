@@ -18,7 +18,8 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\breturn_from\b/g, ':return'],
   [/\brestart_frame\b/g, ':again'],
   [/\bget_last_error\b/g, ':get_last_error'],
-  [/\bor leave\b/g, 'or :leave'],
+  [/\b(or|use) leave\b/g, '$1 :leave'],
+  [/^leave gives it up/, ':leave gives it up'],
 ]
 
 /** The same with commands of the console in place of tools. */
