@@ -125,20 +125,21 @@ function showState(state: DebugState): string {
   ].join('\n')
 }
 
-/** Where there are no frames either, nothing is left to be tried. */
-function noRestarts({ suspension: { id }, frames_total: total }: DebugState): string {
-  const only = total === 0 ? `; all that can be done is to give it up: debug_restart ${leaving(id)}` : ''
-  return `no restarts${only}`
+/** Where there are no frames either, it looks as if there was nothing to be done. */
+function noRestarts({ suspension: { id, how }, frames_total: total }: DebugState): string {
+  if (total !== 0) return 'no restarts'
+  const inside = how === 'held' ? 'debug_eval runs code in it all the same, and ' : ''
+  return `no restarts; ${inside}debug_restart ${JSON.stringify({ suspension: id, leave: true })} gives it up`
 }
-
-const leaving = (suspension: string): string => JSON.stringify({ suspension, leave: true })
 
 /** The page of the stack, and how to get the next one. */
 function stackOf(state: DebugState): string[] {
   const { frames, next, frames_total: total } = state
   const [first, last] = [frames[0], frames.at(-1)]
   if (first === undefined || last === undefined)
-    return [total === null || total === 0 ? 'no frames to be seen' : `no frames there; there are ${total}`]
+    return [
+      total === null || total === 0 ? 'no frames of the program’s' : `no frames there; there are ${total}`,
+    ]
   const order = termsOf(state).innermostFirst ? 'innermost first' : 'innermost last'
   const whole = first.number === 0 && next === null
   const page = whole ? '' : ` ${first.number} to ${last.number}${total === null ? '' : ` of ${total}`}`

@@ -55,6 +55,19 @@ test('a Python one is told as a traceback with the numbers of its frames, in the
   )
 })
 
+test('where there are neither restarts nor frames, what is left to be done is said', async () => {
+  const image = lispImage({ restarts: [], frames: [] })
+  const text = debugState.show(resultOf(await run(debugState, {}, image.script)))
+  assert.match(
+    text,
+    [
+      'no restarts; debug_eval runs code in it all the same, and ' +
+        'debug_restart {"suspension":"s3@ab12","leave":true} gives it up',
+      'no frames of the program’s',
+    ].join('\n'),
+  )
+})
+
 test('a deep stack comes a page at a time, and says how many there are and how to go on', async () => {
   const image = lispImage()
   const result = resultOf(await run(debugState, { suspension: STOPPED.id, from: 1, count: 1 }, image.script))

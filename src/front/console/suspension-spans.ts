@@ -73,8 +73,9 @@ export function stateSpans(state: DebugState, here: number): Span[] {
     ...(suspension.busy ? [prose('error', 'Code runs in it at this moment.\n')] : []),
     ...titled(restarts.length === 0 ? 'No restarts' : 'Restarts, taken by :0, or :resume NAME'),
     ...restartSpans(restarts),
-    ...titled(`Stack, ${order}; :frame N shows the variables of one`),
-    ...stack,
+    ...(frames.length === 0 && total === 0
+      ? [prose('hint', 'No frame of the program’s is on its stack. :in CODE runs code in it all the same.\n')]
+      : [...titled(`Stack, ${order}; :frame N shows the variables of one`), ...stack]),
     ...(more === '' ? [] : [prose('hint', more)]),
   ]
 }
