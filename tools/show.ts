@@ -108,7 +108,7 @@ function plainError(error: ToolError): string {
 /** The report, as far as it says more than has been said; and what the program's innermost frame held. */
 function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string[] {
   const { frames } = raised
-  const report = waits === undefined ? reportOf(raised) : withoutRestarts(reportOf(raised)).trimEnd()
+  const report = waits === undefined ? reportOf(raised) : withoutRestarts(reportOf(raised)).trim()
   const lines = [...(report === '' ? [] : [report]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {

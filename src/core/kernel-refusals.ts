@@ -29,13 +29,14 @@ export function notAttachedYet(name: string, program: { attach: string; pid: num
 export function noneLives(where: string, rows: readonly KernelRow[]): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
   const kernels = living.map(({ name }) => name)
+  const likely = living.find(({ suspended }) => suspended > 0) ?? living[0]
   const shown = living.map(({ name, suspended }) =>
     suspended === 0 ? name : `${name} (${suspended} suspended)`,
   )
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
   return new KernelError('no_such_kernel', {
     message: `No kernel lives in ${where}, and none was started: there would be nothing to see in it.${besides}`,
-    next: kernels[0] === undefined ? null : `Name one, as in {"kernel": "${kernels[0]}"}`,
+    next: likely === undefined ? null : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { kernels, nearest: [] },
   })
 }

@@ -122,6 +122,7 @@ test('restarts that the report of the language has are told once, with which of 
   assert.is(text.split('Ship it again.').length, 2)
   assert.match(text, '\n  0: [USE-VALUE] Use another value. (takes a value)\n')
   assert.not.match(text, 'Restarts:')
+  assert.not.match(text, '\n\n')
 })
 
 test('of a stack that has unwound, running it again is what a restart does', async () => {
