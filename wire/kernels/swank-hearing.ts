@@ -4,7 +4,7 @@ import type { SwankConnection } from '../swank/connection.ts'
 import { type Form, type Sexp, symbol } from '../swank/sexp.ts'
 import { parseAnswer } from './shapes.ts'
 import type { Turn, Turns } from './swank-evaluations.ts'
-import { type Entered, type Said, said, type Told, told, toldOf } from './swank-messages.ts'
+import { type Entered, formOf, type Said, said, type Told, toldOf } from './swank-messages.ts'
 import type { Suspended } from './swank-suspended.ts'
 
 /** How often one evaluation is helped out of Swank's debugger: its cleanup forms may fail anew each time. */
@@ -61,7 +61,7 @@ export class Hearing {
     const of = toldOf.safeParse(message)
     const turn = of.success ? turns.find(of.data.call) : turns.running
     try {
-      const heard = parseAnswer(told, message, `What ${name} said of an evaluation`)
+      const heard = parseAnswer(formOf(message), message, `What ${name} said of an evaluation`)
       if (heard.type === 'ended') suspended.end(heard.ended)
       else if (turn === undefined || turn.state !== 'running') this.#late(heard)
       else this.#ofTurn(turn, heard)

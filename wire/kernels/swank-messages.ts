@@ -61,20 +61,31 @@ export const toldOf = z.object({ call: callId, suspended: z.unknown().optional()
 const exiting = z.object({ code: orNull(z.int()) })
 export type Exiting = z.infer<typeof exiting>
 
-/** What our own code in an image says while it evaluates; `type` is the name of the one thing that a message has. */
-export const told = z.union([
-  z
+/** What our own code in an image says while it evaluates, by the name of the one thing that a message has. */
+const TOLD = {
+  started: z
     .object({ started: z.object({ thread: count }) })
     .transform(({ started }) => ({ type: 'started' as const, started })),
-  z.object({ event: evalEvent }).transform(({ event }) => ({ type: 'event' as const, event })),
-  z.object({ exits: exiting }).transform(({ exits }) => ({ type: 'exits' as const, exits })),
-  z
+  event: z.object({ event: evalEvent }).transform(({ event }) => ({ type: 'event' as const, event })),
+  exits: z.object({ exits: exiting }).transform(({ exits }) => ({ type: 'exits' as const, exits })),
+  ask: z
     .object({ ask: z.object({ tag: count, thread: count, prompt: text }) })
     .transform(({ ask }) => ({ type: 'ask' as const, ask })),
-  z.object({ suspended }).transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
-  z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
-])
-export type Told = z.infer<typeof told>
+  suspended: z
+    .object({ suspended })
+    .transform(it => ({ type: 'suspended' as const, suspended: it.suspended })),
+  ended: z.object({ ended: suspensionEnded }).transform(({ ended }) => ({ type: 'ended' as const, ended })),
+}
+export type Told = z.infer<(typeof TOLD)[keyof typeof TOLD]>
+
+const FORMS: readonly (readonly [string, z.ZodType<Told>])[] = Object.entries(TOLD)
+const anything = z.union([TOLD.started, TOLD.event, TOLD.exits, TOLD.ask, TOLD.suspended, TOLD.ended])
+
+/** The form that such a message has to have. To try one after the other would cost ten times as much. */
+export function formOf(message: unknown): z.ZodType<Told> {
+  if (typeof message !== 'object' || message === null) return anything
+  return FORMS.find(([name]) => Object.hasOwn(message, name))?.[1] ?? anything
+}
 
 /** What it answers to `resume` at once: that it goes on, or all that it has come to. */
 export const resumed = z.union([z.object({ type: z.literal('accepted') }), evaluated])
