@@ -15,7 +15,7 @@ import {
   suspensionLine,
 } from './suspension-text.ts'
 import { type Told, termsOf } from './terms.ts'
-import { oneLine } from './wording.ts'
+import { oneLine, setIn } from './wording.ts'
 
 /** What `debug_state` answers with. */
 export interface DebugState extends Told {
@@ -109,7 +109,7 @@ function showState(state: DebugState): string {
   const { suspension, holder, restarts, others = [] } = state
   const { who, at, busy, leaving } = suspension
   return [
-    conditionLine(suspension),
+    setIn(conditionLine(suspension)),
     suspensionLine(suspension),
     `since ${at}, asked for by ${oneLine(who)}; it ${holderWords(holder)}`,
     ...(leaving !== undefined

@@ -11,7 +11,16 @@ import {
   suspensionLine,
   withoutRestarts,
 } from './suspension-text.ts'
-import { frameLine, indent, oneLine, programFrame, reportOf, restartLines } from './wording.ts'
+import {
+  frameLine,
+  indent,
+  oneLine,
+  programFrame,
+  reportOf,
+  restartLines,
+  setIn,
+  withMessageSetIn,
+} from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {
@@ -98,7 +107,9 @@ export function showError({ code, message, next, details }: ToolError): string {
 }
 
 function firstLines({ code, message, next }: Pick<ToolError, 'code' | 'message' | 'next'>): string[] {
-  return next === null ? [`${code}: ${message}`] : [`${code}: ${message}`, `next: ${next}`]
+  // What the program says of its error may have lines that look like ours.
+  const first = `${code}: ${code === 'exception' ? setIn(message) : message}`
+  return next === null ? [first] : [first, `next: ${next}`]
 }
 
 function plainError(error: ToolError): string {
@@ -107,8 +118,9 @@ function plainError(error: ToolError): string {
 
 /** The report, as far as it says more than has been said; and what the program's innermost frame held. */
 function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string[] {
-  const { frames } = raised
-  const report = waits === undefined ? reportOf(raised) : withoutRestarts(reportOf(raised)).trim()
+  const { frames, message } = raised
+  const whole = withMessageSetIn(reportOf(raised), message)
+  const report = waits === undefined ? whole : withoutRestarts(whole).trim()
   const lines = [...(report === '' ? [] : [report]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {

@@ -93,7 +93,7 @@ function shortOf(
 
 function noneSuspended(given: string | undefined, { kernelName }: Finding): Failed {
   return failed('not_found', {
-    message: `Nothing is suspended in ${kernelName}${given === undefined ? '' : `, and so no ${given}`}.`,
+    message: `Nothing is suspended in ${kernelName}${given === undefined ? '' : `, and so no ${asId(given)}`}.`,
     details: { ...(given !== undefined && { what: given }), nearest: [] },
     next:
       'An error of eval_expr suspends it, until somebody has it go on or nobody came in time. ' +
@@ -102,7 +102,11 @@ function noneSuspended(given: string | undefined, { kernelName }: Finding): Fail
 }
 
 const absent = (what: string): string =>
-  `There is no suspended evaluation ${oneLine(what)}: it has ended, or there never was one.`
+  `There is no suspended evaluation ${asId(what)}: it has ended, or there never was one.`
+
+/** What was given for an id. All ids are plain ASCII: what is not is written as escapes, for it could be anything. */
+const asId = (given: string): string =>
+  oneLine(given).replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** Where its frames and restarts are. */
 export const listing = (id: string): string =>

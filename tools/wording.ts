@@ -67,6 +67,21 @@ export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ')
 }
 
+/**
+ * A text of the program's, in the lines that it has: those after the first are set in, whatever breaks them, so that none
+ * of them reads as a line of ours.
+ */
+export function setIn(text: string): string {
+  return text.replace(LINE_BREAK, '\n    ')
+}
+
+const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g
+
+/** A report of the language's, with the message in it as `setIn` has it. */
+export function withMessageSetIn(report: string, message: string): string {
+  return message === '' ? report : report.replaceAll(message, () => setIn(message))
+}
+
 /** `cut at 4096 of 20000 characters`, or without the whole where that is not known. */
 export function cutNote({ text, original_len }: Text): string {
   return `cut at ${text.length}${original_len === null ? '' : ` of ${original_len}`} characters`

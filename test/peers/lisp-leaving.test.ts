@@ -99,7 +99,7 @@ test('whoever leaves one once more has the cleanup form interrupted that runs', 
   const { id } = await suspended('(unwind-protect (error "x") (loop))', { suspend: 50 })
   await until(async () => (await row(id))?.leaving !== undefined)
   const refused = await lisp.resume(id, { way: 'leave' })
-  assert.match(refused.type === 'refused' && refused.message, /is being left already\. The cleanup form/)
+  assert.match(refused.type === 'refused' ? refused.message : '', /is being left already\. The cleanup form/)
   assert.equal(await ended(id), ['expired'])
 })
 

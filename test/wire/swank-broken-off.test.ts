@@ -74,10 +74,21 @@ async function hasOnly(threads: string): Promise<void> {
     )
     return there === threads
   }
-  await until(threadsEnd, 'our threads to end').catch((error: Error) => {
-    throw new Error(`${error.message}: ${there}`)
+  await until(threadsEnd, 'our threads to end').catch(async (error: Error) => {
+    throw new Error(`${error.message}: ${there}\n${await person.ask(STACKS)}`)
   })
 }
+
+/** Where all threads stand that are not the person's request. */
+const STACKS = `
+  (mapcar (lambda (thread &aux stack)
+            (sb-thread:interrupt-thread
+             thread
+             (lambda ()
+               (setf stack (with-output-to-string (out) (sb-debug:print-backtrace :count 40 :stream out)))))
+            (loop repeat 100 until stack do (sleep 0.01))
+            (list (sb-thread:thread-name thread) stack))
+          (remove sb-thread:*current-thread* (sb-thread:list-all-threads)))`
 
 /** Our adapter at the image, and the socket that it goes through. */
 async function attach(): Promise<{ readonly socket: Socket; readonly kernel: Kernel }> {

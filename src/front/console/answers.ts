@@ -3,6 +3,7 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { leftText } from '../../../tools/resumed.ts'
 import { isRunning } from '../../../tools/running.ts'
 import { withoutRestarts } from '../../../tools/suspension-text.ts'
+import { withMessageSetIn } from '../../../tools/wording.ts'
 import { highlightTraceback } from './highlight.ts'
 import { looking, plain, prose, type Span } from './style.ts'
 
@@ -38,7 +39,9 @@ const LEFT = z.object({
 })
 const RETURNED = z.object({ acted_on: z.string(), returned_to_owner: z.literal(true) })
 const NOTICE = z.object({ notice: z.string() })
-const RAISED = z.object({ exception: z.object({ traceback: z.string().min(1) }) })
+const RAISED = z.object({
+  exception: z.object({ traceback: z.string().min(1), message: z.string().default('') }),
+})
 
 /** What came of an evaluation; `highlight` colours its values. */
 export function evaluated(envelope: Envelope, highlight: (text: string) => Span[]): Answer {
@@ -83,7 +86,8 @@ const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType'
 /** The language's own report, where there is one; it says more than our sentence does. */
 export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[] {
   const raised = RAISED.safeParse(error.details)
-  const text = raised.success ? raised.data.exception.traceback.trimEnd() : ''
+  const { traceback, message } = raised.success ? raised.data.exception : { traceback: '', message: '' }
+  const text = withMessageSetIn(traceback.trimEnd(), message)
   const report =
     text === '' ? [] : highlightTraceback('suspension' in error.details ? withoutRestarts(text) : text)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]

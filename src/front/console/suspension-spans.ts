@@ -10,7 +10,7 @@ import {
   suspensionLine,
 } from '../../../tools/suspension-text.ts'
 import { termsOf } from '../../../tools/terms.ts'
-import { cutNote, duration, oneLine } from '../../../tools/wording.ts'
+import { cutNote, duration, oneLine, setIn } from '../../../tools/wording.ts'
 import type { TheirError } from '../../../wire/kernel.ts'
 import type { SuspendedRow } from '../protocol.ts'
 import { table } from '../table.ts'
@@ -67,7 +67,7 @@ export function stateSpans(state: DebugState, here: number): Span[] {
   const more =
     next === null ? '' : `more of ${total === null ? 'them' : total}: :debug ${suspension.id} ${next}\n`
   return [
-    looking('failure', `${conditionLine(suspension)}\n`),
+    looking('failure', `${setIn(conditionLine(suspension))}\n`),
     prose('hint', `${suspensionLine(suspension)}\n`),
     prose('hint', `asked for by ${oneLine(suspension.who)}; it ${holderWords(holder)}\n`),
     ...(suspension.busy ? [prose('error', 'Code runs in it at this moment.\n')] : []),
