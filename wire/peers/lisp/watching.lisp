@@ -41,8 +41,11 @@
 (defvar *time-limits-lock* (swank/backend:make-lock :name "time limits"))
 (defvar *time-limits-bell* (make-bell))
 
+;; It is taken in interrupts, too. There a lock would let the next one in, and Swank's own, which
+;; takes a lock that it cannot take twice, comes more than once.
 (defmacro with-limits (&body body)
-  `(swank/backend:call-with-lock-held *time-limits-lock* (lambda () ,@body)))
+  `(#+sbcl sb-sys:without-interrupts #-sbcl progn
+    (swank/backend:call-with-lock-held *time-limits-lock* (lambda () ,@body))))
 
 (defun seconds-on (seconds)
   "The moment that is so many SECONDS from now, in internal real time."
