@@ -211,9 +211,9 @@ another connection that was made at the same moment can have brought this one ba
                     (swank::mconn.indentation-cache-thread connection)
                     (swank::mconn.auto-flush-thread connection))))
 
-(defun wait-for-end (threads)
-  "Waits until THREADS have ended, two seconds at most."
-  (loop repeat 200
+(defun wait-for-end (threads &optional (seconds 2))
+  "Waits until THREADS have ended, so many SECONDS at most."
+  (loop repeat (* 100 seconds)
         while (some #'swank/backend:thread-alive-p threads)
         do (sleep 0.01)))
 

@@ -253,9 +253,11 @@ nobody handles, such as that a time limit is over: it changes nothing."
 
 (defun forget-connection-later (post)
   "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
-it."
-  (let ((threads (cons (post-thread post) (own-threads (post-connection post)))))
+it, and those do that still serve a request."
+  (let* ((connection (post-connection post))
+         (threads (own-threads connection))
+         (answering (cons (post-thread post) (swank::mconn.active-threads connection))))
     (swank/backend:spawn (lambda ()
-                           (wait-for-end threads)
-                           (forget-mailboxes (cons *maker* threads)))
+                           (wait-for-end (append answering threads) 20)
+                           (forget-mailboxes (list* *maker* (post-thread post) threads)))
                          :name "worker")))
