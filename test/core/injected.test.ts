@@ -5,7 +5,7 @@ import { FakeKernel } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openGround, openWholePath, type WholePath } from '../support/whole-path.ts'
 
-const test = suite('injected texts', { limitMs: 40_000 })
+const test = suite('injected texts')
 
 const POLICY = `
 [[rule]]

@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 import { lispCache } from '../support/runtimes.ts'
 
-const test = suite('imago doctor', { limitMs: 40_000 })
+const test = suite('imago doctor')
 
 let folder = ''
 test.before.each(() => {

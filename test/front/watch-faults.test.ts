@@ -12,7 +12,7 @@ import {
 } from '../support/watching.ts'
 
 /** The real screen of `imago watch` when something goes wrong, or comes at the wrong moment. */
-const test = suite('watch and faults', { limitMs: 40_000 })
+const test = suite('watch and faults')
 
 const ESC = '\x1b'
 const OFFERED = / y approve /

@@ -6,7 +6,7 @@ import type { ScreenOf } from '../support/screen.ts'
 import { codeOf, openSeatScreen } from '../support/watching.ts'
 
 /** Every key that answers, at a real terminal, with a real daemon and real files. */
-const test = suite('keys of imago watch', { limitMs: 40_000 })
+const test = suite('keys of imago watch')
 
 const OFFERED = / y approve /
 const TEN = Array.from({ length: 30 }, (_, n) => `line_${n} = ${n}\n`).join('')

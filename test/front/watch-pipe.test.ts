@@ -7,7 +7,7 @@ import { openScreen } from '../support/screen.ts'
 import { shownPlanOf } from '../support/shown-plans.ts'
 import { codeOf, evaluating, openAsking, openWatch } from '../support/watching.ts'
 
-const test = suite('watch in a pipe', { limitMs: 40_000 })
+const test = suite('watch in a pipe')
 
 test('in a pipe it lists what comes and what is settled, says that it cannot answer, and ends with Ctrl-C', async () => {
   const rig = openAsking()

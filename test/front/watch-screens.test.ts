@@ -10,7 +10,7 @@ import { svgOf } from '../support/svg.ts'
  * The screens of docs/watch.md, from the real screen at a real terminal. With IMAGO_SCREENS=write they are written anew,
  * to be looked at; else they are compared.
  */
-const test = suite('screens of imago watch', { limitMs: 40_000 })
+const test = suite('screens of imago watch')
 const rig = openRig()
 test.after(() => rig.close())
 

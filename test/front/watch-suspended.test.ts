@@ -3,7 +3,7 @@ import { openRig, type Rig } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 
 /** What `imago watch` says of suspended evaluations, of whatever project. */
-const test = suite('watch and what is suspended', { limitMs: 40_000 })
+const test = suite('watch and what is suspended')
 
 /** A model's error, which is suspended and given up again. */
 async function raisesAndLeaves(rig: Rig): Promise<string> {

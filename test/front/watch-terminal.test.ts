@@ -6,7 +6,7 @@ import { openScreen, type ScreenOf } from '../support/screen.ts'
 import { codeOf, evaluating, openAsking, withSeatScreen } from '../support/watching.ts'
 
 /** The real screen of `imago watch`, at a real terminal, with a real daemon. */
-const test = suite('watch at a terminal', { limitMs: 40_000 })
+const test = suite('watch at a terminal')
 
 const OFFERED = / y approve /
 const planOn = (screen: ScreenOf) => /^── (plan-[a-z]{8})/m.exec(screen.text())?.[1] ?? ''

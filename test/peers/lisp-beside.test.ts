@@ -7,7 +7,7 @@ import { openSlime, type Slime } from '../support/slime.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 import { makeFolder } from '../support/temporary.ts'
 
-const test = suite('what others evaluate in a Lisp image', { limitMs: 40_000 })
+const test = suite('what others evaluate in a Lisp image')
 let swank: RealSwank
 let person: Slime
 let lisp: LispListener

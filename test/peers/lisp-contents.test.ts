@@ -2,7 +2,7 @@ import { assert, suite } from '../support/harness.ts'
 import { contents, type Inspecting, ORDERS, openInspecting } from '../support/lisp-inspecting.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('what Lisp values hold', { limitMs: 40_000 })
+const test = suite('what Lisp values hold')
 let swank: RealSwank
 let at: Inspecting
 

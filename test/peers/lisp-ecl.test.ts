@@ -5,7 +5,7 @@ import { assert, suite } from '../support/harness.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 import { openSwankKernel } from '../support/swank-kernel.ts'
 
-const test = suite('an attached ECL', { limitMs: 40_000 })
+const test = suite('an attached ECL')
 
 let image: RealSwank
 let kernel: SwankKernel

@@ -2,7 +2,7 @@ import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener, until } from '../support/lisp-listener.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('evaluating in a Lisp image', { limitMs: 40_000 })
+const test = suite('evaluating in a Lisp image')
 let swank: RealSwank
 let lisp: LispListener
 

@@ -2,7 +2,7 @@ import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener, until } from '../support/lisp-listener.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('what a Lisp image has done for us', { limitMs: 40_000 })
+const test = suite('what a Lisp image has done for us')
 let swank: RealSwank
 let lisp: LispListener
 

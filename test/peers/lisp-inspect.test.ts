@@ -3,7 +3,7 @@ import { assert, suite } from '../support/harness.ts'
 import { contents, type Inspecting, ORDERS, openInspecting } from '../support/lisp-inspecting.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('looking at Lisp values', { limitMs: 40_000 })
+const test = suite('looking at Lisp values')
 let swank: RealSwank
 let at: Inspecting
 

@@ -9,7 +9,7 @@ import { openSlime, type Slime } from '../support/slime.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 import { makeFolder, removeFolder } from '../support/temporary.ts'
 
-const test = suite('loading files into a Lisp image', { limitMs: 40_000 })
+const test = suite('loading files into a Lisp image')
 const folder = makeFolder()
 let swank: RealSwank
 let lisp: LispListener

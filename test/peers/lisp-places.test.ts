@@ -7,7 +7,7 @@ import { type LispListener, openListener } from '../support/lisp-listener.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 import { makeFolder } from '../support/temporary.ts'
 
-const test = suite('places of Lisp code', { limitMs: 40_000 })
+const test = suite('places of Lisp code')
 let swank: RealSwank
 let lisp: LispListener
 const folder = makeFolder()

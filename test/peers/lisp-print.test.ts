@@ -2,7 +2,7 @@ import { assert, suite } from '../support/harness.ts'
 import { contents, type Inspecting, openInspecting } from '../support/lisp-inspecting.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('Lisp values as text', { limitMs: 40_000 })
+const test = suite('Lisp values as text')
 let swank: RealSwank
 let at: Inspecting
 

@@ -3,7 +3,7 @@ import { openSuspending, type Suspending, textsOf } from '../support/lisp-suspen
 import { openSlime, type Slime } from '../support/slime.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('ends of suspended Lisp evaluations', { limitMs: 50_000 })
+const test = suite('ends of suspended Lisp evaluations', { limitMs: 100_000 })
 let swank: RealSwank
 let lisp: Suspending
 let human: Slime

@@ -6,7 +6,7 @@ import { type LispListener, openListener } from '../support/lisp-listener.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 import { makeFolder, removeFolder } from '../support/temporary.ts'
 
-const test = suite('loading systems into a Lisp image', { limitMs: 40_000 })
+const test = suite('loading systems into a Lisp image')
 const folder = makeFolder()
 let swank: RealSwank
 let lisp: LispListener

@@ -6,7 +6,7 @@ import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 import { openPeer, type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('tracepoints in SBCL', { limitMs: 40_000 })
+const test = suite('tracepoints in SBCL')
 
 const PROGRAM = [
   '(defpackage :pond (:use :cl) (:lock t))',

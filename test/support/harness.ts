@@ -37,8 +37,8 @@ const report: Report = { passed: 0, failed: [], skipped: [] }
 let open = 0
 let started = false
 
-/** A group of tests under one name. `limitMs` bounds each test and hook, 20 seconds unless given. */
-export function suite(title: string, { limitMs = 20_000 } = {}): Suite {
+/** A group of tests under one name. `limitMs` bounds each test and hook, 40 seconds unless given. */
+export function suite(title: string, { limitMs = 40_000 } = {}): Suite {
   if (started) throw new Error(`suite ${title} was made after the tests began; make suites synchronously`)
   const inner = uvuSuite(title)
   const broken: unknown[] = []

@@ -11,7 +11,7 @@ import { endLeft } from './temporary.ts'
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 
 /** How long anything awaited here may take before it counts as a hang, in milliseconds. */
-const HANG_MS = 15_000
+const HANG_MS = 30_000
 
 /** A user of their own, in a temporary folder: home, project, daemon. Runs the compiled program. */
 export interface Rig {

@@ -17,7 +17,7 @@ const LOOK = { deadlineMs: 5_000 }
 
 /** What every kernel must satisfy, whatever its language; proved on the real runtime, and on a fresh one where it ends. */
 export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: SuiteOptions): void {
-  const test = suite(title, { limitMs: 40_000 })
+  const test = suite(title)
   let kernel: Kernel
 
   test.before(async () => {

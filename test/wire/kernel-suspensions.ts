@@ -15,7 +15,7 @@ export interface SuspensionOptions {
 /** What every kernel must satisfy that declares `suspend`, whatever its language; proved on the real runtime. */
 export function suspensionSuite(options: SuspensionOptions): void {
   const { title, snippets, open } = options
-  const test = suite(`${title}: suspensions`, { limitMs: 40_000 })
+  const test = suite(`${title}: suspensions`)
   const begun: { now?: SuspendingKernel } = {}
   const on = () => {
     if (begun.now === undefined) throw new Error('the kernel was not opened')

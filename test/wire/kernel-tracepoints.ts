@@ -16,7 +16,7 @@ const LONG_MS = 600_000
 
 /** What every kernel must keep that can trace functions, proved on the real runtime. */
 export function tracepointFacts({ title, snippets, open }: TracingOptions): void {
-  const test = suite(`${title}: tracepoints`, { limitMs: 40_000 })
+  const test = suite(`${title}: tracepoints`)
   const { area, beat, countdown } = snippets
   let kernel: Kernel
 

@@ -9,7 +9,7 @@ const LOOK = { deadlineMs: 10_000 }
 const PAGE = { modules: false, limit: 5 }
 
 for (const style of [':fd-handler', 'nil'] as const) {
-  const test = suite(`SBCL, Swank of style ${style}`, { limitMs: 40_000 })
+  const test = suite(`SBCL, Swank of style ${style}`)
   let swank: RealSwank
   let kernel: SwankKernel
   test.before(async () => {

@@ -8,7 +8,7 @@ import { assert, suite } from '../support/harness.ts'
 import { evaluate, printed } from '../support/heard.ts'
 import { lives, Playground } from '../support/owned.ts'
 
-const test = suite('launch', { limitMs: 40_000 })
+const test = suite('launch')
 
 let ground: Playground
 test.before.each(() => {

@@ -14,7 +14,7 @@ import { lispCache } from '../support/runtimes.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
 /** Lisps as a person has started them. */
-const test = suite('attaching to a Lisp', { limitMs: 40_000 })
+const test = suite('attaching to a Lisp')
 
 process.env.XDG_CACHE_HOME = lispCache
 const SECRET = 'correct horse battery staple'

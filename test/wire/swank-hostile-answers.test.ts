@@ -5,7 +5,7 @@ import { DONE, endImages, given, PAGE, playImage, started, takenIn } from '../su
 import { openSwankKernel } from '../support/swank-kernel.ts'
 
 /** What a server says at length, or in no form that was agreed. */
-const test = suite('a Swank whose answers are no answers', { limitMs: 20_000 })
+const test = suite('a Swank whose answers are no answers')
 test.after.each(endImages)
 
 /** As much as no person would read, with what would move a terminal. */

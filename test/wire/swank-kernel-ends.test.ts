@@ -5,7 +5,7 @@ import { codeOf, evaluate } from '../support/heard.ts'
 import { DONE, endImages, given, PAGE, playImage, takenIn } from '../support/played-image.ts'
 
 /** What the adapter says of an image that is late, silent, deaf or gone: a server that is played by a script. */
-const test = suite('a Lisp image that is late or gone', { limitMs: 20_000 })
+const test = suite('a Lisp image that is late or gone')
 test.after.each(endImages)
 
 const LOOK = { deadlineMs: 2_000 }

@@ -5,7 +5,7 @@ import { codeOf, evaluate, newCall } from '../support/heard.ts'
 import { DONE, endImages, given, output, PAGE, playImage, started, takenIn } from '../support/played-image.ts'
 
 /** What the adapter makes of an image that says anything it likes: a server that is played by a script. */
-const test = suite('a Lisp image that says what it likes', { limitMs: 20_000 })
+const test = suite('a Lisp image that says what it likes')
 test.after.each(endImages)
 
 test('who it says it is is taken as it is, but for abilities that nobody knows', async () => {

@@ -7,7 +7,7 @@ import { codeOf, evaluate, newCall } from '../support/heard.ts'
 import { DONE, endImages, given, output, playImage, takenIn } from '../support/played-image.ts'
 
 /** What the adapter makes of what an image says of suspensions: a server that is played by a script. */
-const test = suite('a Lisp image that says of suspensions what it likes', { limitMs: 20_000 })
+const test = suite('a Lisp image that says of suspensions what it likes')
 test.after.each(endImages)
 
 const ABILITIES = ['evaluate', 'globals', 'interrupt', 'suspend']

@@ -27,7 +27,7 @@ process.on('exit', () => {
 })
 
 for (const [title, snippets, start] of IMAGES) {
-  const test = suite(`${title}: what is traced when its daemon goes`, { limitMs: 40_000 })
+  const test = suite(`${title}: what is traced when its daemon goes`)
 
   test('a daemon that is killed, or leaves, leaves every function as it was, while it is called (fault 15)', async () => {
     const image = await start()

@@ -17,7 +17,7 @@ import { findPython } from '../../wire/kernels/python.ts'
 import { isTracked } from '../../wire/kernels/tracked.ts'
 import { assert, suite } from '../support/harness.ts'
 
-const test = suite('venv of a project', { limitMs: 40_000 })
+const test = suite('venv of a project')
 
 let folder = ''
 let root = ''
