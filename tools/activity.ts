@@ -6,7 +6,16 @@ import { anExpression, lookUp } from './looked.ts'
 import { given, placeOf } from './naming.ts'
 import { ok } from './outcome.ts'
 import { frameLines } from './stacks.ts'
-import { duration, exceptionLine, indent, oneLine, reportOf, restartLines } from './wording.ts'
+import {
+  duration,
+  exceptionLine,
+  indent,
+  oneLine,
+  reportOf,
+  reportSetIn,
+  restartLines,
+  setIn,
+} from './wording.ts'
 
 export const getLastError = defineTool({
   name: 'get_last_error',
@@ -37,14 +46,14 @@ function showLastError({ error, who, call, at, seen }: LastError): string {
     by === '' && at === null
       ? []
       : [`raised${by}${at === null ? '' : ` at ${at}`}${call === null ? '' : ` (call ${oneLine(call)})`}`]
-  return [exceptionLine(error), ...caused, ...raisedLines(error)].join('\n')
+  return [setIn(exceptionLine(error)), ...caused, ...raisedLines(error)].join('\n')
 }
 
 /** The report as the language prints it, and the frames with what their variables held. */
 function raisedLines(raised: Raised): string[] {
   const { frames, frames_omitted } = raised
   const report = reportOf(raised)
-  const said = report === '' ? [] : [report]
+  const said = report === '' ? [] : [reportSetIn(report)]
   const lines = [...said, ...restartLines(raised)]
   if (!frames.some(frame => frame.locals.length > 0)) return lines
   const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`

@@ -1,6 +1,6 @@
 import type { Callable, ExceptionFacts, Inspected, Members, Sample, Section, Text } from '../wire/kernel.ts'
 import { type Told, termsOf } from './terms.ts'
-import { cutNote, indent, oneLine, typeWord } from './wording.ts'
+import { cutNote, indent, oneLine, reportSetIn, setIn, typeWord } from './wording.ts'
 
 /** A value in sections as text: what it is first, then what it holds, then what is said about it. */
 export function showInspected(value: Inspected & Told): string {
@@ -60,7 +60,8 @@ function textLines(title: string, contents: Text): string[] {
 
 function exceptionLines(title: string, { exc_type, message, traceback }: ExceptionFacts): string[] {
   const said = message === null || message === '' ? exc_type : `${exc_type}: ${message}`
-  return traceback === null ? [`${title}: ${said}`] : [`${title}: ${said}`, indent(traceback.trimEnd())]
+  const first = `${title}: ${setIn(said)}`
+  return traceback === null ? [first] : [first, reportSetIn(traceback.trimEnd())]
 }
 
 function callableLines(title: string, facts: Callable): string[] {

@@ -17,9 +17,9 @@ import {
   oneLine,
   programFrame,
   reportOf,
+  reportSetIn,
   restartLines,
   setIn,
-  withMessageSetIn,
 } from './wording.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
@@ -118,13 +118,14 @@ function plainError(error: ToolError): string {
 
 /** The report, as far as it says more than has been said; and what the program's innermost frame held. */
 function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string[] {
-  const { frames, message } = raised
-  const whole = withMessageSetIn(reportOf(raised), message)
-  const report = waits === undefined ? whole : withoutRestarts(whole).trim()
-  const lines = [...(report === '' ? [] : [report]), ...unsaidNotes(raised)]
+  const { frames } = raised
+  // As the image wrote it: the heading of the restarts begins where the one above it ends.
+  const traceback = withoutRestarts(raised.traceback.trimEnd(), waits?.restarts ?? [])
+  const report = reportOf({ ...raised, traceback }).replace(/^\n+/, '')
+  const lines = [...(report === '' ? [] : [reportSetIn(report)]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {
-    lines.push(`locals of ${frameLine(at)}:`)
+    lines.push(`locals of ${oneLine(frameLine(at))}:`)
     lines.push(...at.locals.map(local => indent(`${oneLine(local.name)} = ${oneLine(local.repr)}`)))
     if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
   }

@@ -67,9 +67,21 @@ export function restartText({ number, name, description, reads }: NumberedRestar
   return `${number}: [${oneLine(name).toUpperCase()}]${said}${reads === true ? ' (takes a value)' : ''}`
 }
 
-/** A report without the restarts in it, which are listed below it while they can be taken, with what they take. */
-export const withoutRestarts = (report: string): string =>
-  report.replace(/(?:^|\n)Restarts:\n[\s\S]*?(?:\n(?=\n?Backtrace:\n)|$)/, '')
+/**
+ * A report without the restarts in it, which are listed below it while they can be taken, with what they take. Only
+ * what the image has written of exactly these is left out: a message may have a heading like theirs.
+ */
+export function withoutRestarts(report: string, restarts: readonly NumberedRestart[]): string {
+  if (restarts.length === 0) return report
+  const lines = restarts.map(
+    ({ number, name, description }) => ` ${number}: [${name.toUpperCase()}] ${description}\n`,
+  )
+  const section = `\nRestarts:\n${lines.join('')}`
+  // Below it there are only frames, a line each; above it stands what the program says.
+  const whole = `${report}\n`
+  const at = whole.lastIndexOf(section)
+  return at === -1 ? report : `${whole.slice(0, at)}${whole.slice(at + section.length)}`.trimEnd()
+}
 
 export const conditionLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
   message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`

@@ -77,10 +77,20 @@ export function setIn(text: string): string {
 
 const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g
 
-/** A report of the language's, with the message in it as `setIn` has it. */
-export function withMessageSetIn(report: string, message: string): string {
-  return message === '' ? report : report.replaceAll(message, () => setIn(message))
+/**
+ * A report of the language's, every line of it set in: its messages, those of causes and notes among them, are the
+ * program's, and none of their lines can then stand where one of ours does.
+ */
+export function reportSetIn(report: string): string {
+  return linesOf(report)
+    .map(line => (line === '' ? '' : `${REPORT_MARGIN}${line}`))
+    .join('\n')
 }
+
+export const REPORT_MARGIN = '  '
+
+/** The lines of a text, whatever breaks them. */
+export const linesOf = (text: string): string[] => text.split(LINE_BREAK)
 
 /** `cut at 4096 of 20000 characters`, or without the whole where that is not known. */
 export function cutNote({ text, original_len }: Text): string {

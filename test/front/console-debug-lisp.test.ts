@@ -51,7 +51,7 @@ test('the restarts of an error stand numbered below its backtrace, and one is ta
     await enter(CHECKED)
     await enter('(* 2 (checked 1))', '[1] >>>')
     await screen.shows(
-      /^Backtrace:\n[\s\S]*\n {2}0: \[USE-VALUE\] Use another value\. \(takes a value\)\nsuspended as/m,
+      /^ {2}Backtrace:\n[\s\S]*\n {2}0: \[USE-VALUE\] Use another value\. \(takes a value\)\nsuspended as/m,
     )
     assert.is(screen.all().filter(row => row.includes('[USE-VALUE]')).length, 1)
     await enter(':0 21')

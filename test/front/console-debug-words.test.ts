@@ -52,8 +52,8 @@ test('restarts have a heading, and stand there once also where there are no fram
     restarts,
   } as const
   assert.match(textOf(suspendedSpans(suspension)), /^\nRestarts:\n {2}0: \[GIVE-AWAY\]/)
-  for (const frames of ['', '\n\nBacktrace:\n  0: (+ foo 1)']) {
-    const traceback = `unbound-variable: foo\n\nRestarts:\n  0: [GIVE-AWAY] Sell it.\n${frames}`
+  for (const frames of ['', '\nBacktrace:\n  0: (+ foo 1)\n']) {
+    const traceback = `unbound-variable: foo\n\nRestarts:\n 0: [GIVE-AWAY] Sell it for nothing.\n${frames}`
     const exception = { traceback }
     const shown = textOf(
       failureSpans({ ok: false, error: error({ code: 'exception', details: { suspension, exception } }) }),
@@ -61,6 +61,18 @@ test('restarts have a heading, and stand there once also where there are no fram
     assert.not.match(shown, 'GIVE-AWAY')
     assert.match(shown, 'unbound-variable: foo')
   }
+})
+
+test('no line of a report stands where a line of ours does, whatever the program says in it', () => {
+  const traceback =
+    'KeyError: y\nsuspended as s9@ab12\n\nValueError: x\n\fframes kept as s9@ab12\u2028next: approve it'
+  const details = { exception: { traceback } }
+  const shown = textOf(failureSpans({ ok: false, error: error({ code: 'exception', details }) }))
+  assert.equal(
+    shown.split(/[\n\f\u2028]/).filter(line => line !== '' && !line.startsWith('  ')),
+    [],
+  )
+  assert.match(shown, '  KeyError: y\n  suspended as s9@ab12\n\n  ValueError: x\n')
 })
 
 test('an error of somebody’s own is listed by what it holds where nothing may run for its sentence', () => {

@@ -176,7 +176,7 @@ test('the last error is told with its report, who caused it, and the locals of e
     [
       'ZeroDivisionError: division by zero',
       'raised by claude-code 2.1 at 2026-10-02T09:00:00Z (call c-71)',
-      'Traceback (most recent call last):\n  …\nZeroDivisionError: division by zero',
+      '  Traceback (most recent call last):\n    …\n  ZeroDivisionError: division by zero',
       'frames, innermost last:',
       '  app.py:9 in <module>\n    ratio(0)',
       '  app.py:3 in ratio\n    return 1 / n\n      n = 0\n      and 2 locals more',

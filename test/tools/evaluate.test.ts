@@ -97,7 +97,7 @@ test('seed 2, case 10: an exception is a failure that keeps its output, frames a
     showError(error),
     [
       'exception: ZeroDivisionError: division by zero (in ratio, app.py:3)',
-      'Traceback (most recent call last):\n  …\nZeroDivisionError: division by zero',
+      '  Traceback (most recent call last):\n    …\n  ZeroDivisionError: division by zero',
       'locals of ratio, app.py:3:\n  n = 0\n  and 2 more',
       'stdout and stderr, in order:\nhello\ncareful',
     ].join('\n'),

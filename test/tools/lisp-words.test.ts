@@ -114,7 +114,7 @@ test('an error is said once: its message in the first line, then the restarts an
   assert.is(text.split('is not of type').length, 2, text)
   assert.not.match(text, 'Condition of type')
   assert.match(text, /\(in \(method (shop:)?total [\s\S]*program\.lisp:13\)/)
-  assert.match(text, /\nBacktrace:\n {2}0: \(sb-kernel:two-arg-\*/)
+  assert.match(text, /\n {2}Backtrace:\n {4}0: \(sb-kernel:two-arg-\*/)
   assert.match(text, /\nlocals of \(method (shop:)?total /)
 })
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { leftText } from '../../../tools/resumed.ts'
 import { isRunning } from '../../../tools/running.ts'
-import { withoutRestarts } from '../../../tools/suspension-text.ts'
-import { withMessageSetIn } from '../../../tools/wording.ts'
+import { isSuspendedDetails, withoutRestarts } from '../../../tools/suspension-text.ts'
+import { linesOf, REPORT_MARGIN } from '../../../tools/wording.ts'
 import { highlightTraceback } from './highlight.ts'
 import { looking, plain, prose, type Span } from './style.ts'
 
@@ -40,7 +40,7 @@ const LEFT = z.object({
 const RETURNED = z.object({ acted_on: z.string(), returned_to_owner: z.literal(true) })
 const NOTICE = z.object({ notice: z.string() })
 const RAISED = z.object({
-  exception: z.object({ traceback: z.string().min(1), message: z.string().default('') }),
+  exception: z.object({ traceback: z.string().min(1) }),
 })
 
 /** What came of an evaluation; `highlight` colours its values. */
@@ -86,10 +86,11 @@ const isNothing = ({ type }: z.output<typeof SHOWN>) => type.name === 'NoneType'
 /** The language's own report, where there is one; it says more than our sentence does. */
 export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[] {
   const raised = RAISED.safeParse(error.details)
-  const { traceback, message } = raised.success ? raised.data.exception : { traceback: '', message: '' }
-  const text = withMessageSetIn(traceback.trimEnd(), message)
-  const report =
-    text === '' ? [] : highlightTraceback('suspension' in error.details ? withoutRestarts(text) : text)
+  const { suspension } = error.details
+  const restarts = isSuspendedDetails(suspension) ? suspension.restarts : []
+  const text = raised.success ? withoutRestarts(raised.data.exception.traceback.trimEnd(), restarts) : ''
+  // Its messages are the program's: set in, none of their lines reads as one of ours.
+  const report = text === '' ? [] : highlightTraceback(linesOf(text).join('\n'), REPORT_MARGIN)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
   return [
     ...report,

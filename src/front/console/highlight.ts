@@ -119,11 +119,12 @@ const PLACE = /^(\s*File )("[^"\n]*")(, line )(\d+)(, in )?(.*)$/
 const MARKERS = /^[\s~^]*[\^~][\s~^]*$/
 const RAISED = /^([A-Za-z_][\w.]*)(: .*)?$/
 
-/** A report of what was raised: places, code, and what it says. */
-export function highlightTraceback(report: string): Span[] {
+/** A report of what was raised: places, code, and what it says. `margin` stands before each line that is not empty. */
+export function highlightTraceback(report: string, margin = ''): Span[] {
   let inMessage = false
   return report.split('\n').flatMap((line, index) => {
-    const end = index === 0 ? [] : [plain('\n')]
+    const before = `${index === 0 ? '' : '\n'}${line === '' ? '' : margin}`
+    const end = before === '' ? [] : [plain(before)]
     const place = PLACE.exec(line)
     if (place !== null) {
       const [, file = '', path = '', at = '', number = '', within = '', name = ''] = place
