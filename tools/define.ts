@@ -139,7 +139,7 @@ export interface ToolContext {
 export interface KernelContext extends ToolContext {
   readonly kernel: Kernel
   readonly kernelName: string
-  /** The other kernels that live, to be looked at for what this one does not have. */
+  /** The other kernels that live in the project, and that this tool may look into, for what this one does not have. */
   others(): readonly OtherKernel[]
   /** Where news of an evaluation goes; it keeps the output, and shows it to whoever watches. */
   readonly output: OutputLog

@@ -25,7 +25,7 @@ export function notAttachedYet(name: string, program: { attach: string; pid: num
   })
 }
 
-/** Whoever wants to see what is in a kernel is not shown an empty one that was begun for that. */
+/** Whoever wants to see what is in a kernel is not shown an empty one that was begun for that. `rows` may be named. */
 export function noneLives(where: string, rows: readonly KernelRow[]): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
   const kernels = living.map(({ name }) => name)
@@ -36,7 +36,8 @@ export function noneLives(where: string, rows: readonly KernelRow[]): KernelErro
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
   return new KernelError('no_such_kernel', {
     message: `No kernel lives in ${where}, and none was started: there would be nothing to see in it.${besides}`,
-    next: likely === undefined ? null : `Name one, as in {"kernel": "${likely.name}"}`,
+    next:
+      likely === undefined ? 'List them with: imago kernels' : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { kernels, nearest: [] },
   })
 }

@@ -41,8 +41,11 @@ export interface Kernels {
   resolve(wanted: Wanted): Promise<Resolved>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
-  /** Those that live, but for the one of that name. */
-  besides(name: string): readonly { readonly name: string; readonly kernel: Kernel }[]
+  /** Those that live in the root, but for the one of that name. */
+  besides(one: {
+    readonly name: string
+    readonly root: string
+  }): readonly { readonly name: string; readonly kernel: Kernel }[]
   /**
    * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
    * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
@@ -135,7 +138,7 @@ class OpenKernels implements Kernels {
   async resolve(wanted: Wanted): Promise<Resolved> {
     this.#refuseClosed()
     if (wanted.onlyLiving === true && this.#wouldStart(wanted))
-      throw refusals.noneLives(wanted.name ?? wanted.root, this.list())
+      throw refusals.noneLives(wanted.name ?? wanted.root, this.#nameable(wanted))
     const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
     const { lost } = named
     const found = { name: named.name, kernel: await named.living() }
@@ -149,8 +152,8 @@ class OpenKernels implements Kernels {
     return kernel && { name: named.name, kernel }
   }
 
-  besides(name: string): readonly { readonly name: string; readonly kernel: Kernel }[] {
-    const others = [...this.#kernels.values()].filter(one => one.name !== name)
+  besides(one: { readonly name: string; readonly root: string }) {
+    const others = this.#in(realOf(one.root)).filter(({ name }) => name !== one.name)
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
@@ -255,6 +258,12 @@ class OpenKernels implements Kernels {
     )
     if (known.length === 0) return name === undefined || name === nameOf(root)
     return !known.some(one => one.alive || one.hasProgram)
+  }
+
+  /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
+  #nameable({ root, mayName = () => true }: Wanted): readonly KernelRow[] {
+    const rows = this.#in(realOf(root)).map(one => one.row())
+    return rows.filter(({ name }) => mayName(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** Those of a root, which is without links, in the order in which they were named. */

@@ -175,7 +175,21 @@ export class Passage {
 
   #wanted(): Wanted {
     const { root, env } = this.flight.caller
-    return { name: this.checked.kernel, root, env, ...(this.tool.onlyLiving && { onlyLiving: true }) }
+    const living = { onlyLiving: true, mayName: (name: string) => this.#mayLook(name) }
+    return { name: this.checked.kernel, root, env, ...(this.tool.onlyLiving && living) }
+  }
+
+  /** The kernels of the project besides, as far as the call could have looked into them by their names. */
+  #others(name: string) {
+    const { root } = this.flight.caller
+    const others = this.options.kernels.besides?.({ name, root }) ?? []
+    return others.filter(one => this.#mayLook(one.name))
+  }
+
+  /** Nobody is asked about a kernel that the call does not name. */
+  #mayLook(kernel: string): boolean {
+    const { rules } = this.policyOn()
+    return decide({ tool: this.tool.name, level: 'safe', kernel, rules }).decision === 'allow'
   }
 
   /** From now on the call goes on without its callers. */
@@ -219,7 +233,7 @@ export class Passage {
       place: { ...place, kernel },
       output: () => this.#printed(),
       leases: () => leases.of(place, flight),
-      others: () => options.kernels.besides?.(place.name) ?? [],
+      others: () => this.#others(place.name),
     })
   }
 

@@ -15,6 +15,8 @@ export interface Wanted {
   readonly env: Readonly<Record<string, string>>
   /** None is started for it: where none lives, that is the answer. */
   readonly onlyLiving?: boolean
+  /** Which other kernels of the root an answer may name. Left out: all. */
+  readonly mayName?: (kernel: string) => boolean
 }
 
 /** What a person wants started. */

@@ -42,13 +42,14 @@ test('where none lives, none is started: neither the default one of a folder, by
   for (const wanted of [at('bare'), { ...at('bare'), name: 'bare' }]) {
     const error = await refusal(kernels.resolve(wanted))
     assert.is(error.code, 'no_such_kernel')
-    assert.match(error.message, /^No kernel lives in .*bare, and none was started.* There are: app\.$/)
-    assert.is(error.next, 'Name one, as in {"kernel": "app"}')
+    assert.match(error.message, /^No kernel lives in .*bare, and none was started.* see in it\.$/)
+    assert.equal(error.details.kernels, [], 'app is of another project')
+    assert.is(error.next, 'List them with: imago kernels')
   }
   await kernels.stop('app')
   const ended = await refusal(kernels.resolve({ ...at('shop'), name: 'app' }))
   assert.match(ended.message, 'No kernel lives in app, and none was started')
-  assert.is(ended.next, null)
+  assert.is(ended.next, 'List them with: imago kernels')
   assert.is(launcher.requests.length, started)
   assert.equal(
     kernels.list().map(row => row.name),
@@ -65,13 +66,24 @@ test('one that lives is found as ever, also by no name, and what is not known is
     'No kernel is named "ap"',
   )
   assert.equal(
-    kernels.besides('app').map(one => one.name),
+    kernels.besides({ name: 'app', root: join(folder, 'shop') }).map(one => one.name),
     [],
   )
   assert.equal(
-    kernels.besides('other').map(one => one.name),
+    kernels.besides({ name: 'other', root: join(folder, 'shop') }).map(one => one.name),
     ['app'],
   )
+  assert.equal(kernels.besides({ name: 'other', root: join(folder, 'bare') }), [], 'it is of another project')
+})
+
+test('where none lives, the others of the project are named, as far as they may be', async () => {
+  const root = join(folder, 'shop')
+  for (const name of ['app', 'dev', 'prod']) await kernels.start({ language: 'python', name, root, env: {} })
+  await kernels.stop('app')
+  const mayName = (name: string) => name !== 'prod'
+  const error = await refusal(kernels.resolve({ ...at('shop'), name: 'app', mayName }))
+  assert.match(error.message, / There are: dev\.$/)
+  assert.equal(error.details.kernels, ['dev'])
 })
 
 test('what is about suspended evaluations and tracepoints starts none; what runs new code does', () => {
