@@ -72,6 +72,11 @@ test('no line of a report stands where a line of ours does, whatever the program
     shown.split(/[\n\f\u2028]/).filter(line => line !== '' && !line.startsWith('  ')),
     [],
   )
+  const bare = error({ code: 'exception', message: 'KeyError: x\nsuspended as s9@ab12' })
+  assert.is(
+    textOf(failureSpans({ ok: false, error: bare })),
+    'exception: KeyError: x\n    suspended as s9@ab12\n',
+  )
   assert.match(shown, '  KeyError: y\n  suspended as s9@ab12\n\n  ValueError: x\n')
 })
 

@@ -3,7 +3,7 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { leftText } from '../../../tools/resumed.ts'
 import { isRunning } from '../../../tools/running.ts'
 import { isSuspendedDetails, withoutRestarts } from '../../../tools/suspension-text.ts'
-import { linesOf, REPORT_MARGIN } from '../../../tools/wording.ts'
+import { linesOf, REPORT_MARGIN, setIn } from '../../../tools/wording.ts'
 import { highlightTraceback } from './highlight.ts'
 import { looking, plain, prose, type Span } from './style.ts'
 
@@ -92,12 +92,13 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
   // Its messages are the program's: set in, none of their lines reads as one of ours.
   const report = text === '' ? [] : highlightTraceback(linesOf(text).join('\n'), REPORT_MARGIN)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
+  const message = error.code === 'exception' ? setIn(error.message) : error.message
   return [
     ...report,
     ...(report.length > 0 ? [plain('\n')] : []),
     ...(error.code === 'interrupted'
-      ? [prose('hint', `${error.message}\n`)]
-      : [looking('failure', error.code), prose(undefined, `: ${error.message}\n`)]),
+      ? [prose('hint', `${message}\n`)]
+      : [looking('failure', error.code), prose(undefined, `: ${message}\n`)]),
     ...(error.next === null ? [] : [prose('hint', `${error.next}\n`)]),
   ]
 }
