@@ -86,11 +86,14 @@ test('what stands on one that is left ends before it, each when its own cleanup 
   assert.equal(endsOf(outer.id), ['left'])
 })
 
-test('a cleanup form that never ends is interrupted, and those around it run (fault 6)', async () => {
-  const { id } = await suspended('(unwind-protect (unwind-protect (error "x") (loop)) (incf *runs*))', {
-    suspend: 50,
-  })
-  assert.equal(await ended(id), ['expired'])
+test('a cleanup form that never ends is interrupted, and those around it run; the end says so (fault 6)', async () => {
+  const { id } = await suspended('(unwind-protect (unwind-protect (error "x") (loop)) (incf *runs*))')
+  const left = await lisp.resume(id, { way: 'leave' })
+  const said =
+    /^It was left, on request\. Its cleanup forms were interrupted after \d+ s; what they had still to do was not done\.$/
+  assert.match(left.type === 'left' ? left.message : left.type, said)
+  assert.equal(await ended(id), ['left'])
+  assert.match(lisp.ended.find(one => one.id === id)?.message ?? '', said)
   assert.is(await human.ask('cl-user::*runs*'), '1')
   await threadsEnd()
 })
@@ -98,9 +101,56 @@ test('a cleanup form that never ends is interrupted, and those around it run (fa
 test('whoever leaves one once more has the cleanup form interrupted that runs', async () => {
   const { id } = await suspended('(unwind-protect (error "x") (loop))', { suspend: 50 })
   await until(async () => (await row(id))?.leaving !== undefined)
-  const refused = await lisp.resume(id, { way: 'leave' })
-  assert.match(refused.type === 'refused' ? refused.message : '', /is being left already\. The cleanup form/)
+  const again = await lisp.resume(id, { way: 'leave' })
+  assert.is(
+    again.type === 'left' ? again.message : again.type,
+    'It is being left already. The cleanup form that runs there was interrupted now.',
+  )
   assert.equal(await ended(id), ['expired'])
+  assert.match(
+    lisp.ended.find(one => one.id === id)?.message ?? '',
+    /^Nobody came to it in time\. Its cleanup forms were interrupted after /,
+  )
+})
+
+test('code whose cleanup forms go on in others loses those alone: a lock around it is given back (fault 11)', async () => {
+  await human.ask(`(progn
+    (defvar cl-user::*lock* (sb-thread:make-mutex))
+    (defvar cl-user::*released* nil)
+    (defvar cl-user::*begun* 0)
+    (defun cl-user::again ()
+      (unwind-protect (progn (incf cl-user::*begun*) (error "again")) (cl-user::again))))`)
+  const { id } = await suspended(`
+    (sb-thread:with-mutex (*lock*)
+      (unwind-protect (unwind-protect (error "x") (again))
+        (setf *released* t)))`)
+  await lisp.resume(id, { way: 'leave' })
+  assert.equal(await ended(id), ['left'])
+  assert.match(lisp.ended.find(one => one.id === id)?.message ?? '', /so 1 of its cleanup forms was not run/)
+  assert.is(await human.ask('(list cl-user::*released* (sb-thread:mutex-owner cl-user::*lock*))'), '(T NIL)')
+  assert.ok(Number(await human.ask('cl-user::*begun*')) >= 10)
+  await threadsEnd()
+})
+
+test('whoever leaves it again and again has what runs there interrupted twice a second, and no lock is lost', async () => {
+  await human.ask(`(progn
+    (setf cl-user::*begun* 0)
+    (defun cl-user::sleeping ()
+      (unwind-protect (progn (incf cl-user::*begun*) (sleep 60)) (cl-user::sleeping))))`)
+  const { id } = await suspended('(sb-thread:with-mutex (*lock*) (unwind-protect (error "x") (sleeping)))')
+  const start = Date.now()
+  const leaving = lisp.resume(id, { way: 'leave' })
+  await until(async () => (await row(id))?.leaving !== undefined)
+  await until(async () => {
+    await lisp.resume(id, { way: 'leave' })
+    return endsOf(id).length > 0
+  })
+  const passed = Date.now() - start
+  assert.is((await leaving).type, 'left')
+  const begun = Number(await human.ask('cl-user::*begun*'))
+  assert.ok(begun >= 10 && begun <= 2 + passed / 400, `${begun} in ${passed} ms`)
+  assert.is(await human.ask('(sb-thread:mutex-owner cl-user::*lock*)'), 'NIL')
+  await threadsEnd()
 })
 
 test('code that throws its leaving away fails a few times more at most, and is then left without its cleanup forms', async () => {
@@ -119,7 +169,7 @@ test('one whose cleanup form nothing can interrupt stays listed, and says so', a
     suspend: 50,
   })
   await until(async () => (await row(id))?.leaving !== undefined)
-  assert.match((await row(id))?.leaving ?? '', /are interrupted after 5 s\.$/)
+  assert.match((await row(id))?.leaving ?? '', /are interrupted after 30 s\.$/)
   await letGo()
   assert.equal(await ended(id), ['expired'])
 })

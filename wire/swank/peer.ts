@@ -27,6 +27,7 @@ export const FILES = [
   'origins',
   'frames',
   'stacks',
+  'unwinding',
   'watching',
   'conditions',
   'in-force',

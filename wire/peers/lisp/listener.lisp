@@ -146,7 +146,8 @@ not interrupted."
                           (when (equal how "raised") (setf result tree))
                           (setf outcome how
                                 result tree))
-                      (when (> (incf times) *most-leavings*) (drop-cleanup-forms))
+                      (when (> (incf times) *most-leavings*)
+                        (note-dropped (drop-cleanup-forms times)))
                       (return-from evaluation (values outcome result))))
            (*outer-restarts* (compute-restarts)))
       (restart-bind ((abort #'aborted

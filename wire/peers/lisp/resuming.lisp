@@ -127,22 +127,20 @@ read."
                                              (lambda ()
                                                (list-or-error
                                                 (funcall (restart-reader restart))))))))
-          (t (by-restart-with suspension restart arguments (constantly '()))))))
+          (t (by-restart-with suspension restart arguments)))))
 
 (defun list-or-error (value)
   "What a restart's own function has read, which has to be a list of values."
   (if (listp value) value (error 'type-error :datum value :expected-type 'list)))
 
 (defun why-not-given (restart values)
-  "`Refused' where RESTART is known not to take so many VALUES; else NIL. What it calls would signal
-an error in the middle of ours."
+  "For people, where RESTART is known not to take so many VALUES; else NIL. What it calls would
+signal an error in the middle of ours."
   (multiple-value-bind (known least most) (restart-arity restart)
     (let ((count (length values)))
       (when (and known (or (< count least) (and most (> count most))))
-        (refused "malformed"
-                 (format nil "The restart ~(~A~) takes ~A, and was given ~:[~D~;none~]. It was not ~
-                              taken."
-                         (restart-name restart) (arity-text least most) (zerop count) count))))))
+        (format nil "The restart ~(~A~) takes ~A, and was given ~:[~D~;none~]."
+                (restart-name restart) (arity-text least most) (zerop count) count)))))
 
 (defun arity-text (least most)
   (cond ((null most) (format nil "at least ~D value~:P" least))
@@ -173,15 +171,29 @@ there is no such number."
                     nil
                     (+ least (or optional 0))))))))
 
-(defun by-restart-with (suspension restart arguments function)
-  "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them. Refused: more values or
-fewer than it takes, where that is known."
-  (multiple-value-bind (values tree) (funcall function)
-    (or tree
-        (why-not-given restart values)
-        (resumed-on suspension arguments
-                    (format nil "It goes on by the restart ~A." (restart-name restart))
-                    (lambda () (apply #'invoke-restart restart values))))))
+(defun by-restart-with (suspension restart arguments &optional function)
+  "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them, or with none. Where
+RESTART is known to take more or fewer: raised, for code of the user's has run; refused where there
+is no FUNCTION."
+  (multiple-value-bind (values tree) (and function (funcall function))
+    (let ((why-not (and (null tree) (why-not-given restart values))))
+      (cond (tree)
+            ((and why-not function) (not-given-tree suspension why-not))
+            (why-not (refused "malformed" (format nil "~A It was not taken." why-not)))
+            (t (resumed-on suspension arguments
+                           (format nil "It goes on by the restart ~A." (restart-name restart))
+                           (lambda () (apply #'invoke-restart restart values))))))))
+
+(defun not-given-tree (suspension why-not)
+  "What the code of a value has come to whose values the restart does not take."
+  (let ((message (format nil "~A The code that gave them has run; the restart was not taken, ~
+                              and ~A waits as before." why-not (suspension-id suspension))))
+    (object "type" "raised"
+            "exception" (raised-object (make-condition 'simple-error :format-control "~A"
+                                                       :format-arguments (list message))
+                                       message '() '())
+            "elapsed_ms" (milliseconds-since
+                          (evaluation-start (suspension-evaluation suspension))))))
 
 (defun by-return (suspension arguments)
   "By the frame of that number, which returns the values of the code that is given. Refused: a frame
@@ -229,14 +241,13 @@ them."
                 (leave-at suspension "left" "It was left, on request.")))))
 
 (defun left-already (name)
-  "`Refused' where the suspension of that NAME is being left: its cleanup forms are interrupted, as
-whoever leaves it once more must want; else NIL."
+  "What is answered where the suspension of that NAME is being left: its cleanup forms are
+interrupted, as whoever leaves it once more must want; else NIL."
   (let ((suspension (suspension-named name)))
     (when (and suspension (suspension-leaving suspension))
-      (hurry suspension)
-      (refused "malformed" (format nil "~A is being left already. The cleanup form that runs there ~
-                                        was interrupted now." name)
-               :what name))))
+      (left-tree (format nil "It is being left already. The cleanup form that runs there was ~
+                              interrupted ~:[less than half a second ago~;now~]."
+                         (hurry suspension))))))
 
 (define-call "resume" (suspension call who way restart frame value suspend)
   (let ((arguments (list "call" call "who" who "restart" restart "frame" frame "value" value

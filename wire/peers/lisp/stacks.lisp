@@ -228,22 +228,3 @@ image, for the page that guards it is open."
    (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
   #-(and sbcl (or x86-64 arm64))
   nil)
-
-;;; Leaving a stack, whatever its cleanup forms do
-
-(defparameter *most-leavings* 10
-  "How often the user's cleanup forms may come in the way of leaving them.")
-
-(defvar *cleanup-forms* nil
-  "Those that were to run before the innermost code of the user's in this thread was begun.")
-
-(defun cleanup-forms ()
-  "Those that are to run where this thread is left, as the Lisp has them; NIL where it tells none."
-  (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
-    (and symbol (symbol-value symbol))))
-
-(defun drop-cleanup-forms ()
-  "Has the cleanup forms of the user's innermost code not run when it is left: they have kept it
-from being left before. Where a Lisp has no way to do that, nothing changes."
-  (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
-    (when (and symbol *cleanup-forms*) (setf (symbol-value symbol) *cleanup-forms*))))
