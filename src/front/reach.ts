@@ -103,9 +103,20 @@ function startDaemon(paths: Paths): Started {
   return started
 }
 
-/** The entry of this program: compiled as it is installed, or its source, run as this process is. */
+/** The entry of this program: compiled as it is installed, or its source, with what loads that in this process. */
 function mainProgram(): string[] {
   const extension = extname(import.meta.filename)
   const main = join(import.meta.dirname, `../main${extension}`)
-  return extension === '.ts' ? [...process.execArgv, main] : [main]
+  return extension === '.ts' ? [...loadersIn(process.execArgv), main] : [main]
 }
+
+/** Of the options that Node was started with, those that say how modules are loaded: no inspector's, no test runner's. */
+export function loadersIn(options: readonly string[]): string[] {
+  return options.flatMap((option, at) => {
+    if (LOADERS.some(name => option.startsWith(`${name}=`))) return [option]
+    const value = options[at + 1]
+    return LOADERS.includes(option) && value !== undefined ? [option, value] : []
+  })
+}
+
+const LOADERS = ['--import', '--loader', '--experimental-loader']
