@@ -7,13 +7,14 @@ import type { JournalEntry, JournalNote, JournalTrouble } from './journal/entrie
 import { LineQueue } from './journal/line-queue.ts'
 import { entryBody, noteBody } from './journal/lines.ts'
 import { type Earlier, lastWord, OpenCalls } from './journal/open-calls.ts'
-import { lostWith, type OpenSuspension } from './journal/open-suspensions.ts'
+import { lostWith, type OpenSuspension, OpenSuspensions } from './journal/open-suspensions.ts'
 import type { Line } from './journal/place.ts'
 import { type Recovered, recover } from './journal/recovery.ts'
 import { KEPT, type Kept, outdated } from './journal/retention.ts'
 import { journalDir, type Segment, segmentName, segmentsIn } from './journal/segments.ts'
 import { Troubles } from './journal/troubles.ts'
 import { SegmentWriter } from './journal/writer.ts'
+import { redacted } from './redact.ts'
 
 export type { JournalCall, JournalEntry, JournalPlan } from './journal/entries.ts'
 export type { Earlier } from './journal/open-calls.ts'
@@ -97,7 +98,8 @@ class SegmentedJournal implements OpenJournal {
   readonly #troubles: Troubles
   readonly #pass: BackgroundPass
   readonly #open = new OpenCalls()
-  /** Whether `#open` has those of earlier daemons too. */
+  readonly #suspended = new OpenSuspensions()
+  /** Whether `#open` and `#suspended` have those of earlier daemons too. */
   #openKnown: boolean
   #removing: Promise<unknown> = Promise.resolve()
   #acknowledging: Promise<void> | undefined
@@ -187,6 +189,7 @@ class SegmentedJournal implements OpenJournal {
 
   #entry(entry: JournalEntry): Line {
     const body = entryBody(entry, this.#now())
+    if (entry.type === 'suspension') return { body, written: () => this.#suspended.note(redacted(entry)) }
     return 'call' in entry ? { body, written: () => void this.#open.note(entry) } : { body }
   }
 
@@ -195,8 +198,8 @@ class SegmentedJournal implements OpenJournal {
   }
 
   #inForce() {
-    const open = this.#openKnown ? this.#open.list : null
-    return { version: this.#version, trouble: this.#troubles.list, open }
+    const [open, suspended] = this.#openKnown ? [this.#open.list, this.#suspended.list] : [null, null]
+    return { version: this.#version, trouble: this.#troubles.list, open, suspended }
   }
 
   async #durable(line: Line): Promise<void> {
@@ -228,6 +231,7 @@ class SegmentedJournal implements OpenJournal {
 
   #endAll({ calls, suspended }: Unended): void {
     this.#open.add(calls)
+    this.#suspended.add(suspended)
     this.#openKnown = true
     for (const open of calls)
       this.later({ type: 'ended', call: open.call, outcome: lastWord(open), elapsed_ms: null })

@@ -212,3 +212,37 @@ test('what was suspended under a daemon that was lost is written to be lost, wit
   assert.match(String(said[0]?.why), /The daemon that kept it has ended/)
   assert.equal(await journals.open().lost, [])
 })
+
+test('what was suspended many segments ago is carried along without its secrets, and lost once', async () => {
+  const secret = 'ghp_'.padEnd(40, 'a1B2c3')
+  const first = journals.open({ segmentBytes: 1_500 })
+  first.later(suspension('suspended', { why: `KeyError: ${secret}` }))
+  first.later(suspension('suspended', { suspension: 's2@ab12' }))
+  for (let index = 0; index < 30; index++) {
+    if (index === 15) first.later(suspension('left', { suspension: 's2@ab12' }))
+    first.write(dispatched(`call-${index}`))
+    first.write(ended(`call-${index}`))
+  }
+  await first.close()
+  assert.ok(journals.names().length > 5)
+  const hasty = journals.open({ segmentBytes: 100 })
+  hasty.write(dispatched('a'))
+  hasty.write(ended('a'))
+  // It ends before it has looked.
+  await hasty.close()
+  const next = journals.open({ segmentBytes: 1_500 })
+  const lost = await next.lost
+  assert.equal(
+    lost.map(one => [one.suspension, one.root, one.who]),
+    [['s1@ab12', '/shop', 'claude-code']],
+  )
+  for (let index = 0; index < 20; index++) next.write(ended(`more-${index}`))
+  await next.close()
+  assert.equal(await journals.open().lost, [])
+  const entries = await journals.entries()
+  const headers = entries.filter(({ type }) => type === 'segment')
+  assert.equal(headers.at(-1)?.suspended, [])
+  assert.not.match(JSON.stringify(entries), secret)
+  assert.is(entries.filter(({ what }) => what === 'lost').length, 1)
+  assert.is(await problem(), undefined)
+})

@@ -23,11 +23,10 @@ export interface PassOptions {
 
 export interface Unended {
   readonly calls: readonly OpenCall[]
-  /** In the segments that were read for calls. */
   readonly suspended: readonly OpenSuspension[]
 }
 
-/** How many segments are read for calls; more, where calls that were open lie further back. */
+/** How many segments are read for calls; more, where what was open lies further back. */
 const RECENT = 2
 
 /**
@@ -68,7 +67,9 @@ export class BackgroundPass {
     const history = new CallHistory()
     const from = recentFrom(segments, files)
     const [first] = segments.slice(from)
-    if (first !== undefined) history.open.add(headerOf(first, files)?.open ?? [])
+    const header = first && headerOf(first, files)
+    history.open.add(header?.open ?? [])
+    history.suspended.add(header?.suspended ?? [])
     for (const segment of segments.slice(from)) await this.#check(segment, line => history.read(line))
     for (const { problem, segment } of this.#checks.values())
       if (problem !== undefined && !segment.aside) this.#report(problem, segment)
@@ -116,12 +117,13 @@ export class BackgroundPass {
   }
 }
 
-/** From where on the calls that were open are known, and those that ended last. */
+/** From where on what was open is known, and those that ended last. */
 function recentFrom(segments: readonly Segment[], files: JournalFiles): number {
   let from = Math.max(0, segments.length - RECENT)
   for (; from > 0; from--) {
     const segment = segments[from]
-    if (segment !== undefined && (headerOf(segment, files)?.open ?? null) !== null) break
+    const header = segment && headerOf(segment, files)
+    if (header !== undefined && header.open !== null && header.suspended !== null) break
   }
   return from
 }

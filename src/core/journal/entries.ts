@@ -2,6 +2,7 @@ import type { Level } from '../../../tools/define.ts'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { Decision } from '../gate.ts'
 import type { Answer } from '../plan.ts'
+import type { OpenSuspension } from './open-suspensions.ts'
 
 /** What a call is, in every entry that begins one. */
 export interface JournalCall {
@@ -176,6 +177,8 @@ export interface SegmentHeader {
   readonly trouble: readonly JournalTrouble[]
   /** The calls that had begun and not ended; null where that is not known, and the segment before has to be read. */
   readonly open: readonly OpenCall[] | null
+  /** The evaluations that were suspended; null as above. */
+  readonly suspended: readonly OpenSuspension[] | null
   /** The disk would not say that it has what this file, the one before, holds beyond this byte. */
   readonly uncertain?: { readonly file: string; readonly byte: number }
 }

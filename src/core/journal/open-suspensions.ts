@@ -2,9 +2,8 @@ import { z } from 'zod'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { JournalEntry } from './entries.ts'
 
-/** What the lines say of an evaluation that was suspended when the daemon that wrote them was lost. */
-const SAID = z.object({
-  what: z.string(),
+/** One that has begun to wait and of whose end there is no line, as headers carry it on. */
+export const OPEN_SUSPENSION = z.object({
   suspension: z.string(),
   kernel: z.string(),
   epoch: z.string(),
@@ -18,8 +17,14 @@ const SAID = z.object({
   why: z.string().optional(),
 })
 
-/** One that has begun to wait and of whose end there is no line. `why` is its error. */
-export type OpenSuspension = Omit<z.infer<typeof SAID>, 'what'>
+/** `why` is its error. */
+export type OpenSuspension = z.infer<typeof OPEN_SUSPENSION>
+
+/** What the lines say of one. */
+const SAID = OPEN_SUSPENSION.extend({ what: z.string() })
+
+/** A header names no more than these; with more, the segment before has to be read for them. */
+const MOST_IN_HEADER = 200
 
 /** Lines that say of one that it waits, or of whom it is now. Every other one says how it ended. */
 const WAITS = new Set(['suspended', 'adopted', 'taken', 'handed'])
@@ -29,8 +34,17 @@ export class OpenSuspensions {
   /** By the life of its image, and its id. */
   readonly #open = new Map<string, OpenSuspension>()
 
+  /** What a header carries on; null where that would be too much. */
+  get list(): readonly OpenSuspension[] | null {
+    return this.#open.size <= MOST_IN_HEADER ? this.all : null
+  }
+
   get all(): readonly OpenSuspension[] {
     return [...this.#open.values()]
+  }
+
+  add(open: Iterable<OpenSuspension>): void {
+    for (const one of open) this.#open.set(keyOf(one), one)
   }
 
   /** A line of type `suspension`. One that cannot be read is passed over. */
@@ -38,12 +52,14 @@ export class OpenSuspensions {
     const read = SAID.safeParse(line)
     if (!read.success) return
     const { what, ...said } = read.data
-    const key = `${said.epoch} ${said.suspension}`
+    const key = keyOf(said)
     const { why = said.why } = this.#open.get(key) ?? {}
     this.#open.delete(key)
     if (WAITS.has(what)) this.#open.set(key, { ...said, ...(why !== undefined && { why }) })
   }
 }
+
+const keyOf = ({ epoch, suspension }: OpenSuspension): string => `${epoch} ${suspension}`
 
 /** How one ended whose daemon was lost: images leave none waiting for a daemon that is not there. */
 export const lostWith = ({ call, ...open }: OpenSuspension): JournalEntry => ({

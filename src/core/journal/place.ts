@@ -27,7 +27,7 @@ export interface WriterOptions {
   /** A segment that has so many bytes is the last but one. */
   readonly segmentBytes: number
   /** The first line of a segment. */
-  readonly header: (about: Omit<SegmentHeader, 'type' | 'version' | 'trouble' | 'open'>) => Line
+  readonly header: (about: Omit<SegmentHeader, 'type' | 'version' | 'trouble' | 'open' | 'suspended'>) => Line
   /** The file that is written is not what was written to it. */
   readonly spoilt: (trouble: JournalTrouble) => void
   /** A segment was begun. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { JournalFiles } from './disk.ts'
 import { SEGMENT_REASONS, type SegmentHeader } from './entries.ts'
+import { OPEN_SUSPENSION } from './open-suspensions.ts'
 
 /** Where the segments of a state directory are. */
 export const journalDir = (stateDir: string) => join(stateDir, 'journal')
@@ -57,6 +58,8 @@ const HEADER = z.object({
   why: z.enum(SEGMENT_REASONS),
   trouble: z.array(TROUBLE),
   open: z.array(OPEN_CALL).nullable(),
+  // Older daemons wrote none.
+  suspended: z.array(OPEN_SUSPENSION).nullable().default([]),
   uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
 })
 
