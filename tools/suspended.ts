@@ -101,7 +101,8 @@ function noneSuspended(given: string | undefined, { kernelName }: Finding): Fail
   })
 }
 
-const absent = (what: string): string =>
+/** A sentence about one that is not there, by whatever was given for its id. */
+export const absent = (what: string): string =>
   `There is no suspended evaluation ${asId(what)}: it has ended, or there never was one.`
 
 /** What was given for an id. All ids are plain ASCII: what is not is written as escapes, for it could be anything. */

@@ -120,9 +120,10 @@ class DeskOverBook implements LeaseDesk {
 
   /** What its image says is suspended there, as far as it answers. */
   async #seenIn(life: Life): Promise<readonly Suspension[]> {
+    const asOf = this.#book.looks()
     const looked = await lookFor(life, ['suspensions', {}]).catch(() => undefined)
     if (looked?.type !== 'found') return []
-    this.#book.learn(life, looked.value.suspensions, true)
+    this.#book.learn(life, looked.value.suspensions, asOf)
     return looked.value.suspensions
   }
 

@@ -13,8 +13,16 @@ export interface Life {
   readonly leased: Map<string, Leased>
   /** Who has evaluations under way that an error would suspend. */
   readonly calls: Map<CallId, Claim>
-  /** Those that have ended, oldest first, with whose they were then. Ids are never used twice. */
-  readonly gone: Map<string, Claim>
+  /** Those that have ended, oldest first. Ids are never used twice. */
+  readonly gone: Map<string, Gone>
+}
+
+/** One that has ended. */
+export interface Gone {
+  /** Whose it was then. */
+  readonly claim: Claim
+  /** That it has ended was only concluded, from a list without it; as it was. Left out: its end was told. */
+  readonly concluded?: Leased | undefined
 }
 
 /** One suspended evaluation, and whose it is. Its stack may be alive or have unwound. */
@@ -24,12 +32,15 @@ export interface Leased {
   claim: Claim
   /** Whose it was first, who is told of its end whosever it is by then. */
   first: Claim
-  /** Who had code run in it last, or had it go on. */
+  /** Who had code run in it last, or had it go on; and who is about to, one for each call that is under way. */
   actor: Claim | undefined
+  readonly acting: Claim[]
+  /** It is held only until calls have ended that may come to nothing: how many, and what was before the first. */
+  trial?: { readonly before: Claim; readonly offer: Leased['offer']; calls: number } | undefined
   /** Whose it was before a person took it over, to whom it can be given back. */
   from?: Claim
-  /** Only a look at its image has told of it. */
-  learnt?: boolean
+  /** Only a look at its image has told of it: at which moment of the book. */
+  learnt?: number | undefined
   /** Once it goes on: what it has come to, a sentence; undefined where that is not known yet, or nothing. */
   came?: string | undefined
   /** Once it has ended: has those told of it who are to be. */
@@ -47,7 +58,7 @@ export function claimAtFirst(life: Life, { within, call, who }: Suspension): Cla
 
 /** Whose that is, or was, which it stands on. */
 export function claimOn({ life, suspension: { within } }: Leased): Claim | undefined {
-  return within === null ? undefined : (life.leased.get(within)?.claim ?? life.gone.get(within))
+  return within === null ? undefined : (life.leased.get(within)?.claim ?? life.gone.get(within)?.claim)
 }
 
 /** It, and what stands on it, the outermost first. */
@@ -60,13 +71,11 @@ export function standingOn(leased: Leased): Leased[] {
 export const isFirstOfItsKey = (claim: Claim, at: number, all: readonly Claim[]): boolean =>
   all.findIndex(one => keyOf(one) === keyOf(claim)) === at
 
-/** Takes down that one has ended, and whose it was; the oldest make room. */
-export function remember(
-  gone: Life['gone'],
-  { id, claim }: { readonly id: string; readonly claim: Claim },
-): void {
-  if (gone.has(id)) return
-  gone.set(id, claim)
+/** Takes down that one has ended, where that was not told before; the oldest make room. */
+export function remember(gone: Life['gone'], id: string, how: Gone): void {
+  const known = gone.get(id)
+  if (known !== undefined && known.concluded === undefined) return
+  gone.set(id, how)
   const [oldest] = gone.keys()
   if (gone.size > MOST_GONE && oldest !== undefined) gone.delete(oldest)
 }

@@ -91,7 +91,8 @@ export function openLeases(
       const life = lifeOf(place, caller)
       return new LeasedKernel(place.kernel, {
         find: id => life.leased.get(id),
-        learn: (seen, all) => book.learn(life, seen, all),
+        looks: () => book.looks(),
+        learn: (seen, asOf) => book.learn(life, seen, asOf),
         renews: leased => level === 'safe' && mayRenew(leased, caller),
         refusal: ({ suspension, claim }) =>
           heldByOther(suspension.id, {

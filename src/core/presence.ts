@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CallId } from '../../wire/kernel.ts'
+import { acting } from './acting.ts'
 import { type Claim, type Claimant, keyOf, keysOf } from './claims.ts'
 import type { Clock } from './clock.ts'
 import { type Leased, standingOn } from './leased.ts'
@@ -98,12 +99,9 @@ export class Presence {
     const { life, suspension, claim } = leased
     // Somebody else has a hand in it by now.
     if (standingOn(leased).some(one => keyOf(one.claim) !== keyOf(claim))) throw new Error('it is shared')
-    this.#book.acts(leased, claim)
     const work = { type: 'resume', suspension: suspension.id, way: { type: 'leave' } } as const
-    const evaluated = await life.kernel.evaluate(
-      { call: randomUUID() as CallId, who: suspension.who, work },
-      {},
-    )
+    const evaluation = { call: randomUUID() as CallId, who: suspension.who, work }
+    const evaluated = await acting(this.#book.acts(leased, claim), () => life.kernel.evaluate(evaluation, {}))
     if (evaluated.type === 'refused') throw new Error(evaluated.message)
   }
 

@@ -1,5 +1,6 @@
 import type { Evaluated, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
 import { type Claim, type Claimant, keyOf, keysOf, seenBy, whoseIs } from './claims.ts'
+import { Holding } from './holding.ts'
 import type { Journal, OpenSuspension } from './journal.ts'
 import {
   claimAtFirst,
@@ -31,8 +32,9 @@ export class SuspendedBook {
   readonly #lives = new Map<Kernel, Life>()
   readonly #watchers = new Set<SuspensionWatcher>()
   readonly #notices = new Notices()
-  /** Those that are offered, so that an answer costs nothing where none is. */
-  readonly #offered = new Set<Leased>()
+  readonly #holding = new Holding()
+  /** Counts looks at images, so that of two answers it is known which one is of an older look. */
+  #moment = 0
   readonly #journal: Pick<Journal, 'later'>
   readonly #added: (leased: Leased) => void
 
@@ -65,65 +67,56 @@ export class SuspendedBook {
   /** The caller was told that its evaluation is suspended, and holds it unless somebody was faster. */
   hold(life: Life, suspension: Suspension, claim: Claim): void {
     const leased = this.add(life, suspension)
-    if (leased?.claim.type === 'awaited') this.#claimed(leased, claim)
+    if (leased?.claim.type === 'awaited') this.#holding.claim(leased, claim)
   }
 
-  /** Undefined for one that has ended already. What stands on another one is its holder's. */
+  /** Undefined for one whose end was told. What stands on another one is its holder's. */
   add(life: Life, suspension: Suspension, given?: Claim): Leased | undefined {
-    if (life.gone.has(suspension.id) || !this.#lives.has(life.kernel)) return undefined
+    if (!this.#lives.has(life.kernel)) return undefined
     const known = life.leased.get(suspension.id)
-    if (known !== undefined) {
-      Object.assign(known, { suspension, learnt: false })
-      return known
-    }
+    if (known !== undefined) return Object.assign(known, { suspension, learnt: undefined })
+    const gone = life.gone.get(suspension.id)
+    if (gone !== undefined) return gone.concluded && this.#revived(gone.concluded, suspension)
     const claim = given ?? claimAtFirst(life, suspension)
-    const leased: Leased = { life, suspension, claim, first: claim, actor: undefined, offer: undefined }
-    life.leased.set(suspension.id, leased)
-    this.#note(leased, { what: 'suspended', by: null, why: exceptionOf(suspension) })
-    this.#tell(leased, suspended => ({ type: 'suspended', suspension: suspended }))
-    this.#added(leased)
-    return leased
+    const own = { actor: undefined, acting: [], offer: undefined }
+    return this.#entered({ life, suspension, claim, first: claim, ...own })
+  }
+
+  /** An image is about to be asked what is suspended there: when, for `learn`. */
+  looks(): number {
+    this.#moment += 1
+    return this.#moment
   }
 
   /**
-   * An image was asked what is suspended there. What nobody has told of is taken down, and, as nobody tells of its end
-   * either, it has ended where it is not among `all` any more.
+   * An image was asked what is suspended there. What nobody has told of is taken down. `asOf`: when it was asked for all
+   * of them. What had been learnt before that, and is not among them, has ended, as nobody tells of its end.
    */
-  learn(life: Life, seen: readonly Suspension[], all: boolean): void {
+  learn(life: Life, seen: readonly Suspension[], asOf?: number): void {
     for (const suspension of seen) {
-      if (life.leased.has(suspension.id)) continue
+      if (life.leased.has(suspension.id) || life.gone.has(suspension.id)) continue
       const leased = this.add(life, suspension)
-      if (leased !== undefined) leased.learnt = true
+      if (leased !== undefined) leased.learnt = this.#moment
     }
-    if (!all) return
-    for (const { suspension, learnt } of [...life.leased.values()])
-      if (learnt && !seen.some(({ id }) => id === suspension.id))
-        this.#end(life, { id: suspension.id, how: 'lost', message: 'Its image has it no more.' })
+    if (asOf === undefined) return
+    for (const leased of [...life.leased.values()]) {
+      const { id } = leased.suspension
+      if (leased.learnt === undefined || leased.learnt >= asOf || seen.some(one => one.id === id)) continue
+      this.#end(life, { id, how: 'lost', message: 'Its image has it no more.', concluded: leased })
+    }
   }
 
-  /**
-   * Somebody has code run in it, or has it go on. What anybody may have is theirs then. What this returns is called
-   * where nothing was run: all is as before, unless somebody has acted, taken or handed in between.
-   */
-  acts(leased: Leased, claim: Claim): () => void {
-    const { actor } = leased
-    const free = standingOn(leased).filter(one => one.claim.type === 'anyone')
-    const before = free.map(one => ({ one, claim: one.claim, offer: one.offer }))
-    leased.actor = claim
+  /** Somebody is about to have code run in it, or have it go on: as `Holding.acts`. */
+  acts(leased: Leased, claim: Claim): (ran: boolean) => void {
     this.#knows(leased, keyOf(claim) ?? '')
-    for (const one of free) this.#claimed(one, claim)
-    return () => {
-      if (leased.actor !== claim) return
-      leased.actor = actor
-      for (const { one, ...was } of before) if (one.claim === claim) this.#giveBack(one, was)
-    }
+    return this.#holding.acts(leased, claim)
   }
 
   /** A person takes it over, with all that stands on it. */
   take(leased: Leased, claim: Claim, by: string): void {
     for (const one of standingOn(leased)) {
       const before = one.claim
-      this.#claimed(one, claim)
+      this.#holding.claim(one, claim)
       if (keyOf(before) !== keyOf(claim)) one.from = before
       this.#note(one, { what: 'taken', by })
       this.#notify(one, { whom: before, except: claim, text: takenText(one, by) })
@@ -138,32 +131,32 @@ export class SuspendedBook {
     const to = whoseIs(claim) ?? null
     for (const one of standingOn(leased)) {
       const before = one.claim
-      this.#claimed(one, claim)
+      this.#holding.claim(one, claim)
       this.#note(one, { what: 'handed', by, ...(to !== null && { to }) })
       if (keyOf(before) !== keyOf(giver.claim))
         this.#notify(one, { whom: before, except: claim, text: handedText(one, { by, to }) })
       this.#tell(one, suspension => ({ type: 'handed', suspension, by, to }))
     }
-    this.#offer(leased, by)
+    this.#holding.offer(leased, by)
   }
 
   /** An error of a person's own, which that person puts before whoever comes first. */
   adopt(life: Life, suspension: Suspension, giver: { readonly claim: Claim; readonly by: string }): Leased {
     const leased = this.add(life, suspension, { type: 'anyone' })
     if (leased === undefined) throw new Error(`${suspension.id} was adopted and has ended already`)
-    this.#claimed(leased, { type: 'anyone' })
+    this.#holding.claim(leased, { type: 'anyone' })
     leased.first = giver.claim
     this.#note(leased, { what: 'adopted', by: giver.by })
     this.#tell(leased, shown => ({ type: 'adopted', suspension: shown, by: giver.by }))
-    this.#offer(leased, giver.by)
+    this.#holding.offer(leased, giver.by)
     return leased
   }
 
   /** What this caller is to be told now, each sentence once. */
   noticesFor(caller: Claimant): readonly string[] {
-    if (this.#notices.empty && this.#offered.size === 0) return NONE
+    if (this.#notices.empty && this.#holding.offered.size === 0) return NONE
     const keys = keysOf(caller)
-    const offers = [...this.#offered].flatMap(leased => {
+    const offers = [...this.#holding.offered].flatMap(leased => {
       const [key = ''] = keys
       const theirs =
         leased.claim.type === 'anyone' ? leased.life.root === caller.root : keyOf(leased.claim) === key
@@ -206,13 +199,35 @@ export class SuspendedBook {
     this.#lives.delete(life.kernel)
   }
 
-  #end(life: Life, { id, how, message }: { id: string; how: EndedHow; message: string }): void {
+  #entered(leased: Leased): Leased {
+    const { life, suspension } = leased
+    life.leased.set(suspension.id, leased)
+    this.#note(leased, { what: 'suspended', by: null, why: exceptionOf(suspension) })
+    this.#tell(leased, row => ({ type: 'suspended', suspension: row }))
+    this.#added(leased)
+    return leased
+  }
+
+  /** It lives, although it was concluded that it had ended: all is as it was. */
+  #revived(leased: Leased, suspension: Suspension): Leased {
+    const { life, claim, first } = leased
+    life.gone.delete(suspension.id)
+    Object.assign(leased, { suspension, learnt: undefined, came: undefined, ended: undefined })
+    if (claim.type === 'awaited') this.#holding.claim(leased, claimAtFirst(life, suspension))
+    this.#holding.revived(leased)
+    for (const whom of [claim, first]) this.#notices.withdraw(keyOf(whom) ?? '', suspension.id)
+    return this.#entered(leased)
+  }
+
+  #end(life: Life, { id, how, message, concluded }: End): void {
     const leased = life.leased.get(id)
-    remember(life.gone, { id, claim: leased?.claim ?? { type: 'anyone' } })
+    const claim = leased?.claim ?? life.gone.get(id)?.claim ?? { type: 'anyone' }
+    remember(life.gone, id, { claim, concluded })
     if (leased === undefined) return
     life.leased.delete(id)
-    this.#offered.delete(leased)
-    const actor = how === 'resumed' || how === 'left' ? (leased.actor ?? leased.claim) : undefined
+    this.#holding.ended(leased)
+    const actor =
+      how === 'resumed' || how === 'left' ? (leased.acting.at(-1) ?? leased.actor ?? leased.claim) : undefined
     const by = actor === undefined ? null : (whoseIs(actor) ?? null)
     this.#note(leased, { what: how, by, why: message })
     // Whoever ends what another one stands on has ended both.
@@ -232,23 +247,6 @@ export class SuspendedBook {
   #knows({ suspension: { id }, offer }: Leased, key: string): void {
     this.#notices.withdraw(key, id)
     offer?.told.add(key)
-  }
-
-  #claimed(leased: Leased, claim: Claim): void {
-    if (leased.first.type === 'awaited') leased.first = claim
-    leased.claim = claim
-    leased.offer = undefined
-    this.#offered.delete(leased)
-  }
-
-  #giveBack(leased: Leased, { claim, offer }: Pick<Leased, 'claim' | 'offer'>): void {
-    Object.assign(leased, { claim, offer })
-    if (offer !== undefined && leased.life.leased.has(leased.suspension.id)) this.#offered.add(leased)
-  }
-
-  #offer(leased: Leased, by: string): void {
-    leased.offer = { by, told: new Set() }
-    this.#offered.add(leased)
   }
 
   #notify({ suspension }: Leased, { whom, except, text }: Told): void {
@@ -271,6 +269,14 @@ export class SuspendedBook {
       }
     }
   }
+}
+
+interface End {
+  readonly id: string
+  readonly how: EndedHow
+  readonly message: string
+  /** It, where nobody has told of its end. */
+  readonly concluded?: Leased
 }
 
 interface Told {
