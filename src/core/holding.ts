@@ -40,29 +40,29 @@ export class Holding {
    * in another of theirs at the same time, all is as before, unless somebody has taken or handed it in between.
    */
   acts(leased: Leased, claim: Claim): (ran: boolean) => void {
-    const tried = standingOn(leased).filter(one => this.#isTried(one, claim))
-    const trials = tried.map(one => ({ one, trial: one.trial }))
+    const tried = standingOn(leased).flatMap(one => this.#tried(one, claim) ?? [])
     leased.acting.push(claim)
     return ran => {
       leased.acting.splice(leased.acting.indexOf(claim), 1)
       if (ran) leased.actor = claim
-      for (const { one, trial } of trials) if (trial !== undefined) this.#settle(one, { trial, ran })
+      for (const one of tried) this.#settle(one, ran)
     }
   }
 
-  /** Whether it is held by that one only for as long as calls may come to nothing, of which this is one more. */
-  #isTried(one: Leased, claim: Claim): boolean {
+  /** One more call that may come to nothing; undefined where that one holds it, or does not, whatever it comes to. */
+  #tried(one: Leased, claim: Claim): Tried | undefined {
     if (one.claim.type === 'anyone') {
       const { claim: before, offer } = one
       this.claim(one, claim)
       one.trial = { before, offer, calls: 0 }
     }
-    if (one.trial === undefined || keyOf(one.claim) !== keyOf(claim)) return false
-    one.trial.calls += 1
-    return true
+    const { trial } = one
+    if (trial === undefined || keyOf(one.claim) !== keyOf(claim)) return undefined
+    trial.calls += 1
+    return { one, trial }
   }
 
-  #settle(one: Leased, { trial, ran }: { readonly trial: Trial; readonly ran: boolean }): void {
+  #settle({ one, trial }: Tried, ran: boolean): void {
     trial.calls -= 1
     if (one.trial !== trial || (!ran && trial.calls > 0)) return
     one.trial = undefined
@@ -72,4 +72,7 @@ export class Holding {
   }
 }
 
-type Trial = NonNullable<Leased['trial']>
+interface Tried {
+  readonly one: Leased
+  readonly trial: NonNullable<Leased['trial']>
+}
