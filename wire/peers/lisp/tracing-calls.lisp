@@ -138,16 +138,23 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 
 ;;; A call
 
+(defun counted (tracepoint)
+  "A call of the function of TRACEPOINT, of which nothing is known yet but that it has begun; NIL
+where enough are known. Takes the lock."
+  ;; A stack that comes to its end just when the lock has been taken leaves it taken for ever.
+  (unless (stack-low-p)
+    (with-tracepoints
+      (when (eq (tracepoint-state tracepoint) 'on)
+        (let ((number (incf (tracepoint-seen tracepoint))))
+          (when (<= number (tracepoint-wanted tracepoint))
+            (let ((traced (make-traced number (microseconds) "" *traced-depth* '() 0
+                                       'running nil nil)))
+              (push traced (tracepoint-calls tracepoint))
+              traced)))))))
+
 (defun begin-traced (tracepoint arguments)
   "The call of the function of TRACEPOINT that begins now, or NIL where it is not taken down."
-  (let ((traced (with-tracepoints
-                  (when (eq (tracepoint-state tracepoint) 'on)
-                    (let ((number (incf (tracepoint-seen tracepoint))))
-                      (when (<= number (tracepoint-wanted tracepoint))
-                        (let ((traced (make-traced number (microseconds) "" *traced-depth* '() 0
-                                                   'running nil nil)))
-                          (push traced (tracepoint-calls tracepoint))
-                          traced)))))))
+  (let ((traced (counted tracepoint)))
     (when traced
       (ignore-errors
        (let ((named (named-arguments (tracepoint-parameters tracepoint) arguments)))
