@@ -10,8 +10,8 @@ import { endLeft, makeFolder, removeFolder } from './support/temporary.ts'
  * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, tells how long each took, and ends
  * with the line `N passed, N failed`. Arguments narrow the files to those whose path contains one of them.
  */
-// Most files wait for processes half of their time, so one more than there are cores; more would make all of them slow.
-const AT_ONCE = Math.min(3, availableParallelism() + 1)
+// One more would end the run a little sooner, and have some test wait in vain for what another keeps from running.
+const AT_ONCE = Math.min(2, availableParallelism())
 const FILE_LIMIT_MS = 420_000
 const SLOWEST_SHOWN = 10
 const LOADER = ['--import', new URL('support/typescript.mjs', import.meta.url).href]

@@ -18,7 +18,7 @@ import unittest
 MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'imago', '__main__.py')
 WELCOME = {'encoding': 'json', 'credit': 1024 * 1024, 'chunk': 262144, 'frame': 8388608, 'message': 67108864}
 #: How long a test waits for what must come, in seconds. Reaching it is a failure, never a measurement.
-WAIT = 20.0
+WAIT = 60.0
 
 _names = itertools.count(1)
 
