@@ -138,7 +138,7 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 
 ;;; A call
 
-(defun counted (tracepoint)
+(defun begin-counted (tracepoint)
   "A call of the function of TRACEPOINT, of which nothing is known yet but that it has begun; NIL
 where enough are known. Takes the lock."
   ;; A stack that comes to its end just when the lock has been taken leaves it taken for ever.
@@ -154,7 +154,7 @@ where enough are known. Takes the lock."
 
 (defun begin-traced (tracepoint arguments)
   "The call of the function of TRACEPOINT that begins now, or NIL where it is not taken down."
-  (let ((traced (counted tracepoint)))
+  (let ((traced (begin-counted tracepoint)))
     (when traced
       (ignore-errors
        (let ((named (named-arguments (tracepoint-parameters tracepoint) arguments)))
