@@ -46,9 +46,20 @@
           (when number
             (funcall setf
                      (lambda (&rest rest)
-                       (if (eql (second rest) number)
-                           (funcall function (first rest) number t)
-                           (apply function rest)))
+                       (cond ((eql (second rest) number)
+                              ;; Swank has just told its threads to end. One that still comes to
+                              ;; read from the descriptor must not find it someone else's.
+                              (when (typep sequence 'swank::multithreaded-connection)
+                                (do ((count 0 (1+ count)))
+                                    ((or (= count 400)
+                                         (notany 'sb-thread:thread-alive-p
+                                                 (remove sb-thread:*current-thread*
+                                                         (list (swank::mconn.reader-thread sequence)
+                                                               (swank::mconn.control-thread
+                                                                sequence))))))
+                                  (sleep 1/200)))
+                              (funcall function (first rest) number t))
+                             (t (apply function rest))))
                      stream)))))
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or
     ;; has been, they are what they were before as far as that can be known. Whoever connects later
