@@ -33,7 +33,27 @@
     #+sbcl
     (let ((stream (swank::connection.socket-io sequence))
           (symbol (find-symbol "ANSI-STREAM-MISC" "SB-IMPL"))
-          (number nil))
+          (number nil)
+          ;; Compiled here: where the user's forms are interpreted, macros in it would be expanded
+          ;; when it runs, by a hook of the user's.
+          (closing
+            (compile nil
+                     '(lambda (function sequence number)
+                        (declare (optimize (speed 1) (safety 1) (debug 1)))
+                        (lambda (&rest rest)
+                          (cond ((eql (second rest) number)
+                                 ;; Swank has just told its threads to end. One that still comes to
+                                 ;; read from the descriptor must not find it someone else's.
+                                 (when (typep sequence 'swank::multithreaded-connection)
+                                   (do ((count 0 (1+ count))
+                                        (list (list (swank::mconn.reader-thread sequence)
+                                                    (swank::mconn.control-thread sequence))))
+                                       ((or (= count 400)
+                                            (notany 'sb-thread:thread-alive-p
+                                                    (remove sb-thread:*current-thread* list))))
+                                     (sleep 1/200)))
+                                 (funcall function (first rest) number t))
+                                (t (apply function rest))))))))
       (when (and symbol
                  (fboundp symbol)
                  (fboundp (list 'setf symbol))
@@ -44,23 +64,7 @@
             (funcall setf (lambda (&rest rest) (setf number (second rest))) stream)
             (close stream))
           (when number
-            (funcall setf
-                     (lambda (&rest rest)
-                       (cond ((eql (second rest) number)
-                              ;; Swank has just told its threads to end. One that still comes to
-                              ;; read from the descriptor must not find it someone else's.
-                              (when (typep sequence 'swank::multithreaded-connection)
-                                (do ((count 0 (1+ count)))
-                                    ((or (= count 400)
-                                         (notany 'sb-thread:thread-alive-p
-                                                 (remove sb-thread:*current-thread*
-                                                         (list (swank::mconn.reader-thread sequence)
-                                                               (swank::mconn.control-thread
-                                                                sequence))))))
-                                  (sleep 1/200)))
-                              (funcall function (first rest) number t))
-                             (t (apply function rest))))
-                     stream)))))
+            (funcall setf (funcall closing function sequence number) stream)))))
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or
     ;; has been, they are what they were before as far as that can be known. Whoever connects later
     ;; has them set again. An image that was told not to give its errors to Swank has hooks of its
