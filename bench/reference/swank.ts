@@ -35,11 +35,16 @@ export async function openSwankImage(forms: readonly string[] = []): Promise<Swa
 
 /** The least client of Swank that there can be, behind the bare hop of `hop.mjs`: requests, and no look at answers. */
 export interface BareSwank {
-  /** Sends `(:emacs-rex FORM …)` and resolves with the text of its `:return`. */
+  /** Sends `(:emacs-rex FORM …)` and resolves with the text of its `:return`; rejects where that signals an error. */
   ask(form: string): Promise<string>
   /** Sends one that signals an error; resolves, once it was told of the debugger, with what leaves that again. */
   err(form: string): Promise<() => Promise<void>>
   close(): void
+}
+
+interface Pending {
+  readonly resolve: (answer: string) => void
+  readonly reject: (why: Error) => void
 }
 
 export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
@@ -50,8 +55,8 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   let last = 0
   let rest: Buffer = Buffer.alloc(0)
-  const pending = new Map<number, (answer: string) => void>()
-  let entered: (thread: number) => void = () => {}
+  const pending = new Map<number, Pending>()
+  let entered: ((thread: number) => void) | undefined
   socket.on('data', data => {
     rest = rest.length === 0 ? data : Buffer.concat([rest, data])
     while (rest.length >= 6) {
@@ -60,16 +65,19 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
       const message = rest.toString('utf8', 6, end)
       rest = rest.subarray(end)
       const thread = /^\(:debug (\d+) /.exec(message)?.[1]
-      if (thread !== undefined) entered(Number(thread))
+      if (thread !== undefined) {
+        if (entered !== undefined) entered(Number(thread))
+        else for (const { reject } of pending.values()) reject(new Error(message.slice(0, 500)))
+      }
       const id = /^\(:return [\s\S]* (\d+)\)$/.exec(message)?.[1]
-      pending.get(Number(id))?.(message)
+      pending.get(Number(id))?.resolve(message)
       pending.delete(Number(id))
     }
   })
   const ask = (form: string, thread: number | 't' = 't') => {
     const id = ++last
-    return new Promise<string>(resolve => {
-      pending.set(id, resolve)
+    return new Promise<string>((resolve, reject) => {
+      pending.set(id, { resolve, reject })
       const text = `(:emacs-rex ${form} nil ${thread} ${id})`
       socket.write(Buffer.byteLength(text).toString(16).padStart(6, '0') + text)
     })
@@ -82,6 +90,7 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
       })
       const answered = ask(form)
       const thread = await told
+      entered = undefined
       return async () => {
         await ask('(swank:throw-to-toplevel)', thread)
         await answered
