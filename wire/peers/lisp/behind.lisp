@@ -36,7 +36,7 @@
           (number nil)
           ;; Compiled here: where the user's forms are interpreted, macros in it would be expanded
           ;; when it runs, by a hook of the user's.
-          (closing
+          (compiled-function
             (compile nil
                      '(lambda (function sequence number)
                         (declare (optimize (speed 1) (safety 1) (debug 1)))
@@ -64,7 +64,7 @@
             (funcall setf (lambda (&rest rest) (setf number (second rest))) stream)
             (close stream))
           (when number
-            (funcall setf (funcall closing function sequence number) stream)))))
+            (funcall setf (funcall compiled-function function sequence number) stream)))))
     ;; By making a connection Swank has set the debugger hooks, for good. If nobody else is here or
     ;; has been, they are what they were before as far as that can be known. Whoever connects later
     ;; has them set again. An image that was told not to give its errors to Swank has hooks of its
