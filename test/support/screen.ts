@@ -166,12 +166,12 @@ export const openConsole = (rig: Rig): ConsoleOf => ({
   },
   async run(screen, code) {
     const prompts = () => screen.all().filter(row => row.startsWith('>>>')).length
+    const last = () => screen.rows().at(-1) ?? ''
+    // What the test has waited for may be shown before the prompt is, which then is not yet the one after the code.
+    await until(() => last().startsWith('>>>'), `a prompt for ${code}: ${screen.text()}`)
     const before = prompts()
     screen.type(`${code}\r`)
-    await until(
-      () => prompts() > before && screen.rows().at(-1) === '>>>',
-      `${code} to be over: ${screen.text()}`,
-    )
+    await until(() => prompts() > before && last() === '>>>', `${code} to be over: ${screen.text()}`)
   },
   lastAnswer: screen => screen.text().split(/^>>>/m).at(-2)?.split('\n').slice(1).join('\n').trimEnd() ?? '',
 })
