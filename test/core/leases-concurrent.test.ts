@@ -6,15 +6,19 @@ import { errorOf } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
-import { client, kernelOf, leasesRigsOf, person, ROOT, StoppingKernel } from '../support/leases-rig.ts'
+import {
+  ADA,
+  CLAUDE,
+  CODEX,
+  kernelOf,
+  leasesRigsOf,
+  ROOT,
+  S1,
+  StoppingKernel,
+} from '../support/leases-rig.ts'
 
 const test = suite('whose a suspended evaluation is while several things happen at once')
 const rigOf = leasesRigsOf(test)
-
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const ADA = person()
-const S1 = 's1@ab12'
 
 test('what neither the book nor the image knows is not asked of the image, though it could stop there by then', async () => {
   let there: readonly Suspension[] = []

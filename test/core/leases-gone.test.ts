@@ -1,15 +1,11 @@
 import { GONE_MS } from '../../src/core/presence.ts'
 import { HandClock, until } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
-import { client, kernelOf, leasesRigsOf, person, stops } from '../support/leases-rig.ts'
+import { ADA, CLAUDE, CODEX, client, kernelOf, leasesRigsOf, S1, stops } from '../support/leases-rig.ts'
 
 const test = suite('holders of suspended evaluations that have gone')
 const rigOf = leasesRigsOf(test)
 
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const ADA = person()
-const S1 = 's1@ab12'
 const S2 = 's2@ab12'
 const SCRIPT = { evaluate: { boom: stops(S1), bang: stops(S2) } }
 

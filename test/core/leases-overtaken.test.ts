@@ -4,23 +4,22 @@ import { doneWith, type Scene, type Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  ADA,
+  CLAUDE,
+  CODEX,
   client,
   kernelOf,
   type LeasesRig,
   leasesRigsOf,
+  NAMED,
   noticeOf,
-  person,
+  S1,
   stops,
 } from '../support/leases-rig.ts'
 
 const test = suite('what is told of suspensions that somebody else had a hand in')
 const rigOf = leasesRigsOf(test)
 
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const ADA = person()
-const S1 = 's1@ab12'
-const NAMED = { kernel: 'main', suspension: S1 }
 const ONE = { expr: '1' }
 
 /** An evaluation that stops, and what it comes to by its only restart. */

@@ -5,24 +5,23 @@ import { doneWith } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  ADA,
+  CLAUDE,
+  CODEX,
   client,
   kernelOf,
   type LeasesRig,
   leasesRigsOf,
+  NAMED,
   noticeOf,
-  person,
+  S1,
+  STOPS,
   stops,
 } from '../support/leases-rig.ts'
 
 const test = suite('people and suspended evaluations')
 const rigOf = leasesRigsOf(test)
 
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const ADA = person()
-const S1 = 's1@ab12'
-const NAMED = { kernel: 'main', suspension: S1 }
-const STOPS = { evaluate: { boom: stops(S1) } }
 const leaves = { suspension: S1, leave: true }
 
 /** A rig in which an evaluation of Claude's is suspended. */

@@ -5,23 +5,21 @@ import type { Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  ADA,
+  CLAUDE,
+  CODEX,
   client,
   kernelOf,
   type LeasesRig,
   leasesRigsOf,
   noticeOf,
-  person,
   ROOT,
+  S1,
   stops,
 } from '../support/leases-rig.ts'
 
 const test = suite('who keeps a suspended evaluation waiting, and whose one is that nobody has told of')
 const rigOf = leasesRigsOf(test)
-
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const ADA = person()
-const S1 = 's1@ab12'
 
 const { suspension: STOPPED } = suspendedAs(S1)
 const frame = { number: 0, function: 'price', call: null, file: null, line: null, source: null }

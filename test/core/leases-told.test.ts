@@ -1,14 +1,21 @@
 import { Notices } from '../../src/core/notices.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
-import { client, kernelOf, leasesRigsOf, noticeOf, person, stops } from '../support/leases-rig.ts'
+import {
+  CLAUDE,
+  CODEX,
+  client,
+  kernelOf,
+  leasesRigsOf,
+  noticeOf,
+  person,
+  S1,
+  stops,
+} from '../support/leases-rig.ts'
 
 const test = suite('what is told of ended suspensions')
 const rigOf = leasesRigsOf(test)
 
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const S1 = 's1@ab12'
 const STOPS = { evaluate: { boom: stops(S1), bang: stops('s2@ab12') } }
 const ONE = { expr: '1' }
 

@@ -6,11 +6,15 @@ import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import type { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  CLAUDE,
+  CODEX,
   client,
   kernelOf,
   leasesRigsOf,
   noticeOf,
   person,
+  S1,
+  STOPS,
   StoppingKernel,
   stops,
 } from '../support/leases-rig.ts'
@@ -18,10 +22,6 @@ import {
 const test = suite('leases of suspended evaluations')
 const rigOf = leasesRigsOf(test)
 
-const CLAUDE = client('claude-code')
-const CODEX = client('codex')
-const S1 = 's1@ab12'
-const STOPS = { evaluate: { boom: stops(S1) } }
 const leaves = { suspension: S1, leave: true }
 
 test('an error suspends the evaluations of those who are shown a way to go on, and of nobody else', async () => {

@@ -103,6 +103,17 @@ export function person(
   return { caller, who }
 }
 
+/** Two models' clients, each of a program of its own, and somebody who sits. */
+export const CLAUDE = client('claude-code')
+export const CODEX = client('codex')
+export const ADA = person()
+
+/** The suspension that most tests are about, as the desk is asked for it. */
+export const S1 = 's1@ab12'
+export const NAMED = { kernel: 'main', suspension: S1 }
+/** An image in which `boom` comes to it. */
+export const STOPS = { evaluate: { boom: stops(S1) } }
+
 export function leasesRigsOf(
   test: Suite,
 ): (script?: Script, more?: { readonly tools?: readonly Tool[]; readonly clock?: Clock }) => LeasesRig {
