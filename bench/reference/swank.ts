@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { BenchDaemon } from '../daemon.ts'
 
 /** A real SBCL that listens with Swank, as a person would have started it. */
 export interface SwankImage {
@@ -102,6 +103,21 @@ export async function openBareSwank({ port }: SwankImage): Promise<BareSwank> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** An image that the daemon is attached to under that name, with a bare client of it beside; `end` ends both. */
+export async function attachedSwank(
+  daemon: BenchDaemon,
+  { name, forms }: { readonly name: string; readonly forms?: readonly string[] },
+) {
+  const image = await openSwankImage(forms)
+  const client = await openBareSwank(image)
+  await daemon.link.call('attach', { target: `swank://127.0.0.1:${image.port}`, name, no_secret: true })
+  const end = () => {
+    client.close()
+    image.close()
+  }
+  return { client, end }
 }
 
 function listening(front: string, port: number): Promise<ChildProcess> {

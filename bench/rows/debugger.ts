@@ -1,6 +1,6 @@
 import { type BenchDaemon, pause } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
-import { type BareSwank, openBareSwank, openSwankImage } from '../reference/swank.ts'
+import { attachedSwank, type BareSwank } from '../reference/swank.ts'
 import { median, type Row, ratio } from '../row.ts'
 
 const NAME = 'bench-debugger'
@@ -13,18 +13,13 @@ const DEPTH = 10_000
 
 let bare: BareSwank
 const ground = sharedGround(async daemon => {
-  const image = await openSwankImage([DEEP])
-  bare = await openBareSwank(image)
-  const target = `swank://127.0.0.1:${image.port}`
-  await daemon.link.call('attach', { target, name: NAME, no_secret: true })
+  const { client, end } = await attachedSwank(daemon, { name: NAME, forms: [DEEP] })
+  bare = client
   for (let warm = 0; warm < 10; warm++) {
     await ours(daemon, 10)
     await theirs(10)
   }
-  return () => {
-    bare.close()
-    image.close()
-  }
+  return end
 })
 
 const ask = (daemon: BenchDaemon, tool: string, args: Readonly<Record<string, unknown>>) =>

@@ -1,6 +1,6 @@
 import { type BenchDaemon, pause } from '../daemon.ts'
 import { sharedGround } from '../ground.ts'
-import { type BareSwank, openBareSwank, openSwankImage } from '../reference/swank.ts'
+import { attachedSwank, type BareSwank } from '../reference/swank.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
 const NAME = 'bench-lisp'
@@ -9,40 +9,32 @@ const LIST = '(defparameter cl-user::*ten-thousand* (loop for i below 10000 coll
 /** One image for most rows: the daemon is attached to it, and the bare client asks the same image beside it. */
 let bare: BareSwank
 const ground = sharedGround(async daemon => {
-  const attached = await openAttached(daemon, [LIST])
-  bare = attached.client
-  return attached.end
+  const { client, end } = await attachedSwank(daemon, { name: NAME, forms: [LIST] })
+  bare = client
+  await warm(daemon, client)
+  return end
 })
 
 /** An image that nothing else is asked of: after larger requests what one takes differs by some pages, with us or without. */
 let idle: BareSwank
 const quietGround = sharedGround(async daemon => {
-  const attached = await openAttached(daemon)
-  idle = attached.client
-  return attached.end
+  const { client, end } = await attachedSwank(daemon, { name: NAME })
+  idle = client
+  await warm(daemon, client)
+  return end
 })
-
-/** An image that the daemon is attached to, with a bare client beside it; both have evaluated something there. */
-async function openAttached(daemon: BenchDaemon, forms: readonly string[] = []) {
-  const image = await openSwankImage(forms)
-  const client = await openBareSwank(image)
-  const target = `swank://127.0.0.1:${image.port}`
-  await daemon.link.call('attach', { target, name: NAME, no_secret: true })
-  for (let warm = 0; warm < 200; warm++) {
-    await ask(daemon, 'eval_expr', { expr: '(+ 1 2)' })
-    await client.ask(EVALUATE)
-  }
-  const end = () => {
-    client.close()
-    image.close()
-  }
-  return { client, end }
-}
 
 const EVALUATE = '(swank:eval-and-grab-output "(+ 1 2)")'
 
 const ask = (daemon: BenchDaemon, tool: string, args: Readonly<Record<string, unknown>>) =>
   daemon.call(tool, { ...args, kernel: NAME })
+
+async function warm(daemon: BenchDaemon, client: BareSwank): Promise<void> {
+  for (let time = 0; time < 200; time++) {
+    await ask(daemon, 'eval_expr', { expr: '(+ 1 2)' })
+    await client.ask(EVALUATE)
+  }
+}
 
 export const lispEvaluation: Row = {
   what: 'one evaluation on Swank through the daemon, journalled, p50, against a bare Swank client behind a bare hop',

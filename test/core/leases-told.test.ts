@@ -2,13 +2,13 @@ import { Notices } from '../../src/core/notices.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  ADA,
   CLAUDE,
   CODEX,
   client,
   kernelOf,
   leasesRigsOf,
   noticeOf,
-  person,
   S1,
   stops,
 } from '../support/leases-rig.ts'
@@ -78,7 +78,7 @@ test('whoever held what stood on another one’s is told when that ends', async 
   await rig.call(CLAUDE, 'eval_expr', { expr: 'boom' })
   await rig.call(CLAUDE, 'debug_eval', { suspension: S1, expr: 'x' })
   await rig.call(CODEX, 'eval_expr', ONE)
-  await rig.desk.hand(person(), { kernel: 'main', suspension: inner, to: 'codex' })
+  await rig.desk.hand(ADA, { kernel: 'main', suspension: inner, to: 'codex' })
   await rig.call(CODEX, 'eval_expr', ONE)
   await rig.call(CLAUDE, 'eval_expr', ONE)
   await rig.call(CLAUDE, 'debug_restart', { suspension: S1, leave: true })
@@ -114,16 +114,15 @@ test('what is to be told is bounded by callers and sentences, and says what was 
 
 test('one that expires while a person reads it is gone by name when they act, and they hear of it as it happens', async () => {
   const rig = rigOf(STOPS)
-  const ada = person()
   await rig.call(CLAUDE, 'eval_expr', { expr: 'boom' })
-  await rig.desk.take(ada, { kernel: 'main', suspension: S1 })
-  await rig.call(ada.caller, 'debug_state', { suspension: S1 })
+  await rig.desk.take(ADA, { kernel: 'main', suspension: S1 })
+  await rig.call(ADA.caller, 'debug_state', { suspension: S1 })
   // A look of theirs reaches the image, which is what keeps it.
   assert.ok(kernelOf(rig).asked.some(one => one.method === 'suspension'))
   kernelOf(rig).suspended.end(S1, 'expired')
   assert.is(rig.heard.at(-1)?.type, 'ended')
   const { code, details } = errorOf(
-    await rig.call(ada.caller, 'debug_restart', { suspension: S1, leave: true }),
+    await rig.call(ADA.caller, 'debug_restart', { suspension: S1, leave: true }),
   )
   assert.is(code, 'not_found')
   assert.match(String(details.notice), /Nobody came in time/)

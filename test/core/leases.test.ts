@@ -6,13 +6,13 @@ import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import type { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
+  ADA,
   CLAUDE,
   CODEX,
   client,
   kernelOf,
   leasesRigsOf,
   noticeOf,
-  person,
   S1,
   STOPS,
   StoppingKernel,
@@ -199,7 +199,7 @@ test('an end that is told before its beginning was answered leaves nothing behin
 
 test('those who sit hold what they evaluate on that one connection, whatever else calls from the project', async () => {
   const rig = rigOf(STOPS)
-  const { caller } = person()
+  const { caller } = ADA
   await rig.call(caller, 'eval_expr', { expr: 'boom' })
   const { seat: _, ...command } = { ...caller, id: 'client-10', who: 'imago call' }
   const { message } = errorOf(await rig.call(command, 'debug_restart', leaves))

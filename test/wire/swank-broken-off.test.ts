@@ -65,16 +65,17 @@ async function goesOn(): Promise<void> {
   await other.close()
 }
 
+/** The threads that a connection has for its work, the person's too; not the one that serves this request. */
+const COUNTED = `
+  (remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal))
+                 (remove sb-thread:*current-thread* (sb-thread:list-all-threads))
+                 :key 'sb-thread:thread-name)`
+
 /** No thread of ours waits in a debugger, or for a client that will never answer. */
 async function hasNoThreadOfOurs(): Promise<void> {
   let there = ''
   const threadsEnd = async () => {
-    there = await within(
-      person.ask(
-        `(remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal)) (mapcar 'sb-thread:thread-name (remove sb-thread:*current-thread* (sb-thread:list-all-threads))))`,
-      ),
-      'the names of threads',
-    )
+    there = await within(person.ask(`(mapcar 'sb-thread:thread-name ${COUNTED})`), 'the names of threads')
     return there === '("reader-thread")'
   }
   await until(threadsEnd, 'our threads to end').catch(async (error: Error) => {
@@ -94,9 +95,7 @@ const STACKS = `
                  (setf stack (with-output-to-string (out) (sb-debug:print-backtrace :count 40 :stream out))))))
             (loop repeat 200 until stack do (sleep 0.01))
             (list (sb-thread:thread-name thread) stack))
-          (remove-if-not (lambda (name) (member name '("worker" "output of an evaluation" "reader-thread") :test 'equal))
-                         (remove sb-thread:*current-thread* (sb-thread:list-all-threads))
-                         :key 'sb-thread:thread-name))`
+          ${COUNTED})`
 
 /** Our adapter at the image, and the socket that it goes through. */
 async function attach(): Promise<{ readonly socket: Socket; readonly kernel: Kernel }> {
