@@ -159,6 +159,16 @@ test('a stack that comes to its end, and a thread that is ended, leave what is t
   assert.equal(await outcomesOf(waits), ['left'])
 })
 
+test('wherever the stack ends that calls of a traced function use up, the image lives', async () => {
+  for (let deeper = 0; deeper < 100; deeper++) {
+    const on = await trace('pond::endless', 3)
+    const source = `(labels ((pad (count) (if (zerop count) (pond::endless 0) (list (pad (1- count))))))
+                      (handler-case (pad ${deeper}) (storage-condition () :out)))`
+    assert.is(await run(source), ':out')
+    await untrace(on)
+  }
+})
+
 test('an interrupt of the thread lands in the program, and not in what takes its calls down', async () => {
   await trace('pond::area', 1000)
   const source = `

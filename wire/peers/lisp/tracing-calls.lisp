@@ -141,16 +141,14 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 (defun begin-counted (tracepoint)
   "A call of the function of TRACEPOINT, of which nothing is known yet but that it has begun; NIL
 where enough are known. Takes the lock."
-  ;; A stack that comes to its end just when the lock has been taken leaves it taken for ever.
-  (unless (stack-low-p)
-    (with-tracepoints
-      (when (eq (tracepoint-state tracepoint) 'on)
-        (let ((number (incf (tracepoint-seen tracepoint))))
-          (when (<= number (tracepoint-wanted tracepoint))
-            (let ((traced (make-traced number (microseconds) "" *traced-depth* '() 0
-                                       'running nil nil)))
-              (push traced (tracepoint-calls tracepoint))
-              traced)))))))
+  (with-tracepoints
+    (when (eq (tracepoint-state tracepoint) 'on)
+      (let ((number (incf (tracepoint-seen tracepoint))))
+        (when (<= number (tracepoint-wanted tracepoint))
+          (let ((traced (make-traced number (microseconds) "" *traced-depth* '() 0
+                                     'running nil nil)))
+            (push traced (tracepoint-calls tracepoint))
+            traced))))))
 
 (defun begin-traced (tracepoint arguments)
   "The call of the function of TRACEPOINT that begins now, or NIL where it is not taken down."
@@ -229,10 +227,19 @@ seen, the next one may have made its variables of the symbols of ours, which the
     (unbound-variable () nil)))
 
 (defun call-traced (tracepoint function arguments)
-  "The values of FUNCTION, applied to ARGUMENTS."
-  (let ((traced (and (eq (tracepoint-state tracepoint) 'on)
-                     (may-take-down-p)
-                     (call-taking-down (lambda () (begin-traced tracepoint arguments)))))
+  "The values of FUNCTION, applied to ARGUMENTS. The call is taken down where TRACEPOINT wants it."
+  ;; Not where the stack nearly ends: that would leave the lock taken for ever, and where it comes
+  ;; while something is allocated, SBCL ends the image. So nothing is, before this is known.
+  (if (and (eq (tracepoint-state tracepoint) 'on)
+           (not (stack-short-p))
+           (may-take-down-p))
+      (call-taken-down tracepoint function arguments)
+      (apply function arguments)))
+
+(defun call-taken-down (tracepoint function arguments)
+  "The same, where there is room to take it down."
+  ;; The list ends with the call, and what is taken down of it does not.
+  (let ((traced (call-taking-down (lambda () (begin-traced tracepoint (copy-list arguments)))))
         (values :none) (condition nil) (start (microseconds)))
     (if (null traced)
         (apply function arguments)

@@ -42,7 +42,10 @@
   (setf (tracepoint-inside tracepoint) t)
   (native ("SB-INT" "ENCAPSULATE")
           (tracepoint-name tracepoint) (tracepoint-mark tracepoint)
-          (lambda (function &rest arguments) (call-traced tracepoint function arguments))))
+          (lambda (function &rest arguments)
+            ;; Near the end of the stack, to allocate is what `call-traced' avoids.
+            (declare (dynamic-extent arguments))
+            (call-traced tracepoint function arguments))))
 
 (defun encapsulating-p (tracepoint)
   "Whether it stands around the function that has its name now."
