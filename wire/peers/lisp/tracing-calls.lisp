@@ -117,7 +117,7 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 ;;; The caller
 
 (defun around-traced-p (name)
-  "Whether a frame of that NAME stands between a call and `call-traced'."
+  "Whether a frame of that NAME stands between a call and `call-taken-down'."
   (let ((symbol (function-symbol name)))
     (or (own-frame-p name)
         (generated-name-p name)
@@ -131,7 +131,7 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
         repeat 40
         while frame
         do (let ((name (frame-name frame)))
-             (cond ((eq (function-symbol name) 'call-traced) (setf within nil))
+             (cond ((eq (function-symbol name) 'call-taken-down) (setf within nil))
                    ((or within (around-traced-p name)))
                    ((or (foreign-frame-p name) (evaluator-frame-p name)) (return nil))
                    (t (return frame))))))
