@@ -200,6 +200,28 @@ another connection that was made at the same moment can have brought this one ba
                (equal (swank/backend:thread-name thread) "worker"))
       (forget-mailboxes (list thread)))))
 
+;;; Threads of ours
+
+;; A lock by itself would let interrupts in, and Swank's own, which takes a lock that it cannot take
+;; twice, comes more than once.
+(defmacro with-lock-uninterrupted ((lock) &body body)
+  "BODY with LOCK, which may be taken in interrupts too: they wait until it has ended."
+  `(#+sbcl sb-sys:without-interrupts #-sbcl progn
+    (swank/backend:call-with-lock-held ,lock (lambda () ,@body))))
+
+(defvar *begun-threads* '()
+  "Those that this peer has begun, of which some may have ended.")
+
+(defvar *begun-threads-lock* (swank/backend:make-lock :name "threads"))
+
+(defun begin-thread (name function)
+  "A new thread called NAME that calls FUNCTION, and that `leave' waits for."
+  (with-lock-uninterrupted (*begun-threads-lock*)
+    (let ((thread (swank/backend:spawn function :name name)))
+      (setf *begun-threads*
+            (cons thread (remove-if-not #'swank/backend:thread-alive-p *begun-threads*)))
+      thread)))
+
 ;;; Leaving
 
 (defvar *maker* (swank/backend:current-thread)
@@ -232,6 +254,8 @@ another connection that was made at the same moment can have brought this one ba
     (when (swank::multithreaded-connection-p connection)
       (swank/backend:spawn (lambda ()
                              (wait-for-end (cons worker (leave-all-suspended)))
+                             (end-watcher)
+                             (wait-for-end *begun-threads*)
                              (close-quietly connection))
                            :name "worker")
       t)))

@@ -155,14 +155,14 @@ is worth it."
   (unless (sink-flusher sink)
     (setf (sink-flusher sink) t)
     (let ((connection (sink-connection sink)))
-      (swank/backend:spawn
+      (begin-thread
+       "output of an evaluation"
        (lambda ()
          (swank::with-connection (connection)
            (loop while (eq (sink-state sink) :open)
                  do (sleep (/ *event-interval* internal-time-units-per-second))
                     (send-what-waits sink))
-           (forget-mailboxes (list (swank/backend:current-thread)))))
-       :name "output of an evaluation"))))
+           (forget-mailboxes (list (swank/backend:current-thread)))))))))
 
 (defun send-what-waits (sink)
   ;; The stream has a lock of its own, which writers take before that of the sink.

@@ -112,8 +112,8 @@ the lock, which whoever calls may hold."
   (with-tracepoints
     (unless *tracer*
       (let ((stream (swank::connection.socket-io swank::*emacs-connection*)))
-        (setf *tracer* (swank/backend:spawn (lambda () (watch-tracepoints stream))
-                                            :name "imago: tracepoints"))))))
+        (setf *tracer* (begin-thread "imago: tracepoints"
+                                     (lambda () (watch-tracepoints stream))))))))
 
 (defun watch-tracepoints (stream)
   "Ends tracepoints in their time, and all of them once STREAM, that of the connection, is closed.

@@ -41,11 +41,8 @@
 (defvar *time-limits-lock* (swank/backend:make-lock :name "time limits"))
 (defvar *time-limits-bell* (make-bell))
 
-;; It is taken in interrupts, too. There a lock would let the next one in, and Swank's own, which
-;; takes a lock that it cannot take twice, comes more than once.
 (defmacro with-limits (&body body)
-  `(#+sbcl sb-sys:without-interrupts #-sbcl progn
-    (swank/backend:call-with-lock-held *time-limits-lock* (lambda () ,@body))))
+  `(with-lock-uninterrupted (*time-limits-lock*) ,@body))
 
 (defun seconds-on (seconds)
   "The moment that is so many SECONDS from now, in internal real time."
@@ -59,7 +56,7 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
     (with-limits
       (setf *time-limits* (cons limit (remove-if (lambda (it) (limit-over it)) *time-limits*)))
       (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
-             (setf *watcher* (swank/backend:spawn #'watch-limits :name "imago: time limits")))
+             (setf *watcher* (begin-thread "imago: time limits" #'watch-limits)))
             ((< (limit-at limit) *watcher-looks*) (ring *time-limits-bell*))))
     limit))
 
@@ -85,6 +82,11 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
                         internal-time-units-per-second))))
              (when (plusp seconds) (wait-for-bell *time-limits-bell* seconds))
              (mapc #'act-on-limit (with-limits (copy-list *time-limits*))))))
+
+(defun end-watcher ()
+  "Has the watcher end as soon as it has no limit to see to."
+  (setf *watcher-idle* 0)
+  (ring *time-limits-bell*))
 
 (defun act-on-limit (limit)
   "Acts in the thread of LIMIT if its time is over."
