@@ -104,7 +104,7 @@ const lines = (text: string) =>
 const descriptors = () => readdirSync(`/proc/${image.pid}/fd`).length
 const threads = () =>
   human.ask(
-    '(sort (remove "worker" (mapcar \'sb-thread:thread-name (sb-thread:list-all-threads)) :test \'equal) \'string<)',
+    "(sort (remove \"worker\" (mapcar 'sb-thread:thread-name (sb-thread:list-all-threads)) :test 'equal) 'string<)",
   )
 
 test('shows no trace of us while we are there, whatever is looked at (threat 26)', async () => {

@@ -56,13 +56,19 @@ async function flooded(port: number): Promise<Socket> {
   return socket
 }
 
-/** The person's own connection goes on, and another one can be made. */
+/** Waits for ever once a thread was ended while it asked the dynamic loader for the name of a foreign frame. */
+const BACKTRACE = `
+  (consp (swank/backend:call-with-debugging-environment
+          (lambda () (swank/backend:compute-backtrace 0 nil))))`
+
+/** The person's own connection goes on, its backtraces too, and another one can be made. */
 async function goesOn(): Promise<void> {
   const sentinel = '(sb-thread:thread-alive-p (swank/backend:find-registered (quote swank::sentinel)))'
   assert.is(await within(person.ask(sentinel), 'the person to be answered'), 'T')
   const other = await within(openSlime(image), 'another editor to connect')
   assert.is(await within(other.ask('(+ 1 2)'), 'it to be answered'), '3')
   await other.close()
+  assert.is(await within(person.ask(BACKTRACE), 'a backtrace of theirs'), 'T')
 }
 
 /** The threads that a connection has for its work, the person's too; not the one that serves this request. */
@@ -85,17 +91,17 @@ async function hasNoThreadOfOurs(): Promise<void> {
   })
 }
 
-/** Where the threads stand that are counted. */
+/** What all threads wait for, and who has it. Interrupts none: that could be what hangs. */
 const STACKS = `
-  (mapcar (lambda (thread &aux stack)
-            (sb-thread:interrupt-thread
-             thread
-             (lambda ()
-               (let ((*print-length* 3) (*print-level* 2))
-                 (setf stack (with-output-to-string (out) (sb-debug:print-backtrace :count 40 :stream out))))))
-            (loop repeat 200 until stack do (sleep 0.01))
-            (list (sb-thread:thread-name thread) stack))
-          ${COUNTED})`
+  (mapcar (lambda (thread)
+            (let ((waiting (sb-thread::thread-waiting-for thread)))
+              (list (sb-thread:thread-name thread)
+                    (sb-thread:thread-alive-p thread)
+                    (princ-to-string waiting)
+                    (when (typep waiting 'sb-thread:mutex)
+                      (let ((owner (sb-thread:mutex-owner waiting)))
+                        (if (typep owner 'sb-thread:thread) (sb-thread:thread-name owner) owner))))))
+          (sb-thread:list-all-threads))`
 
 /** Our adapter at the image, and the socket that it goes through. */
 async function attach(): Promise<{ readonly socket: Socket; readonly kernel: Kernel }> {
@@ -146,6 +152,28 @@ test('lives on, and serves its person, when ours is reset in a flood of output (
   }
   await goesOn()
   await hasNoThreadOfOurs()
+})
+
+test('ends none of our threads while that asks the dynamic loader for a name, whose lock would stay taken', async () => {
+  await person.ask(`(progn
+    (defvar cl-user::*within* (list 0))
+    (sb-int:encapsulate 'sb-sys:sap-foreign-symbol 'cl-user::within
+      (lambda (function address)
+        (sb-ext:atomic-incf (car cl-user::*within*))
+        (sleep 0.02)
+        (prog1 (funcall function address)
+          (sb-ext:atomic-decf (car cl-user::*within*))))))`)
+  try {
+    for (let time = 0; time < 5; time++) {
+      const socket = await flooded(image.port)
+      socket.resetAndDestroy()
+      await once(socket, 'close')
+    }
+    await hasNoThreadOfOurs()
+  } finally {
+    await person.ask("(sb-int:unencapsulate 'sb-sys:sap-foreign-symbol 'cl-user::within)")
+  }
+  assert.is(await person.ask('(car cl-user::*within*)'), '0')
 })
 
 test('lives on, and serves its person, when the process at the other end is killed (fault 2)', async () => {

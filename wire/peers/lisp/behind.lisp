@@ -26,6 +26,56 @@
           #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
                                           list (remove sequence list))
           #-sbcl (setf swank::*connections* (remove sequence list))))
+    ;; Where the connection breaks off, the thread that reads from it and the one that writes to it
+    ;; each make a backtrace, and Swank kills the later one, perhaps while it does. For foreign
+    ;; frames SBCL asks the dynamic loader, whose lock would then stay taken, and every backtrace of
+    ;; this image, the user's too, would wait for ever. So the reader first ends the writer, but not
+    ;; while that makes one, and is not interrupted while it makes its own.
+    #+sbcl
+    (let ((stream (swank::connection.socket-io sequence))
+          (symbol (find-symbol "ANSI-STREAM-N-BIN" "SB-IMPL"))
+          ;; Compiled here: where the user's forms are interpreted, macros in it would be expanded
+          ;; when it runs, by a hook of the user's.
+          (compiled-function
+            (compile nil
+                     '(lambda (function sequence symbol)
+                        (declare (optimize (speed 1) (safety 1) (debug 1)))
+                        (lambda (&rest rest)
+                          (handler-bind
+                              ((error
+                                 (lambda (condition)
+                                   (sb-sys:without-interrupts
+                                     (do ((count 0 (1+ count))
+                                          (first (swank::mconn.control-thread sequence))
+                                          (second t))
+                                         ((or (= count 400)
+                                              (not (sb-thread:thread-alive-p first))))
+                                       ;; One interruption at a time, for they nest: SECOND
+                                       ;; says that the last has come too early.
+                                       (when (shiftf second nil)
+                                         (ignore-errors
+                                          (sb-thread:interrupt-thread
+                                           first
+                                           (lambda ()
+                                             (if (and symbol (boundp symbol))
+                                                 (setf second t)
+                                                 (sb-thread:abort-thread))))))
+                                       (sleep 1/200))
+                                     (signal condition)))))
+                            (let ((count (apply function rest)))
+                              (if (< count (first (last rest 2)))
+                                  (error 'end-of-file :stream (first rest))
+                                  count))))))))
+      (when (and symbol
+                 (fboundp symbol)
+                 (fboundp (list 'setf symbol))
+                 (typep sequence 'swank::multithreaded-connection)
+                 (typep stream 'sb-sys:fd-stream))
+        (funcall (fdefinition (list 'setf symbol))
+                 (funcall compiled-function (funcall symbol stream) sequence
+                          ;; Has a value while a thread makes a backtrace.
+                          (find-symbol "*SLDB-STACK-TOP*" "SWANK/SBCL"))
+                 stream)))
     ;; Swank closes a connection that breaks off on the thread that keeps all of them, and SBCL
     ;; first sends what is left there. To a client that has died this is an error, at which an image
     ;; without a debugger would end. Each message has left when it is written, so closing this
@@ -34,8 +84,6 @@
     (let ((stream (swank::connection.socket-io sequence))
           (symbol (find-symbol "ANSI-STREAM-MISC" "SB-IMPL"))
           (number nil)
-          ;; Compiled here: where the user's forms are interpreted, macros in it would be expanded
-          ;; when it runs, by a hook of the user's.
           (compiled-function
             (compile nil
                      '(lambda (function sequence number)
