@@ -73,29 +73,6 @@ test('what was interrupted tells where it stood, with its stack', async () => {
   )
 })
 
-/** Makes what a backtrace asks the dynamic loader take its time, and counts who is within it. */
-const SLOW_LOADER = `
-  (defvar *within* (list 0))
-  (sb-int:encapsulate 'sb-sys:sap-foreign-symbol 'slow
-    (sb-int:named-lambda sb-sys:sap-foreign-symbol (function address)
-      (sb-ext:atomic-incf (car *within*))
-      (sleep 0.01)
-      (prog1 (funcall function address)
-        (sb-ext:atomic-decf (car *within*)))))`
-
-test('code that makes a backtrace is not stopped where the dynamic loader would stay locked', async () => {
-  await evaluate(kernel, SLOW_LOADER).result
-  try {
-    for (let time = 0; time < 8; time++) {
-      const heard = await begun('(loop (sb-debug:list-backtrace) (sleep 0.02))')
-      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
-    }
-  } finally {
-    await evaluate(kernel, "(sb-int:unencapsulate 'sb-sys:sap-foreign-symbol 'slow)").result
-  }
-  assert.is(await shown('(car *within*)'), '0')
-})
-
 test('code that waits for a line is stopped, and its question is withdrawn', async () => {
   let answer: (line: string) => void = () => {}
   let asked: () => void = () => {}

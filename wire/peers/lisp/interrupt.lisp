@@ -31,19 +31,10 @@
 
 (defun stop (entry how)
   "In the thread of ENTRY: ends what runs, if that is still the same."
-  (cond ((not (eq entry *entry*)))
-        ((loader-asked-p) (stop-soon entry how))
-        (t (incf (entry-reached entry))
-           (setf (entry-where entry) (where-it-stands))
-           (be-interrupted (string= how "leave")))))
-
-(defun stop-soon (entry how)
-  "Stops ENTRY in a moment, from the thread that sees to limits."
-  (let ((limit nil))
-    (setf limit (begin-limit 1/100
-                             (lambda ()
-                               (end-limit limit)
-                               (swank::invoke-or-queue-interrupt (lambda () (stop entry how))))))))
+  (when (eq entry *entry*)
+    (incf (entry-reached entry))
+    (setf (entry-where entry) (where-it-stands))
+    (be-interrupted (string= how "leave"))))
 
 ;; Only told of code that goes on: what has stopped tells its whole stack.
 (defun where-it-stands ()

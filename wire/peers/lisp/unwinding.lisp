@@ -5,18 +5,6 @@
 (defparameter *most-leavings* 10
   "How often the user's cleanup forms may come in the way of leaving them.")
 
-(defun loader-asked-p ()
-  "Whether this thread was interrupted while it asks the dynamic loader what a foreign frame is
-called, as each backtrace of SBCL does. Left there, it would keep the loader's lock, and all
-backtraces of the image would wait for ever."
-  #-sbcl nil
-  #+sbcl
-  (loop with name = (native-symbol "SB-SYS" "SAP-FOREIGN-SYMBOL")
-        for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
-        repeat 40
-        while (and name frame)
-          thereis (eq (frame-name frame) name)))
-
 (defvar *cleanup-forms* nil
   "Those that were to run before the innermost code of the user's in this thread was begun.")
 

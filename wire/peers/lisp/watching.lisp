@@ -97,5 +97,5 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
           ;; It may end meanwhile.
           (ignore-errors
            (swank/backend:interrupt-thread
-            thread (lambda () (unless (or (limit-over limit) (loader-asked-p)) (funcall act)))))
+            thread (lambda () (unless (limit-over limit) (funcall act)))))
           (end-limit limit)))))
