@@ -86,13 +86,13 @@ async function hasNoThreadOfOurs(): Promise<void> {
   }
   await until(threadsEnd, 'our threads to end').catch(async (error: Error) => {
     throw new Error(
-      `${error.message}: ${there}\n${await within(person.ask(STACKS), 'the stacks of threads')}`,
+      `${error.message}: ${there}\n${await within(person.ask(WAITING), 'what threads wait for')}`,
     )
   })
 }
 
 /** What all threads wait for, and who has it. Interrupts none: that could be what hangs. */
-const STACKS = `
+const WAITING = `
   (mapcar (lambda (thread)
             (let ((waiting (sb-thread::thread-waiting-for thread)))
               (list (sb-thread:thread-name thread)
