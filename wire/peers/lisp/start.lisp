@@ -43,6 +43,11 @@
   #+ecl (mp:exit-process)
   #+ccl (ccl:process-kill ccl:*current-process*))
 
+(defun ended-p (thread)
+  #+sbcl (not (sb-thread:thread-alive-p thread))
+  #+ecl (not (mp:process-active-p thread))
+  #+ccl (ccl::process-exhausted-p thread))
+
 (defun ending-p ()
   "Whether the image is about to end, and with it all threads. One that would make another then
 waits for a minute, and cannot be ended."
@@ -149,17 +154,28 @@ what the main thread does; before the image is ready, the image."
 
 ;;; The lifeline
 
-(defun watch-lifeline ()
-  "Code that ends all threads but its own ends this one, too: another then takes its place."
+(defun watch-lifeline (&optional (begun (constantly nil)))
+  "Code that ends all threads but its own ends this one, too: another then takes its place. Calls
+BEGUN as soon as that is so."
   (let ((over nil))
     (unwind-protect
-         (loop for line = (ignore-errors (read-line *lifeline* nil))
-               while line
-               do (setf *go* t)
-               finally (setf over t))
-      (unless (or over (ending-p))
-        (make-thread #'watch-lifeline "imago: lifeline")))
+         (progn
+           (funcall begun)
+           (loop for line = (ignore-errors (read-line *lifeline* nil))
+                 while line
+                 do (setf *go* t)
+                 finally (setf over t)))
+      (unless over (replace-lifeline)))
     (leave)))
+
+(defun replace-lifeline ()
+  "Has another thread watch the lifeline, and one more where that was ended before it had begun."
+  (loop until (ending-p)
+        do (let* ((begun nil)
+                  (thread (make-thread (lambda () (watch-lifeline (lambda () (setf begun t))))
+                                       "imago: lifeline")))
+             (loop until (or begun (ended-p thread)) do (sleep 0.01))
+             (when begun (return)))))
 
 ;;; The user's own surroundings
 
