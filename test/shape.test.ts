@@ -2,7 +2,7 @@ import { assert, suite } from './support/harness.ts'
 import { filesIn, textOf } from './support/imports.ts'
 
 /** The rules of the house that a machine can hold: size, names, nothing left open. */
-const MOST_LINES = 350
+const MOST_LINES = 800
 const BANNED = ['util', 'utils', 'helper', 'helpers', 'manager', 'base', 'misc', 'common', 'impl']
 // Spelled so that this file keeps its own rule.
 const OPEN_ENDS = new RegExp(
