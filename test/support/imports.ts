@@ -41,6 +41,47 @@ export function importsOf(path: string, text: string): Arrow[] {
   return [...plain, ...called].map(({ to, lazy }) => ({ from: path, to: resolved(path, to), lazy }))
 }
 
+/** The circles of imports, each as its files in order: files that can all be reached from each other (Tarjan, 1972). */
+export function circlesIn(arrows: readonly Arrow[]): string[][] {
+  const importsFrom = new Map<string, string[]>()
+  for (const { from, to } of arrows) importsFrom.set(from, [...(importsFrom.get(from) ?? []), to])
+  const indexes = new Map<string, number>()
+  const stack: string[] = []
+  const circles: string[][] = []
+
+  function visit(file: string): number {
+    const index = indexes.size
+    indexes.set(file, index)
+    stack.push(file)
+    let low = index
+    for (const to of importsFrom.get(file) ?? []) {
+      if (!indexes.has(to)) low = Math.min(low, visit(to))
+      else if (stack.includes(to)) low = Math.min(low, indexes.get(to) ?? low)
+    }
+    if (low === index) {
+      const circle = stack.splice(stack.indexOf(file))
+      if (circle.length > 1) circles.push(circle.sort())
+    }
+    return low
+  }
+
+  for (const file of importsFrom.keys()) if (!indexes.has(file)) visit(file)
+  return circles
+}
+
+const COMMENTS: readonly (readonly [ending: string, comment: RegExp])[] = [
+  ['.ts', /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm],
+  ['.py', /^\s*(?:[rR]?"""[\s\S]*?"""|#.*)$/gm],
+  ['.lisp', /#\|[\s\S]*?\|#|^\s*;.*$/gm],
+]
+
+/** How many lines of a source text are neither blank nor comments. A Python docstring is a comment, a Lisp one is code. */
+export function codeLinesOf(path: string, text: string): number {
+  const comment = COMMENTS.find(([ending]) => path.endsWith(ending))?.[1]
+  const code = comment === undefined ? text : text.replace(comment, '')
+  return code.split('\n').filter(line => line.trim() !== '').length
+}
+
 function resolved(path: string, to: string): string {
   if (to.startsWith('.')) return posix.normalize(posix.join(posix.dirname(path), to))
   if (to.startsWith('/')) return relative(root, to)
