@@ -89,6 +89,12 @@ async function end(child: ChildProcess, folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
 }
 
+/** Processor time that a process has used, all of its threads together, in seconds; of 10 ms each. Linux only. */
+export function processorSeconds(pid: number): number {
+  const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return (Number(afterName[11]) + Number(afterName[12])) / 100
+}
+
 /** Resident memory of a process in bytes, now. Linux only, as the bench is. */
 export function residentBytes(pid: number): number {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))

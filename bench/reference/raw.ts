@@ -4,36 +4,33 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The raw loop of `raw_loop.py`, reached directly or through the bare hop of `hop.mjs`. */
+/** The raw loop of `raw_loop.py`, behind the bare hop of `hop.mjs`. */
 export interface RawLoop {
   /** One evaluation, answered. */
   evaluate(source: string): Promise<string>
-  /** Sends them all at once and resolves when the last is answered. */
-  pipeline(sources: readonly string[]): Promise<void>
   close(): void
 }
 
-export async function openRawLoop({ hop }: { readonly hop: boolean }): Promise<RawLoop> {
+export async function openRawLoop(): Promise<RawLoop> {
   const folder = mkdtempSync(join(tmpdir(), 'imago-raw-'))
   const direct = join(folder, 'raw.sock')
-  const processes = [await listening('python3', [join(import.meta.dirname, 'raw_loop.py'), direct])]
+  const loop = await listening('python3', [join(import.meta.dirname, 'raw_loop.py'), direct])
   const front = join(folder, 'hop.sock')
-  if (hop)
-    processes.push(await listening(process.execPath, [join(import.meta.dirname, 'hop.mjs'), front, direct]))
-  const socket = connect(hop ? front : direct)
+  const hop = await listening(process.execPath, [join(import.meta.dirname, 'hop.mjs'), front, direct])
+  const socket = connect(front)
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   return {
     ...exchange(socket),
     close() {
       socket.destroy()
-      for (const child of processes) child.kill('SIGKILL')
+      for (const child of [loop, hop]) child.kill('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-function exchange(socket: Socket): Pick<RawLoop, 'evaluate' | 'pipeline'> {
-  let pending: ((value: string) => void)[] = []
+function exchange(socket: Socket): Pick<RawLoop, 'evaluate'> {
+  const pending: ((value: string) => void)[] = []
   let rest: Buffer = Buffer.alloc(0)
   socket.on('data', data => {
     rest = rest.length === 0 ? data : Buffer.concat([rest, data])
@@ -44,17 +41,12 @@ function exchange(socket: Socket): Pick<RawLoop, 'evaluate' | 'pipeline'> {
       pending.shift()?.(value)
     }
   })
-  const evaluate = (source: string) =>
-    new Promise<string>(resolve => {
-      pending.push(resolve)
-      socket.write(frame({ source }))
-    })
   return {
-    evaluate,
-    async pipeline(sources) {
-      pending = []
-      await Promise.all(sources.map(evaluate))
-    },
+    evaluate: source =>
+      new Promise(resolve => {
+        pending.push(resolve)
+        socket.write(frame({ source }))
+      }),
   }
 }
 

@@ -9,6 +9,7 @@ import type { BenchDaemon } from '../daemon.ts'
 /** A real SBCL that listens with Swank, as a person would have started it. */
 export interface SwankImage {
   readonly port: number
+  readonly pid: number
   close(): void
 }
 
@@ -29,7 +30,7 @@ export async function openSwankImage(forms: readonly string[] = []): Promise<Swa
     const port = /Swank started at port: (\d+)/.exec(line)?.[1]
     if (port === undefined) continue
     child.stderr.resume()
-    return { port: Number(port), close: () => void child.kill('SIGKILL') }
+    return { port: Number(port), pid: child.pid ?? 0, close: () => void child.kill('SIGKILL') }
   }
   throw new Error('SBCL ended before it listened; is the package cl-swank there?')
 }

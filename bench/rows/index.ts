@@ -8,9 +8,9 @@ import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
-import { lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
+import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
-import { clientMemory, idleMemory, mcpStart } from './processes.ts'
+import { clientMemory, commandCost, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
 import { slimeIdle, slimeLooking } from './slime.ts'
@@ -35,6 +35,7 @@ export const ROWS: readonly Row[] = [
   admissionCost,
   admissionScale,
   mcpStart,
+  commandCost,
   idleMemory,
   clientMemory,
   journalOpen,
@@ -49,6 +50,7 @@ export const ROWS: readonly Row[] = [
   attachedLatency,
   attachedMemory,
   lispEvaluation,
+  lispAttachAgain,
   lispLooks,
   lispIdle,
   errorToAnswer,

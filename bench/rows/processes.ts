@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Link } from '../../wire/link/link.ts'
 import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
+import { sharedGround } from '../ground.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
 const main = join(import.meta.dirname, '../../dist/src/main.js')
@@ -48,6 +49,43 @@ function firstAnswer(): Promise<void> {
 function bareNode(): Promise<void> {
   const child = spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' })
   return new Promise(resolve => child.once('exit', () => resolve()))
+}
+
+const ground = sharedGround(async daemon => {
+  await daemon.call('eval_expr', { expr: '1+2' })
+  return undefined
+})
+
+export const commandCost: Row = {
+  what: '`imago call`, daemon running, processor time',
+  how: '`imago call eval_expr` against `node -e 0`, 10 times each in turn: user and system time of the process as bash’s `time` gives them, medians',
+  bar: { relation: '≤', limit: 1.6, unit: '×' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
+  async measure() {
+    const { env, folder } = ground.daemon
+    const timed = (...args: readonly string[]) => processorMs(args, { env, cwd: folder })
+    const ours: number[] = []
+    const bare: number[] = []
+    for (let run = 0; run < 10; run++) {
+      ours.push(timed(main, 'call', 'eval_expr', '{"expr":"1+2"}'))
+      bare.push(timed('-e', '0'))
+    }
+    const [ours_ms, node_ms] = [median(ours), median(bare)]
+    return ratio(ours_ms, node_ms, { ours_ms, node_ms })
+  },
+}
+
+function processorMs(
+  args: readonly string[],
+  options: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+): number {
+  const timed = ['-c', 'TIMEFORMAT="%3U %3S"; time "$@" >/dev/null', 'bash', process.execPath, ...args]
+  const { stderr, status } = spawnSync('bash', timed, { ...options, encoding: 'utf8' })
+  const [user, system] = stderr.trim().split(' ').map(Number)
+  if (status !== 0 || user === undefined || system === undefined)
+    throw new Error(`${args.join(' ')}: ${stderr}`)
+  return (user + system) * 1_000
 }
 
 export const idleMemory: Row = {
