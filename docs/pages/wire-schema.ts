@@ -21,11 +21,11 @@ export interface WireSchema {
 export function wireSchema({ strict = false }: { strict?: boolean } = {}): WireSchema {
   const registry = z.registry<{ id: string }>()
   const add = (id: string, shape: unknown) => {
-    if (shape instanceof z.ZodType && !registry.has(shape) && shape._zod.def.type !== 'string')
-      registry.add(shape, { id })
+    if (shape instanceof z.ZodObject || shape instanceof z.ZodUnion)
+      if (!registry.has(shape)) registry.add(shape, { id })
   }
   for (const shapes of [values, evaluation, inspection, names, suspensions])
-    for (const [id, shape] of Object.entries(shapes)) add(id, shape)
+    for (const [id, shape] of Object.entries(shapes)) if (!id.endsWith('Query')) add(id, shape)
   add('notFound', notFound)
   for (const [name, { query }] of Object.entries(LOOKS))
     add(`${name}.params`, z.object({ ...query.shape, deadline_ms: values.count }))
@@ -44,4 +44,14 @@ export function wireSchema({ strict = false }: { strict?: boolean } = {}): WireS
   }
 }
 
-export const wireSchemaPage = (): string => `${JSON.stringify(wireSchema(), undefined, 1)}\n`
+/** One line for each shape. */
+export function wireSchemaPage(): string {
+  const { $defs, ...rest } = wireSchema()
+  const lines = Object.entries($defs).map(
+    ([id, schema]) => `    ${JSON.stringify(id)}: ${JSON.stringify(schema)}`,
+  )
+  const head = Object.entries(rest).map(
+    ([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},`,
+  )
+  return ['{', ...head, '  "$defs": {', lines.join(',\n'), '  }', '}', ''].join('\n')
+}

@@ -1,10 +1,10 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { assembler, STREAMS } from '../../wire/codec/chunks.ts'
 import { codecOf } from '../../wire/codec/codec.ts'
 import { frameDecoder } from '../../wire/codec/frames.ts'
 import { type Encoding, FAILURES, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
 import * as shapes from '../../wire/contract/evaluation.ts'
-import { LOOK_ANSWERS, LOOK_NAMES } from '../../wire/contract/looks.ts'
+import { LOOK_ANSWERS, LOOK_NAMES, LOOKS } from '../../wire/contract/looks.ts'
 import { suspensionEnded } from '../../wire/contract/suspensions.ts'
 import { WIRE_ERRORS } from '../../wire/errors.ts'
 import { ABILITIES } from '../../wire/kernel.ts'
@@ -231,6 +231,21 @@ test('the table of methods names their abilities, and the params in the examples
     assert.ok(
       rows.some(fields => given.every(name => fields.includes(name))),
       text,
+    )
+  }
+})
+
+test('the params of a look in the table are those of its shape, and its result is named by it', () => {
+  const rows = table('Method', 'Ability', 'Params')
+  for (const [name, { query }] of Object.entries(LOOKS)) {
+    const [, ability, params = ''] = rows.find(([method]) => method === name) ?? []
+    assert.is(ability, name)
+    const fields = Object.entries(query.shape).map(([field, shape]) =>
+      shape.safeParse(undefined).success || shape instanceof z.ZodExactOptional ? `${field}?` : field,
+    )
+    assert.equal(
+      [...params.matchAll(/\w+\??/g)].map(([field]) => field).sort(),
+      [...fields, 'deadline_ms'].sort(),
     )
   }
 })
