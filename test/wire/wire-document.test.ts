@@ -1,21 +1,27 @@
 import { z } from 'zod'
-import { assembler, STREAMS } from '../../wire/codec/chunks.ts'
 import { codecOf } from '../../wire/codec/codec.ts'
 import { frameDecoder } from '../../wire/codec/frames.ts'
-import { type Encoding, FAILURES, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
+import {
+  assembler,
+  type Encoding,
+  FAILURES,
+  LIMITS,
+  parseMessage,
+  STREAMS,
+} from '../../wire/codec/messages.ts'
 import * as shapes from '../../wire/contract/evaluation.ts'
 import { LOOK_ANSWERS, LOOK_NAMES, LOOKS } from '../../wire/contract/looks.ts'
 import { suspensionEnded } from '../../wire/contract/suspensions.ts'
 import { WIRE_ERRORS } from '../../wire/errors.ts'
 import { ABILITIES } from '../../wire/kernel.ts'
-import { proofOf } from '../../wire/link/challenge.ts'
 import {
   parseClientHello,
   parseClientWelcome,
   parseKernelHello,
   parseReply,
   parseWelcome,
-} from '../../wire/link/hello.ts'
+  proofOf,
+} from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
 import { filesIn, textOf } from '../support/imports.ts'
 
