@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errorsPage } from './pages/errors.ts'
 import { performancePage } from './pages/performance.ts'
 import { toolsPage } from './pages/tools.ts'
+import { wireSchemaPage } from './pages/wire-schema.ts'
 
 /**
  * Writes the pages that are made from code. With `--check` it writes nothing, names the pages that differ from
@@ -12,6 +13,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'tools.md': toolsPage,
   'errors.md': errorsPage,
   'performance.md': performancePage,
+  'wire-schema.json': wireSchemaPage,
 }
 
 const check = process.argv.includes('--check')

@@ -4,6 +4,7 @@ import { join, posix } from 'node:path'
 import { errorsPage } from '../docs/pages/errors.ts'
 import { performancePage } from '../docs/pages/performance.ts'
 import { toolsPage } from '../docs/pages/tools.ts'
+import { wireSchemaPage } from '../docs/pages/wire-schema.ts'
 import { INTERNAL_REASONS, TOOL_ERRORS } from '../tools/errors.ts'
 import { TOOLS } from '../tools/index.ts'
 import { FAILURES } from '../wire/codec/messages.ts'
@@ -26,6 +27,7 @@ test('the pages made from code are as the code would write them', () => {
   assert.is(textOf('docs/errors.md'), errorsPage())
   assert.is(textOf('docs/tools.md'), toolsPage())
   assert.is(textOf('docs/performance.md'), performancePage())
+  assert.is(textOf('docs/wire-schema.json'), wireSchemaPage())
 })
 
 test('docs/tools.md has a section for every tool, and no other', () => {

@@ -22,6 +22,7 @@ const WIRE = [
   'wire/swank',
   'wire/kernel.ts',
   'wire/contract',
+  'wire/programs.ts',
   'wire/errors.ts',
   'wire/signal.ts',
   'wire/process-start.ts',
@@ -38,7 +39,8 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/secret-file.ts', may: ['wire/bounded-file.ts', 'wire/errors.ts'], packages: ['node:'] },
   { layer: 'wire/peer-folder.ts', may: ['wire/errors.ts'], packages: ['node:'] },
   { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
-  { layer: 'wire/contract', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: [] },
+  { layer: 'wire/programs.ts', may: ['wire/kernel.ts'], packages: [] },
+  { layer: 'wire/contract', may: ['wire/signal.ts'], packages: ['zod'] },
   { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   {
@@ -53,7 +55,7 @@ const TABLE: readonly Row[] = [
     may: [
       'tools',
       'wire/kernel.ts',
-      'wire/contract',
+      'wire/programs.ts',
       'wire/errors.ts',
       'wire/signal.ts',
       'wire/bounded-file.ts',

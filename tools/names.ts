@@ -1,4 +1,4 @@
-import type { Arglist, ArglistQuery, Description, DescriptionQuery, Text } from '../wire/kernel.ts'
+import type { Arglist, Description, Naming, Text } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { lookUpName } from './looked.ts'
 import { given, NAMED_IN, named, placeOf } from './naming.ts'
@@ -27,7 +27,7 @@ export const describeSymbol = defineTool({
   ],
 
   handler({ name, package: inside }, context) {
-    const query = given<DescriptionQuery>({ name, package: inside })
+    const query = given<Naming>({ name, package: inside })
     return lookUpName({ look: 'describe', query }, context)
   },
 
@@ -79,7 +79,7 @@ export const functionArglist = defineTool({
   examples: [{ args: { name: 'shop.Order.total' }, shows: 'the parameters of a method' }],
 
   handler({ name, package: inside }, context) {
-    const query = given<ArglistQuery>({ name, package: inside })
+    const query = given<Naming>({ name, package: inside })
     return lookUpName({ look: 'arglist', query }, context)
   },
 

@@ -1,5 +1,5 @@
-import type { Joining, Programs } from '../../wire/contract/programs.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
+import type { Joining, Programs } from '../../wire/programs.ts'
 import { wayBack } from './attaching-refusals.ts'
 import { Background } from './background.ts'
 import { interruptRunning } from './interrupting.ts'

@@ -1,5 +1,5 @@
-import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
 import { messageOf } from '../../wire/errors.ts'
+import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
 import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attaching-refusals.ts'

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
-import type { Programs } from '../../wire/contract/programs.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
+import type { Programs } from '../../wire/programs.ts'
 import { type Announced, type Attach, Attaching } from './attaching.ts'
 import { KernelError } from './kernel-error.ts'
 import * as refusals from './kernel-refusals.ts'

@@ -1,4 +1,4 @@
-import type { Program, Programs, SkippedFile } from '../../wire/contract/programs.ts'
+import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { KernelError } from './kernel-error.ts'
 import { nearest } from './nearest.ts'
 import { isSwank, swankAddress } from './swank-servers.ts'

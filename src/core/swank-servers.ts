@@ -1,5 +1,5 @@
-import type { Programs } from '../../wire/contract/programs.ts'
 import type { WireError } from '../../wire/errors.ts'
+import type { Programs } from '../../wire/programs.ts'
 import { KernelError } from './kernel-error.ts'
 
 /** The port where `swank:create-server` listens unless it is told another one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DEBUGGED } from '../../wire/kernels/debug-shapes.ts'
+import { LOOKS } from '../../wire/contract/looks.ts'
 import type { SwankConnection } from '../../wire/swank/connection.ts'
 import type { SwankPeer } from '../../wire/swank/peer.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -49,9 +49,9 @@ const shown = z.object({
 const call = async (name: string, args: Readonly<Record<string, string | number>>) =>
   found.parse(await peer.call(name, { deadline_ms: 10_000, ...args })).value
 const trace = async (name: string, calls = 10) =>
-  DEBUGGED.trace.parse(await call('trace', { name, calls, expires_ms: 600_000, who: 'test' }))
+  LOOKS.trace.found.parse(await call('trace', { name, calls, expires_ms: 600_000, who: 'test' }))
 const pageOf = async ({ id }: { readonly id: string }) =>
-  DEBUGGED.traces.parse(await call('traces', { tracepoint: id, from: 1, count: 100 }))
+  LOOKS.traces.found.parse(await call('traces', { tracepoint: id, from: 1, count: 100 }))
 const untrace = ({ id }: { readonly id: string }) => call('untrace', { tracepoint: id })
 
 let evaluations = 0

@@ -3,9 +3,14 @@ import type { Duplex } from 'node:stream'
 import { codecOf } from '../../wire/codec/codec.ts'
 import { frameDecoder } from '../../wire/codec/frames.ts'
 import { type Encoding, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
-import { provePeer, type Side } from '../../wire/link/challenge.ts'
-import { parseReply, parseWelcome } from '../../wire/link/hello.ts'
-import { readFrame, sendFrame } from '../../wire/link/opening.ts'
+import {
+  parseReply,
+  parseWelcome,
+  provePeer,
+  readFrame,
+  type Side,
+  sendFrame,
+} from '../../wire/link/handshake.ts'
 
 export type Call = Extract<Message, { type: 'call' }>
 

@@ -1,6 +1,6 @@
-import type { HomeSecret, Joining, Program, ProgramProcess, Programs } from '../../wire/contract/programs.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
+import type { HomeSecret, Joining, Program, ProgramProcess, Programs } from '../../wire/programs.ts'
 import { IdleKernel } from './fake-launcher.ts'
 
 /** Programs without processes: what is announced, who answers and what joining comes to is as a test says. */

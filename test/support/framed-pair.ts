@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { type FramedKernel, framedKernel } from '../../wire/kernels/framed.ts'
-import type { FramedOptions } from '../../wire/kernels/framed-options.ts'
+import { type FramedKernel, type FramedOptions, framedKernel } from '../../wire/kernels/framed.ts'
 import { connect, listen } from '../../wire/link/transport.ts'
 import { type FakePeer, fakeKernelPeer, type Script } from './fake-peer.ts'
 

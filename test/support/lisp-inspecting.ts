@@ -1,6 +1,6 @@
+import { LOOK_ANSWERS as LOOKED } from '../../wire/contract/looks.ts'
 import type { Inspected, Looked, Piece, Section } from '../../wire/kernel.ts'
-import { LOOKED } from '../../wire/kernels/look-shapes.ts'
-import { parseAnswer } from '../../wire/kernels/shapes.ts'
+import { parseAnswer } from '../../wire/kernels/answers.ts'
 import { type LispListener, openListener } from './lisp-listener.ts'
 import type { RealSwank } from './swank.ts'
 

@@ -1,3 +1,6 @@
+import { evalEvent, evaluated } from '../../wire/contract/evaluation.ts'
+import { LOOK_ANSWERS as LOOKED } from '../../wire/contract/looks.ts'
+import { suspensionEnded } from '../../wire/contract/suspensions.ts'
 import type {
   EvalEvent,
   Evaluated,
@@ -7,8 +10,7 @@ import type {
   Raised,
   SuspensionNews,
 } from '../../wire/kernel.ts'
-import { LOOKED } from '../../wire/kernels/look-shapes.ts'
-import { evalEvent, evaluated, parseAnswer, suspensionEnded } from '../../wire/kernels/shapes.ts'
+import { parseAnswer } from '../../wire/kernels/answers.ts'
 import { textOf } from '../../wire/swank/connection.ts'
 import type { Arguments, SwankPeer } from '../../wire/swank/peer.ts'
 import { type Sexp, symbol } from '../../wire/swank/sexp.ts'

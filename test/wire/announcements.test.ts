@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { isReachable, readAnnouncements, secretOf } from '../../wire/kernels/announcements.ts'
+import { isReachable, readAnnouncements, secretOf } from '../../wire/kernels/programs.ts'
 import { startOf } from '../../wire/process-start.ts'
 import { endPrograms, fakeProgram } from '../support/fake-program.ts'
 import { assert, suite } from '../support/harness.ts'

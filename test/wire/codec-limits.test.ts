@@ -1,7 +1,6 @@
 import fc from 'fast-check'
-import { assembler, STREAMS, splitter } from '../../wire/codec/chunks.ts'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { type Encoding, LIMITS } from '../../wire/codec/messages.ts'
+import { assembler, type Encoding, LIMITS, STREAMS, splitter } from '../../wire/codec/messages.ts'
 import { codeOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 

@@ -4,10 +4,12 @@ import {
   type AcceptedClient,
   acceptClient,
   type ClientHello,
+  frameOf,
   openBytes,
   openClient,
+  readFrame,
+  sendFrame,
 } from '../../wire/link/handshake.ts'
-import { frameOf, readFrame, sendFrame } from '../../wire/link/opening.ts'
 import { faultOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Connection, connection } from '../support/sockets.ts'

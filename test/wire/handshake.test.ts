@@ -1,9 +1,15 @@
 import { duplexPair } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { LIMITS } from '../../wire/codec/messages.ts'
-import { proofOf } from '../../wire/link/challenge.ts'
-import { acceptKernel, joinAsKernel, openKernel } from '../../wire/link/handshake.ts'
-import { frameOf, readFrame, sendFrame } from '../../wire/link/opening.ts'
+import {
+  acceptKernel,
+  frameOf,
+  joinAsKernel,
+  openKernel,
+  proofOf,
+  readFrame,
+  sendFrame,
+} from '../../wire/link/handshake.ts'
 import { connect, listen } from '../../wire/link/transport.ts'
 import { FAKE_HELLO, fakeKernelPeer } from '../support/fake-peer.ts'
 import { faultOf } from '../support/faults.ts'

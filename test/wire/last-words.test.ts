@@ -1,4 +1,4 @@
-import { lastWords } from '../../wire/kernels/last-words.ts'
+import { lastWords } from '../../wire/kernels/process.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('last words')

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { isTracked } from '../../wire/kernels/git-index.ts'
 import { findPython } from '../../wire/kernels/python.ts'
-import { isTracked } from '../../wire/kernels/tracked.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('venv of a project')

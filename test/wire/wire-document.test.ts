@@ -1,20 +1,27 @@
-import type { z } from 'zod'
-import { assembler, STREAMS } from '../../wire/codec/chunks.ts'
+import { z } from 'zod'
 import { codecOf } from '../../wire/codec/codec.ts'
 import { frameDecoder } from '../../wire/codec/frames.ts'
-import { type Encoding, FAILURES, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
+import {
+  assembler,
+  type Encoding,
+  FAILURES,
+  LIMITS,
+  parseMessage,
+  STREAMS,
+} from '../../wire/codec/messages.ts'
+import * as shapes from '../../wire/contract/evaluation.ts'
+import { LOOK_ANSWERS, LOOK_NAMES, LOOKS } from '../../wire/contract/looks.ts'
+import { suspensionEnded } from '../../wire/contract/suspensions.ts'
 import { WIRE_ERRORS } from '../../wire/errors.ts'
-import { ABILITIES, LOOKS } from '../../wire/kernel.ts'
-import { LOOKED } from '../../wire/kernels/look-shapes.ts'
-import * as shapes from '../../wire/kernels/shapes.ts'
-import { proofOf } from '../../wire/link/challenge.ts'
+import { ABILITIES } from '../../wire/kernel.ts'
 import {
   parseClientHello,
   parseClientWelcome,
   parseKernelHello,
   parseReply,
   parseWelcome,
-} from '../../wire/link/hello.ts'
+  proofOf,
+} from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
 import { filesIn, textOf } from '../support/imports.ts'
 
@@ -164,7 +171,7 @@ test('the hellos and welcomes are ones that the code takes, and the welcomes gra
 
 const RESULTS: Readonly<Record<string, z.ZodType>> = {
   evaluate: shapes.evaluated,
-  ...LOOKED,
+  ...LOOK_ANSWERS,
   interrupt: shapes.interruptReport,
   status: shapes.kernelStatus,
 }
@@ -172,7 +179,7 @@ const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   ...Object.fromEntries(Object.entries(RESULTS).map(([method, shape]) => [`json result ${method}`, shape])),
   'json event evaluate': shapes.evalEvent,
   'json params ask': shapes.askParams,
-  'json note suspension': shapes.suspensionEnded,
+  'json note suspension': suspensionEnded,
 }
 
 for (const [words, shape] of Object.entries(EXAMPLES))
@@ -209,7 +216,7 @@ test('the table of methods names their abilities, and the params in the examples
   const methods = table('Method', 'Ability', 'Params')
   assert.equal(
     methods.map(([method]) => method),
-    ['evaluate', ...Array(8).fill(''), 'recall', ...LOOKS, 'interrupt', 'status', 'stop'],
+    ['evaluate', ...Array(8).fill(''), 'recall', ...LOOK_NAMES, 'interrupt', 'status', 'stop'],
   )
   const abilities = methods.map(([, ability]) => ability).filter(ability => ability !== '')
   // A row without a method is another way to call the one above it.
@@ -230,6 +237,21 @@ test('the table of methods names their abilities, and the params in the examples
     assert.ok(
       rows.some(fields => given.every(name => fields.includes(name))),
       text,
+    )
+  }
+})
+
+test('the params of a look in the table are those of its shape, and its result is named by it', () => {
+  const rows = table('Method', 'Ability', 'Params')
+  for (const [name, { query }] of Object.entries(LOOKS)) {
+    const [, ability, params = ''] = rows.find(([method]) => method === name) ?? []
+    assert.is(ability, name)
+    const fields = Object.entries(query.shape).map(([field, shape]) =>
+      shape.safeParse(undefined).success || shape instanceof z.ZodExactOptional ? `${field}?` : field,
+    )
+    assert.equal(
+      [...params.matchAll(/\w+\??/g)].map(([field]) => field).sort(),
+      [...fields, 'deadline_ms'].sort(),
     )
   }
 })

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { WireError } from '../errors.ts'
-import type { Codec, DataLimits } from './codec.ts'
 import { HEADER_BYTES } from './frames.ts'
+import type { Codec, DataLimits } from './messages.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

@@ -1,8 +1,8 @@
 import { type Options, Packr, RESERVE_START_SPACE } from 'msgpackr'
 import { WireError } from '../errors.ts'
-import type { Codec, DataLimits } from './codec.ts'
 import { HEADER_BYTES } from './frames.ts'
 import { tooDeep, tooMany } from './json.ts'
+import type { Codec, DataLimits } from './messages.ts'
 
 /** Options that msgpackr 2 has and its types have not. */
 interface AllOptions extends Omit<Options, 'int64AsType'> {

@@ -1,107 +1,227 @@
-/** Looking at the top level, at one value, and at the rest of what was cut. */
-import type { Kind, Section, Text, TypeName } from './values.ts'
+/** Looking at values, at the top level, and at what an image does and has done. */
+import { z } from 'zod'
+import {
+  callId,
+  count,
+  cutText,
+  frame,
+  KINDS,
+  type Of,
+  orNull,
+  place,
+  raised,
+  section,
+  text,
+  texts,
+  typeName,
+} from './values.ts'
 
-export interface GlobalsQuery {
+const bool = z.boolean()
+
+export const globalsQuery = z.object({
   /** Only names after this one, in the order of the list. */
-  readonly after?: string
+  after: text.exactOptional(),
   /** Only names that contain this text, whatever the case. */
-  readonly filter?: string
-  readonly modules: boolean
+  filter: text.exactOptional(),
+  modules: bool,
   /** Whose names; left out: those of the top level, which in Lisp is the package in force. */
-  readonly module?: string
-  readonly limit: number
-}
+  module: text.exactOptional(),
+  limit: count,
+})
+export type GlobalsQuery = Of<typeof globalsQuery>
 
-export interface GlobalsPage {
-  readonly globals: readonly { readonly name: string; readonly type_name: string }[]
+export const globalsPage = z.object({
+  globals: z.array(z.object({ name: text, type_name: text })),
   /** How many names match in all, this page included. */
-  readonly total: number
+  total: count,
   /** What to pass as `after` for the next page; absent on the last one. */
-  readonly next?: string
+  next: text.exactOptional(),
   /** The package whose names these are, where the language has such. */
-  readonly package?: string
+  package: text.exactOptional(),
   /** Where nothing was found at the top level: packages of the program that have names. */
-  readonly elsewhere?: readonly string[]
-}
+  elsewhere: texts.exactOptional(),
+})
+export type GlobalsPage = Of<typeof globalsPage>
 
-export interface InspectQuery {
-  readonly expr: string
+export const inspectQuery = z.object({
+  expr: text,
   /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
-  readonly package?: string
-  readonly evaluate: boolean
-}
+  package: text.exactOptional(),
+  evaluate: bool,
+})
+export type InspectQuery = Of<typeof inspectQuery>
+
+export const sample = z.object({
+  items: texts,
+  shown: count,
+  total: orNull(count),
+  truncated: bool,
+  handle: text.exactOptional(),
+})
+export type Sample = Of<typeof sample>
+
+export const members = z.object({
+  data: texts,
+  callables: texts,
+  dunder_count: count,
+  shown_per_group: count,
+  truncated: bool,
+})
+export type Members = Of<typeof members>
+
+export const callable = z.object({
+  module: orNull(text),
+  signature: orNull(text),
+  doc: orNull(text),
+  source_preview: orNull(text),
+  source_truncated: bool,
+  file: orNull(text),
+  line: orNull(count),
+})
+export type Callable = Of<typeof callable>
+
+export const exceptionFacts = z.object({ exc_type: text, message: orNull(text), traceback: orNull(text) })
+export type ExceptionFacts = Of<typeof exceptionFacts>
 
 /**
- * A value in sections (seed 2). `type` and `kind` are always there. Any other section is absent where it makes
- * no sense for the value, and holds `error` instead of its contents where reading it failed.
+ * A value in sections. `type` and `kind` are always there. Any other section is absent where it makes no sense for the
+ * value, and holds `error` instead of its contents where reading it failed.
  */
-export interface Inspected {
-  readonly type: TypeName
-  readonly kind: Kind
+export const inspected = z.object({
+  type: typeName,
+  kind: z.enum(KINDS),
   /** How the answer was come by: from stored fields alone, or by running code. */
-  readonly read: 'static' | 'evaluated'
-  readonly repr?: Section<Text>
-  readonly size?: Section<{ readonly len?: number; readonly shape?: readonly number[] }>
-  readonly sample?: Section<Sample>
-  readonly members?: Section<Members>
-  readonly doc?: Section<Text>
-  readonly callable?: Section<Callable>
-  readonly exception?: Section<ExceptionFacts>
-  readonly limits: Readonly<Record<string, number>>
-  readonly handle?: string
-}
+  read: z.enum(['static', 'evaluated']),
+  repr: section(cutText).exactOptional(),
+  /** Here the error is tried first, as every field of the contents may be left out. */
+  size: z
+    .union([
+      z.object({ error: text }),
+      z.object({ len: count.exactOptional(), shape: z.array(count).exactOptional() }),
+    ])
+    .exactOptional(),
+  sample: section(sample).exactOptional(),
+  members: section(members).exactOptional(),
+  doc: section(cutText).exactOptional(),
+  callable: section(callable).exactOptional(),
+  exception: section(exceptionFacts).exactOptional(),
+  limits: z.record(text, count),
+  handle: text.exactOptional(),
+})
+export type Inspected = Of<typeof inspected>
 
-export interface Sample {
-  readonly items: readonly string[]
-  readonly shown: number
-  readonly total: number | null
-  readonly truncated: boolean
-  readonly handle?: string
-}
-
-export interface Members {
-  readonly data: readonly string[]
-  readonly callables: readonly string[]
-  readonly dunder_count: number
-  readonly shown_per_group: number
-  readonly truncated: boolean
-}
-
-export interface Callable {
-  readonly module: string | null
-  readonly signature: string | null
-  readonly doc: string | null
-  readonly source_preview: string | null
-  readonly source_truncated: boolean
-  readonly file: string | null
-  readonly line: number | null
-}
-
-export interface ExceptionFacts {
-  readonly exc_type: string
-  readonly message: string | null
-  readonly traceback: string | null
-}
-
-export interface MoreQuery {
-  readonly handle: string
+export const moreQuery = z.object({
+  handle: text,
   /** Characters of a text, items of a sample; counted from 0. */
-  readonly from: number
-  readonly count: number
-}
+  from: count,
+  count,
+})
+export type MoreQuery = Of<typeof moreQuery>
 
-export type Piece =
-  | {
-      readonly type: 'text'
-      readonly text: string
-      readonly from: number
-      readonly total: number | null
-      readonly next: number | null
-    }
-  | {
-      readonly type: 'items'
-      readonly items: readonly string[]
-      readonly from: number
-      readonly total: number | null
-      readonly next: number | null
-    }
+const extent = { from: count, total: orNull(count), next: orNull(count) }
+export const piece = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text, ...extent }),
+  z.object({ type: z.literal('items'), items: texts, ...extent }),
+])
+export type Piece = Of<typeof piece>
+
+export const threadsQuery = z.object({
+  /** Only threads and tasks whose name, or a function or file of whose stack, contains this text. */
+  filter: text.exactOptional(),
+  /** Stacks at most. */
+  limit: count,
+  /** Frames of one stack at most, of which several in a row at one line count as one; the middle is left out. */
+  frames: count,
+  locals: bool,
+})
+export type ThreadsQuery = Of<typeof threadsQuery>
+
+export const stack = z.object({
+  /** Of one or several threads or tasks, a few of them; `count` says how many there are. */
+  names: texts,
+  count,
+  state: z.enum(['running', 'waiting', 'finished']),
+  /** What it waits for, where that can be told: a future, a lock, another task. */
+  waits_for: orNull(text),
+  /** Which it is: the main thread, the one that evaluates, Imago's own, or the user's. */
+  role: z.enum(['main', 'evaluating', 'imago', 'user']),
+  /** Innermost last. */
+  frames: z.array(frame),
+  /** Of the middle, each frame counted, those of a run in one line too. */
+  frames_omitted: count,
+})
+export type Stack = Of<typeof stack>
+
+/** Stacks that stand at the same lines are told once, with the names of all that stand there. */
+export const threads = z.object({
+  threads: z.array(stack),
+  tasks: z.array(stack),
+  /** The threads of the program; Imago's own are told, and not counted. */
+  threads_total: count,
+  tasks_total: count,
+  /** How many distinct stacks were left out to keep within the limit. */
+  omitted: count,
+  /** What could not be seen, a sentence each. */
+  notes: texts,
+})
+export type Threads = Of<typeof threads>
+
+export const runHistoryQuery = z.object({
+  limit: count,
+  /** Only entries before this number. */
+  before: count.exactOptional(),
+})
+export type RunHistoryQuery = Of<typeof runHistoryQuery>
+
+export const runHistoryEntry = z.object({
+  number: count,
+  /** The client that asked, or the person who works in the image itself. */
+  who: text,
+  call: orNull(callId),
+  source: text,
+  truncated: bool,
+  place: orNull(place),
+  outcome: z.enum(['running', 'done', 'raised', 'suspended', 'interrupted', 'left']),
+  /** The value's text, or the message of what was raised; null where there is none. */
+  result: orNull(text),
+  /** When it began: RFC 3339, in UTC. */
+  at: text,
+  elapsed_ms: orNull(count),
+})
+export type RunHistoryEntry = Of<typeof runHistoryEntry>
+
+export const runHistory = z.object({
+  entries: z.array(runHistoryEntry),
+  /** How many were evaluated in this epoch, those that are forgotten included. */
+  total: count,
+})
+export type RunHistory = Of<typeof runHistory>
+
+/** `error` is null where nothing was raised in this epoch that Imago could see; `seen` says where it looks. */
+export const lastError = z.object({
+  error: orNull(raised),
+  who: orNull(text),
+  call: orNull(callId),
+  at: orNull(text),
+  seen: texts,
+})
+export type LastError = Of<typeof lastError>
+
+export const INSPECTION_LOOKS = {
+  /** Names and types at the top level, sorted by name, a page at a time. */
+  globals: { query: globalsQuery, found: globalsPage },
+  /**
+   * One value, in sections that fail each on their own. With `evaluate: false` it runs no user code, and answers
+   * `needs_evaluation` for what cannot be resolved without. With `evaluate: true` the expression and the value's
+   * own printer may run, under the deadline.
+   */
+  inspect: { query: inspectQuery, found: inspected },
+  /** The next part of something that was cut, by its handle. */
+  more: { query: moreQuery, found: piece },
+  /** The stack of every thread and of every task, at this moment. */
+  threads: { query: threadsQuery, found: threads },
+  /** What was evaluated in this image, by whom, and what came of it; newest first. */
+  history: { query: runHistoryQuery, found: runHistory },
+  /** The error that was raised last, with its frames and locals as they were. */
+  last_error: { query: z.object({}), found: lastError },
+}

@@ -1,53 +1,25 @@
 /** The questions about an image that are answered by looking: each with its query, and with what it may find. */
-import type { CallId } from '../kernel.ts'
+import { z } from 'zod'
 import type { Signal } from '../signal.ts'
-import type {
-  LastError,
-  LastErrorQuery,
-  RunHistory,
-  RunHistoryQuery,
-  Threads,
-  ThreadsQuery,
-} from './activity.ts'
-import type { GlobalsPage, GlobalsQuery, Inspected, InspectQuery, MoreQuery, Piece } from './inspection.ts'
-import type {
-  Arglist,
-  ArglistQuery,
-  Completions,
-  CompletionsQuery,
-  Definition,
-  DefinitionQuery,
-  Description,
-  DescriptionQuery,
-} from './names.ts'
-import type {
-  Apropos,
-  AproposQuery,
-  Hierarchy,
-  HierarchyQuery,
-  ModulePage,
-  ModuleQuery,
-  References,
-  ReferencesQuery,
-  Slots,
-  SlotsQuery,
-} from './relations.ts'
-import type {
-  AdoptQuery,
-  FrameQuery,
-  Lease,
-  LeaseQuery,
-  SuspendedFrame,
-  SuspendedState,
-  Suspension,
-  SuspensionQuery,
-  Suspensions,
-  SuspensionsQuery,
-  Theirs,
-  TheirsQuery,
-} from './suspensions.ts'
-import type { Tracepoint, TraceQuery, Traces, TracesQuery, UntraceQuery } from './tracepoints.ts'
-import type { Raised } from './values.ts'
+import { INSPECTION_LOOKS } from './inspection.ts'
+import { NAME_LOOKS } from './names.ts'
+import { DEBUGGING_LOOKS } from './suspensions.ts'
+import { callId, count, type Of, raised, text, texts } from './values.ts'
+
+/**
+ * Every look by its name, which is also the ability that a kernel declares for it and its method on the wire. None
+ * runs user code, except `inspect` where its query says `evaluate`. A look is a row in the file of its subject, a method
+ * of each peer that has it, and a tool that asks it.
+ */
+export const LOOKS = { ...INSPECTION_LOOKS, ...NAME_LOOKS, ...DEBUGGING_LOOKS }
+export type LookName = keyof typeof LOOKS
+export type Looks = {
+  readonly [Name in LookName]: {
+    readonly query: Of<(typeof LOOKS)[Name]['query']>
+    readonly found: Of<(typeof LOOKS)[Name]['found']>
+  }
+}
+export const LOOK_NAMES = Object.keys(LOOKS) as readonly LookName[]
 
 /** How long a look may take, in milliseconds, and who may withdraw it. */
 export interface Look {
@@ -55,106 +27,35 @@ export interface Look {
   readonly signal?: Signal
 }
 
-/** What came of looking. Everything but `found` ran to its end without a fault, and says why there is nothing. */
-export type Looked<Found> =
-  | { readonly type: 'found'; readonly value: Found }
+/** Why a look that ran to its end without a fault has found nothing. */
+export const notFound = z.discriminatedUnion('type', [
   /** Only running code could tell. Nothing was run. */
-  | { readonly type: 'needs_evaluation'; readonly because: string }
+  z.object({ type: z.literal('needs_evaluation'), because: text }),
   /** Nothing has that name; `nearest` is sorted by likeness and may be empty. */
-  | { readonly type: 'not_found'; readonly what: string; readonly nearest: readonly string[] }
+  z.object({ type: z.literal('not_found'), what: text, nearest: texts }),
   /** The expression is not one. `line` and `column` count from 1, where known. */
-  | { readonly type: 'malformed'; readonly message: string; readonly line?: number; readonly column?: number }
+  z.object({
+    type: z.literal('malformed'),
+    message: text,
+    line: count.exactOptional(),
+    column: count.exactOptional(),
+  }),
   /** The code that was run to look raised. */
-  | { readonly type: 'raised'; readonly exception: Raised }
+  z.object({ type: z.literal('raised'), exception: raised }),
   /** The handle belongs to another epoch, or has made room for newer ones. */
-  | { readonly type: 'stale_handle'; readonly handle: string; readonly because: string }
+  z.object({ type: z.literal('stale_handle'), handle: text, because: text }),
   /** An evaluation holds the place where this code would have to run. */
-  | { readonly type: 'busy'; readonly call: CallId; readonly elapsed_ms: number }
-  | { readonly type: 'timed_out'; readonly deadline_ms: number }
+  z.object({ type: z.literal('busy'), call: callId, elapsed_ms: count }),
+  z.object({ type: z.literal('timed_out'), deadline_ms: count }),
+])
 
-/**
- * Every look by its name, which is also the ability that a kernel declares for it and its method on the wire. None
- * runs user code, except `inspect` where its query says `evaluate`.
- */
-export interface Looks {
-  /** Names and types at the top level, sorted by name, a page at a time. */
-  globals: { query: GlobalsQuery; found: GlobalsPage }
-  /**
-   * One value, in sections that fail each on their own. With `evaluate: false` it runs no user code, and answers
-   * `needs_evaluation` for what cannot be resolved without. With `evaluate: true` the expression and the value's
-   * own printer may run, under the deadline.
-   */
-  inspect: { query: InspectQuery; found: Inspected }
-  /** The next part of something that was cut, by its handle. */
-  more: { query: MoreQuery; found: Piece }
-  /** The source of one name, and where it stands. */
-  definition: { query: DefinitionQuery; found: Definition }
-  /** What one name is, in a few facts. */
-  describe: { query: DescriptionQuery; found: Description }
-  /** How one function is called. */
-  arglist: { query: ArglistQuery; found: Arglist }
-  /** Names in the whole image that contain a text. */
-  apropos: { query: AproposQuery; found: Apropos }
-  /** What instances of one class hold, and what the class declares. */
-  slots: { query: SlotsQuery; found: Slots }
-  /** What one class inherits from, and what inherits from it. */
-  hierarchy: { query: HierarchyQuery; found: Hierarchy }
-  /** The names of one module or package, a page at a time. */
-  symbols: { query: ModuleQuery; found: ModulePage }
-  /** Who uses one name, as far as the image can know. */
-  references: { query: ReferencesQuery; found: References }
-  /** The stack of every thread and of every task, at this moment. */
-  threads: { query: ThreadsQuery; found: Threads }
-  /** What was evaluated in this image, by whom, and what came of it; newest first. */
-  history: { query: RunHistoryQuery; found: RunHistory }
-  /** The error that was raised last, with its frames and locals as they were. */
-  last_error: { query: LastErrorQuery; found: LastError }
-  /** How a piece of code might go on at one place, from stored names alone. */
-  complete: { query: CompletionsQuery; found: Completions }
-  /** The evaluations that are suspended. */
-  suspensions: { query: SuspensionsQuery; found: Suspensions }
-  /** One of them: its restarts, and a page of its frames. `not_found` where it is one no more. */
-  suspension: { query: SuspensionQuery; found: SuspendedState }
-  /** One frame of it, with its locals. */
-  frame: { query: FrameQuery; found: SuspendedFrame }
-  /** Keeps it for longer. */
-  lease: { query: LeaseQuery; found: Lease }
-  /** The errors that wait in debuggers of the person's own. */
-  theirs: { query: TheirsQuery; found: Theirs }
-  /** Makes one of those a suspension: only where that person has asked for it. */
-  adopt: { query: AdoptQuery; found: Suspension }
-  /** Sets a tracepoint on a function. With `untrace`, the one look that leaves a mark: until then, its calls are seen. */
-  trace: { query: TraceQuery; found: Tracepoint }
-  /** Takes a tracepoint out of the program. What it has taken down is kept. */
-  untrace: { query: UntraceQuery; found: Tracepoint }
-  /** The tracepoints, and the calls that one of them has taken down. */
-  traces: { query: TracesQuery; found: Traces }
-}
+/** What came of looking. */
+export type Looked<Found> = { readonly type: 'found'; readonly value: Found } | Of<typeof notFound>
 
-export const LOOKS = [
-  'globals',
-  'inspect',
-  'more',
-  'definition',
-  'describe',
-  'arglist',
-  'apropos',
-  'slots',
-  'hierarchy',
-  'symbols',
-  'references',
-  'threads',
-  'history',
-  'last_error',
-  'complete',
-  'suspensions',
-  'suspension',
-  'frame',
-  'lease',
-  'theirs',
-  'adopt',
-  'trace',
-  'untrace',
-  'traces',
-] as const satisfies readonly (keyof Looks)[]
-export type LookName = keyof Looks
+/** What a peer may answer to each look, by its name. */
+export const LOOK_ANSWERS = Object.fromEntries(
+  Object.entries(LOOKS).map(([name, { found }]) => [
+    name,
+    z.discriminatedUnion('type', [z.object({ type: z.literal('found'), value: found }), notFound]),
+  ]),
+) as unknown as { readonly [Name in LookName]: z.ZodType<Looked<Looks[Name]['found']>> }

@@ -1,155 +1,311 @@
-/** Looking at what a name stands for: its source, its facts, how it is called, and how it might go on. */
-import type { Text, TypeName } from './values.ts'
+/** Looking at what a name stands for: its source, its facts, how it is called, how it might go on, and who uses it. */
+import { z } from 'zod'
+import { count, cutText, NAME_KINDS, type Of, orNull, place, text, texts, typeName } from './values.ts'
 
-/** What kind of thing a name stands for; a Lisp package is a `module`, a condition a `class`. */
-export const NAME_KINDS = [
-  'function',
-  'method',
-  'generic_function',
-  'macro',
-  'class',
-  'module',
-  'property',
-  'variable',
-  'constant',
-  'keyword',
-  'parameter',
-] as const
-export type NameKind = (typeof NAME_KINDS)[number]
-
-/** Where a definition stands. `line` counts from 1. */
-export interface Place {
-  readonly file: string | null
-  readonly line: number | null
-}
+const bool = z.boolean()
+const kind = z.enum(NAME_KINDS)
 
 /** A name as it is written in the image: dotted in Python, with its package in Lisp; or a handle. */
-export interface Naming {
-  readonly name: string
+export const naming = z.object({
+  name: text,
   /** The package that it is read in; left out: the one in force. Only with the ability `packages`. */
-  readonly package?: string
-}
+  package: text.exactOptional(),
+})
+export type Naming = Of<typeof naming>
 
-export interface DefinitionQuery extends Naming {
+export const definitionQuery = z.object({
+  ...naming.shape,
   /** Characters of source at most; what is cut has a handle. */
-  readonly max_length: number
+  max_length: count,
   /** Also tell to which modules or packages the names belong that the definition uses. */
-  readonly contexts?: boolean
-}
+  contexts: bool.exactOptional(),
+})
+export type DefinitionQuery = Of<typeof definitionQuery>
 
-export interface Definition extends Place {
+export const definitionPart = z.object({
+  ...place.shape,
+  /** As the language writes it: `area ((shape circle))`, `(setf area)`. */
+  name: text,
+  kind,
+  source: orNull(cutText),
+  /** Why there is no source. */
+  because: orNull(text),
+})
+export type DefinitionPart = Of<typeof definitionPart>
+
+export const definition = z.object({
+  ...place.shape,
   /** The name that was asked for. */
-  readonly name: string
+  name: text,
   /** The name under which it was defined, if that is known. */
-  readonly qualified: string
-  readonly kind: NameKind
+  qualified: text,
+  kind,
   /** What a fence around `source` is labelled with. */
-  readonly language: string
+  language: text,
   /** Null where there is none to be had; `because` then says why. */
-  readonly source: Text | null
-  readonly because: string | null
-  readonly end_line: number | null
+  source: orNull(cutText),
+  because: orNull(text),
+  end_line: orNull(count),
   /** `file` as it is on the disk; `typed` at a prompt or by a call, without a place; `built_in` compiled, without source. */
-  readonly origin: 'file' | 'typed' | 'built_in' | 'unknown'
+  origin: z.enum(['file', 'typed', 'built_in', 'unknown']),
   /**
    * Whether the text is what the image runs: false where the file has changed since it was loaded, null where that
    * cannot be told.
    */
-  readonly current: boolean | null
+  current: orNull(bool),
   /** What stands around it and was seen through, outermost first: decorators, partial applications. */
-  readonly wrappers: readonly (Place & { readonly name: string })[]
+  wrappers: z.array(z.object({ ...place.shape, name: text })),
   /** What a reader must know besides, a sentence each. */
-  readonly notes: readonly string[]
+  notes: texts,
   /**
    * What else the name stands for (a Lisp name can be a function, a class and a variable at once), and the methods of a
    * generic function, each with its own source.
    */
-  readonly parts?: readonly DefinitionPart[]
+  parts: z.array(definitionPart).exactOptional(),
   /** Where asked for, and where the image can tell: by module or package, the names of it that the definition uses. */
-  readonly contexts?: Readonly<Record<string, readonly string[]>>
-}
+  contexts: z.record(text, texts).exactOptional(),
+})
+export type Definition = Of<typeof definition>
 
-export interface DefinitionPart extends Place {
-  /** As the language writes it: `area ((shape circle))`, `(setf area)`. */
-  readonly name: string
-  readonly kind: NameKind
-  readonly source: Text | null
-  /** Why there is no source. */
-  readonly because: string | null
-}
-
-export type DescriptionQuery = Naming
-
-export interface Description extends Place {
-  readonly name: string
-  readonly qualified: string
-  readonly kind: NameKind
-  readonly type: TypeName
+export const description = z.object({
+  ...place.shape,
+  name: text,
+  qualified: text,
+  kind,
+  type: typeName,
   /** The value as text, read from stored fields; absent for functions, classes and modules. */
-  readonly value?: Text
-  readonly doc: Text | null
-  readonly signature: string | null
+  value: cutText.exactOptional(),
+  doc: orNull(cutText),
+  signature: orNull(text),
   /** The module or package it was defined in. */
-  readonly module: string | null
+  module: orNull(text),
   /** Other names of the same object, as far as they were looked for. */
-  readonly also: readonly string[]
+  also: texts,
   /** What else is known of it, a clause each: `async`, `defined at a prompt`, `3 subclasses`. */
-  readonly facts: readonly string[]
-  readonly handle?: string
-}
+  facts: texts,
+  handle: text.exactOptional(),
+})
+export type Description = Of<typeof description>
 
-export type ArglistQuery = Naming
-
-export interface Arglist extends Place {
-  readonly name: string
-  readonly qualified: string
-  /** As the language writes it, without the name: `(x, *, key=None) -> int`; null where it cannot be known. */
-  readonly signature: string | null
-  readonly because: string | null
-  readonly parameters: readonly Parameter[]
-  readonly returns: string | null
-  /** The first line of its documentation. */
-  readonly doc: string | null
-  /** The whole of a call, where the language does not write the name before the brackets: `(total order &key rate)`. */
-  readonly call?: string
-}
-
-export interface Parameter {
-  readonly name: string
-  readonly kind: 'positional' | 'positional_or_keyword' | 'rest' | 'keyword' | 'keyword_rest' | 'optional'
+export const parameter = z.object({
+  name: text,
+  kind: z.enum(['positional', 'positional_or_keyword', 'rest', 'keyword', 'keyword_rest', 'optional']),
   /** As text; null where there is none. */
-  readonly default: string | null
-  readonly annotation: string | null
-}
+  default: orNull(text),
+  annotation: orNull(text),
+})
+export type Parameter = Of<typeof parameter>
 
-export interface CompletionsQuery {
+export const arglist = z.object({
+  ...place.shape,
+  name: text,
+  qualified: text,
+  /** As the language writes it, without the name: `(x, *, key=None) -> int`; null where it cannot be known. */
+  signature: orNull(text),
+  because: orNull(text),
+  parameters: z.array(parameter),
+  returns: orNull(text),
+  /** The first line of its documentation. */
+  doc: orNull(text),
+  /** The whole of a call, where the language does not write the name before the brackets: `(total order &key rate)`. */
+  call: text.exactOptional(),
+})
+export type Arglist = Of<typeof arglist>
+
+export const completionsQuery = z.object({
   /** The code so far, and what stands after the cursor. */
-  readonly text: string
+  text,
   /** Where the cursor is: characters (code points) before it. */
-  readonly cursor: number
-  readonly limit: number
-}
+  cursor: count,
+  limit: count,
+})
+export type CompletionsQuery = Of<typeof completionsQuery>
 
-export interface Completions {
+export const completion = z.object({ text, kind, type_name: orNull(text) })
+export type Completion = Of<typeof completion>
+
+export const completions = z.object({
   /** The piece of `text` that a completion replaces: code points `from` up to, and not including, `to`. */
-  readonly from: number
-  readonly to: number
-  readonly completions: readonly Completion[]
-  readonly total: number
+  from: count,
+  to: count,
+  completions: z.array(completion),
+  total: count,
   /** The call that the cursor stands in the arguments of; null where there is none, or it is not known. */
-  readonly call: {
-    readonly name: string
-    readonly signature: string
-    readonly parameter: number | null
-    /** The whole of a call, as in `Arglist`. */
-    readonly call?: string
-  } | null
+  call: orNull(
+    z.object({
+      name: text,
+      signature: text,
+      parameter: orNull(count),
+      /** The whole of a call, as in `Arglist`. */
+      call: text.exactOptional(),
+    }),
+  ),
   /** Why nothing is offered, where running code would have to tell. */
-  readonly because: string | null
-}
+  because: orNull(text),
+})
+export type Completions = Of<typeof completions>
 
-export interface Completion {
-  readonly text: string
-  readonly kind: NameKind
-  readonly type_name: string | null
+export const aproposQuery = z.object({
+  /** Part of a name, whatever the case. */
+  pattern: text,
+  /** Only in this module or package, and what is below it. */
+  module: text.exactOptional(),
+  after: text.exactOptional(),
+  limit: count,
+})
+export type AproposQuery = Of<typeof aproposQuery>
+
+/** One line about a name. */
+export const namedThing = z.object({
+  name: text,
+  kind,
+  type_name: text,
+  /** The first line of its documentation. */
+  doc: orNull(text),
+})
+export type NamedThing = Of<typeof namedThing>
+
+export const apropos = z.object({
+  matches: z.array(namedThing),
+  /** How many match in all; null where the search was ended early. */
+  total: orNull(count),
+  /** How many modules or packages were searched. */
+  searched: count,
+  next: text.exactOptional(),
+})
+export type Apropos = Of<typeof apropos>
+
+/** The name is that of a class, or of a value whose class is meant; so it is of `hierarchyQuery`. */
+export const slotsQuery = z.object({ ...naming.shape, limit: count })
+export type SlotsQuery = Of<typeof slotsQuery>
+
+export const slot = z.object({
+  name: text,
+  /** `field`: declared, and held by each instance; `slot`: held without a declaration; `class`: shared by all. */
+  kind: z.enum(['field', 'slot', 'class', 'property']),
+  /** The class that declares it. */
+  from: text,
+  annotation: orNull(text),
+  default: orNull(text),
+  /** What follows is told of Lisp slots: the keywords that `make-instance` takes for it, as they are written. */
+  initargs: texts.exactOptional(),
+  /** Names of the functions that read it and set it: `shop:order-lines`, `(setf shop:order-lines)`. */
+  readers: texts.exactOptional(),
+  writers: texts.exactOptional(),
+  /** As the definition says it: `:instance`, `:class`. */
+  allocation: text.exactOptional(),
+  doc: orNull(text).exactOptional(),
+})
+export type Slot = Of<typeof slot>
+
+export const slots = z.object({
+  class: typeName,
+  /** Those of the class first, then those it inherits, nearest class first. */
+  slots: z.array(slot),
+  total: count,
+})
+export type Slots = Of<typeof slots>
+
+export const hierarchyQuery = z.object({
+  ...naming.shape,
+  /** Subclasses at most, over all levels. */
+  limit: count,
+})
+export type HierarchyQuery = Of<typeof hierarchyQuery>
+
+export const hierarchy = z.object({
+  ...place.shape,
+  class: typeName,
+  metaclass: orNull(typeName),
+  bases: z.array(typeName),
+  /** All classes it inherits from, in the order in which they are asked (the class precedence list). */
+  ancestors: z.array(typeName),
+  /** In depth-first order, each with its distance, 1 for a direct subclass. */
+  subclasses: z.array(z.object({ type: typeName, depth: count })),
+  total: count,
+})
+export type Hierarchy = Of<typeof hierarchy>
+
+export const moduleQuery = z.object({
+  module: text,
+  /** Also what the module does not offer to others: private names, and what it has imported. */
+  internal: bool,
+  filter: text.exactOptional(),
+  after: text.exactOptional(),
+  limit: count,
+})
+export type ModuleQuery = Of<typeof moduleQuery>
+
+export const modulePage = z.object({
+  module: text,
+  file: orNull(text),
+  doc: orNull(text),
+  symbols: z.array(z.object({ ...namedThing.shape, exported: bool })),
+  total: count,
+  next: text.exactOptional(),
+})
+export type ModulePage = Of<typeof modulePage>
+
+/**
+ * How code can stand to a name. `uses`: code that names it, in whatever way; `holds`: a variable, container or object
+ * that it can be reached from. The others tell uses apart, where the kernel has the ability `callers`.
+ */
+export const RELATIONS = [
+  'uses',
+  'holds',
+  'calls',
+  'references',
+  'binds',
+  'sets',
+  'macroexpands',
+  'specializes',
+] as const
+export type Relation = (typeof RELATIONS)[number]
+
+export const referencesQuery = z.object({
+  ...naming.shape,
+  limit: count,
+  /** Only these; left out: all that the image can tell. */
+  relations: z.array(z.enum(RELATIONS)).exactOptional(),
+})
+export type ReferencesQuery = Of<typeof referencesQuery>
+
+export const reference = z.object({
+  ...place.shape,
+  kind: z.enum(RELATIONS),
+  /** Who: `shop.Order.total`, `a dict in shop.registry`. */
+  from: text,
+})
+export type Reference = Of<typeof reference>
+
+export const references = z.object({
+  qualified: text,
+  references: z.array(reference),
+  total: count,
+  /** What was looked through, and what a reference could hide in that was not: a sentence each. */
+  searched: texts,
+  /** False where the look was ended early. */
+  complete: bool,
+})
+export type References = Of<typeof references>
+
+export const NAME_LOOKS = {
+  /** The source of one name, and where it stands. */
+  definition: { query: definitionQuery, found: definition },
+  /** What one name is, in a few facts. */
+  describe: { query: naming, found: description },
+  /** How one function is called. */
+  arglist: { query: naming, found: arglist },
+  /** Names in the whole image that contain a text. */
+  apropos: { query: aproposQuery, found: apropos },
+  /** What instances of one class hold, and what the class declares. */
+  slots: { query: slotsQuery, found: slots },
+  /** What one class inherits from, and what inherits from it. */
+  hierarchy: { query: hierarchyQuery, found: hierarchy },
+  /** The names of one module or package, a page at a time. */
+  symbols: { query: moduleQuery, found: modulePage },
+  /** Who uses one name, as far as the image can know. */
+  references: { query: referencesQuery, found: references },
+  /** How a piece of code might go on at one place, from stored names alone. */
+  complete: { query: completionsQuery, found: completions },
 }

@@ -1,75 +1,112 @@
-/** What a model reads of values and failures, spelled as it reads it. Text is bounded where it is made. */
+/**
+ * What a model reads of values and failures, spelled as it reads it. Text is bounded where it is made.
+ *
+ * Every shape that crosses a link is stated once, in this folder, as a zod shape; the types are inferred from it, and
+ * docs/wire-schema.json is written from it.
+ */
+import { z } from 'zod'
 
-/** A value as text, with a way back to the value itself. */
-export interface Shown {
-  readonly repr: Text
-  readonly type: TypeName
-  /** Present for values worth a closer look; `inspect` and `more` accept it. */
-  readonly handle?: string
-  /** A line for values that a `repr` describes badly, such as `len 10000000` or `shape (3, 2)`. */
-  readonly preview?: string
-}
+/** Names one call for good: a kernel runs it at most once, however often it is asked to. */
+export type CallId = string & { readonly __call: unique symbol }
+
+/** One life of a kernel. A restart begins a new one; a handle of an older one is `stale_handle`. */
+export type Epoch = string & { readonly __epoch: unique symbol }
+
+/** What a shape describes, as nobody may change it. */
+export type Of<Shape extends z.ZodType> = DeepReadonly<z.infer<Shape>>
+
+export type DeepReadonly<Value> = Value extends string | number | boolean | null | undefined
+  ? Value
+  : Value extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+
+export const text = z.string()
+export const texts = z.array(text)
+export const count = z.number()
+export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()
+export const callId = z.string() as unknown as z.ZodType<CallId>
+
+/** A type of the language, by its name. */
+export const typeName = z.object({
+  name: text,
+  module: orNull(text),
+  qualified: text,
+})
+export type TypeName = Of<typeof typeName>
 
 /** Text that may have been cut. `handle` leads to the rest. */
-export interface Text {
-  readonly text: string
-  readonly truncated: boolean
-  readonly original_len: number | null
-  readonly handle?: string
+export const cutText = z.object({
+  text,
+  truncated: z.boolean(),
+  original_len: orNull(count),
+  handle: text.exactOptional(),
   /** Why the value's own printer was not used, when it failed or was too slow. */
-  readonly error?: string
-}
+  error: text.exactOptional(),
+})
+export type Text = Of<typeof cutText>
 
-export interface TypeName {
-  readonly name: string
-  readonly module: string | null
-  readonly qualified: string
-}
+/** A value as text, with a way back to the value itself. */
+export const shown = z.object({
+  repr: cutText,
+  type: typeName,
+  /** Present for values worth a closer look; `inspect` and `more` accept it. */
+  handle: text.exactOptional(),
+  /** A line for values that a `repr` describes badly, such as `len 10000000` or `shape (3, 2)`. */
+  preview: text.exactOptional(),
+})
+export type Shown = Of<typeof shown>
+
+export const local = z.object({ name: text, type_name: text, repr: text })
+export type Local = Of<typeof local>
+
+/** One frame of a stack. */
+export const frame = z.object({
+  function: text,
+  file: orNull(text),
+  line: orNull(count),
+  /** The source line, where it can be had. */
+  source: orNull(text),
+  locals: z.array(local),
+  locals_omitted: count,
+  /** In a stack, where several frames in a row stand at this line: how many. The locals are of the innermost. */
+  repeated: count.exactOptional(),
+  /** It is code of the language's own implementation, which the program has called; left out: it is the program's. */
+  implementation: z.literal(true).exactOptional(),
+})
+export type Frame = Of<typeof frame>
+
+/** A way to go on that stands where an error happened. */
+export const restart = z.object({
+  name: text,
+  description: text,
+  /** It takes values, and asks for them where it is given none. */
+  reads: z.literal(true).exactOptional(),
+})
+export type Restart = Of<typeof restart>
 
 /** An exception or condition, taken down where it was raised, before the stack unwound. */
-export interface Raised {
-  readonly type: TypeName
-  readonly message: string
+export const raised = z.object({
+  type: typeName,
+  message: text,
   /** Innermost last. Frames of the evaluator itself are left out; `frames_omitted` counts a cut middle. */
-  readonly frames: readonly Frame[]
-  readonly frames_omitted: number
+  frames: z.array(frame),
+  frames_omitted: count,
   /** The whole report as the language itself would print it, bounded. */
-  readonly traceback: string
-  readonly notes?: readonly string[]
+  traceback: text,
+  notes: texts.exactOptional(),
   /** The ways to go on that stood there, innermost first, where the language has such (a Lisp's restarts). */
-  readonly restarts?: readonly Restart[]
+  restarts: z.array(restart).exactOptional(),
   /** What this was raised from, or raised while handling. */
-  readonly cause?: { readonly how: 'cause' | 'context'; readonly exception: Raised }
-}
+  get cause(): z.ZodExactOptional<
+    z.ZodObject<{ how: z.ZodEnum<{ cause: 'cause'; context: 'context' }>; exception: typeof raised }>
+  > {
+    return z.object({ how: z.enum(['cause', 'context']), exception: raised }).exactOptional()
+  },
+})
+export type Raised = Of<typeof raised>
 
-export interface Restart {
-  readonly name: string
-  readonly description: string
-  /** It takes values, and asks for them where it is given none. */
-  readonly reads?: true
-}
-
-export interface Frame {
-  readonly function: string
-  readonly file: string | null
-  readonly line: number | null
-  /** The source line, where it can be had. */
-  readonly source: string | null
-  readonly locals: readonly Local[]
-  readonly locals_omitted: number
-  /** In a stack, where several frames in a row stand at this line: how many. The locals are of the innermost. */
-  readonly repeated?: number
-  /** It is code of the language's own implementation, which the program has called; left out: it is the program's. */
-  readonly implementation?: true
-}
-
-export interface Local {
-  readonly name: string
-  readonly type_name: string
-  readonly repr: string
-}
-
-/** Kinds of seed 2, widened by nothing: a Lisp package is a `module`, a condition an `exception`. */
+/** Kinds of values; a Lisp package is a `module`, a condition an `exception`. */
 export const KINDS = [
   'none',
   'bool',
@@ -92,5 +129,27 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Contents, or why they could not be read; a section fails on its own. */
+/** What kind of thing a name stands for; a Lisp package is a `module`, a condition a `class`. */
+export const NAME_KINDS = [
+  'function',
+  'method',
+  'generic_function',
+  'macro',
+  'class',
+  'module',
+  'property',
+  'variable',
+  'constant',
+  'keyword',
+  'parameter',
+] as const
+export type NameKind = (typeof NAME_KINDS)[number]
+
+/** Where a definition stands. `line` counts from 1. */
+export const place = z.object({ file: orNull(text), line: orNull(count) })
+export type Place = Of<typeof place>
+
+/** Contents, or why they could not be read: a section fails on its own. The contents are tried first. */
+export const section = <Contents extends z.ZodType>(contents: Contents) =>
+  z.union([contents, z.object({ error: text })])
 export type Section<Contents> = Contents | { readonly error: string }

@@ -3,8 +3,7 @@ import { messageOf, WireError } from '../errors.ts'
 import type { Kernel, Stream } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { type FramedKernel, framedKernel } from './framed.ts'
-import { Heart } from './heart.ts'
-import type { PulseTimes } from './pulse.ts'
+import { Heart, type PulseTimes } from './pulse.ts'
 
 /** Where a program listens, and the secret that both ends know. */
 export interface Reach {

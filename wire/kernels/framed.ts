@@ -1,7 +1,21 @@
+import type { Duplex } from 'node:stream'
 import type { z } from 'zod'
+import type { Limits } from '../codec/messages.ts'
+import {
+  askParams,
+  evalEvent,
+  evaluated,
+  interruptReport,
+  kernelStatus,
+  outputNote,
+  scriptNote,
+} from '../contract/evaluation.ts'
+import { LOOK_ANSWERS } from '../contract/looks.ts'
+import { suspensionEnded } from '../contract/suspensions.ts'
 import { WireError } from '../errors.ts'
 import type {
   CallId,
+  EvalEvent,
   Evaluated,
   Evaluation,
   Health,
@@ -14,22 +28,87 @@ import type {
   Looked,
   LookName,
   Looks,
+  ScriptNews,
   Stream,
+  SuspensionEnd,
   SuspensionNews,
   Watcher,
 } from '../kernel.ts'
 import { type Link, Refusal } from '../link/link.ts'
-import { shortened, underDeadline } from './deadlines.ts'
-import { type Asked, Evaluations, type Pending, recallOf, send } from './evaluations.ts'
-import { busy, offenceOf, outcomeUnknown, QUEUE, unheard, unresponsive } from './faults.ts'
-import { type FramedOptions, hearNote } from './framed-options.ts'
+import { LightSignal } from '../signal.ts'
+import {
+  busy,
+  offenceOf,
+  outcomeUnknown,
+  parseAnswer,
+  QUEUE,
+  shortened,
+  underDeadline,
+  unheard,
+  unresponsive,
+} from './answers.ts'
+import { asSent, identityOf, suspendingAsSent } from './encode.ts'
 import { Line, type Rejoining } from './line.ts'
 import { Listeners } from './listeners.ts'
-import { LOOKED } from './look-shapes.ts'
-import { PULSE, Pulse } from './pulse.ts'
-import * as shapes from './shapes.ts'
+import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { Suspensions } from './suspensions.ts'
-import { asSent, identityOf, suspendingAsSent } from './told.ts'
+
+export interface FramedOptions {
+  /** For messages: `python`, `myproject`. */
+  readonly name: string
+  /** The peer's end of the line; it proves that it knows `secret` before anything else. */
+  readonly transport: Duplex
+  readonly secret: string
+  /** Which end has made the connection, and makes it again; the peer, unless told otherwise. */
+  readonly opener?: 'peer' | 'daemon'
+  /** See `LineOptions`. */
+  readonly rejoinMs?: number
+  broken?(why: string): void
+  joined?(): void
+  /** How long an evaluation waits for a link before it is sent, in ms; left out: as long as it takes. */
+  readonly awaitLinkMs?: number
+  /** The process's own descriptors are read by us: see `FramedKernel.hear`. */
+  readonly piped?: boolean
+  /** Output that belongs to no evaluation. */
+  background?(stream: Stream, text: string): void
+  /** News of the program that the image was started with. */
+  scripted?(news: ScriptNews): void
+  /**
+   * Signals a process of ours that its reader must look: for code in C that holds the interpreter, and with it the
+   * reader, but looks at signals. The peer raises nothing but what an interrupt that it reads then asks for.
+   */
+  nudge?(): void
+  /** Lets go of the image, before the link is closed. Left out: closing the link is all there is to do. */
+  release?(): Promise<void>
+  readonly pulse?: PulseTimes
+  /** How long it may take to report on an interrupt, in ms. */
+  readonly interruptMs?: number
+  readonly limits?: Partial<Limits>
+}
+
+export interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
+  /** A suspension has ended. */
+  suspensionEnded(end: SuspensionEnd): void
+}
+
+/** Characters that are kept of what a program failed with. */
+const SCRIPT_MESSAGE = 4_096
+
+/** What a peer says unasked. What is not understood may come from a newer one, and changes nothing. */
+export function hearNote(options: NoteListeners, { name, params }: { name: string; params: unknown }): void {
+  if (name === 'output') {
+    const note = outputNote.safeParse(params)
+    if (note.success) options.background?.(note.data.stream, note.data.text)
+  } else if (name === 'script') {
+    const note = scriptNote.safeParse(params)
+    if (!note.success) return
+    const { state, message } = note.data
+    options.scripted?.({ state, message: message?.slice(0, SCRIPT_MESSAGE) ?? null })
+  } else if (name === 'suspension') {
+    const note = suspensionEnded.safeParse(params)
+    if (note.success) options.suspensionEnded(note.data)
+  }
+}
 
 /** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
 const INTERRUPT_MS = 6_000
@@ -126,20 +205,20 @@ export class FramedKernel implements Kernel {
     query: Looks[Name]['query'],
     look: Look,
   ): Promise<Looked<Looks[Name]['found']>> {
-    const looked = await this.#look({ method: name, query, shape: LOOKED[name] }, look)
+    const looked = await this.#look({ method: name, query, shape: LOOK_ANSWERS[name] }, look)
     this.#suspensions.looked(name, looked)
     return looked
   }
 
   status(look: Look): Promise<KernelStatus> {
-    return this.#ask({ method: 'status', query: {}, shape: shapes.kernelStatus }, look)
+    return this.#ask({ method: 'status', query: {}, shape: kernelStatus }, look)
   }
 
   async interrupt(call: CallId): Promise<InterruptReport> {
     const suspended = this.#suspensions.notRunning(call)
     if (suspended !== undefined) return suspended
     this.#nudgeLater(call)
-    const asking = { method: 'interrupt', query: { call }, shape: shapes.interruptReport }
+    const asking = { method: 'interrupt', query: { call }, shape: interruptReport }
     const { name, nudge, interruptMs = INTERRUPT_MS } = this.#options
     try {
       return await this.#ask(asking, { deadlineMs: interruptMs })
@@ -235,7 +314,7 @@ export class FramedKernel implements Kernel {
         // What children wrote to the process's own descriptors before the answer is in our pipes by now: read it.
         if (piped) await new Promise(resolve => setImmediate(resolve))
         if (pending.fault) throw pending.fault
-        return shapes.parseAnswer(shapes.evaluated, answer, `What ${name} made of an evaluation`)
+        return parseAnswer(evaluated, answer, `What ${name} made of an evaluation`)
       } catch (error) {
         if (!(error instanceof WireError)) throw error
         if (error.remote?.code === 'cancelled') return { type: 'withdrawn' }
@@ -266,7 +345,7 @@ export class FramedKernel implements Kernel {
       const link = await this.#line.present(deadlineMs)
       const left = Math.max(0, Math.round(deadlineMs - (performance.now() - asked)))
       const answer = await link.call(method, query, { deadlineMs: left, ...(signal && { signal }) })
-      return shapes.parseAnswer(shape, answer, `What ${this.#options.name} answered to ${method}`)
+      return parseAnswer(shape, answer, `What ${this.#options.name} answered to ${method}`)
     } catch (error) {
       if (signal?.aborted) throw signal.reason
       throw error instanceof WireError ? this.#explained(error) : error
@@ -300,4 +379,102 @@ interface Asking<Answer> {
   readonly method: string
   readonly query: object
   readonly shape: z.ZodType<Answer>
+}
+
+/** One evaluation that has been asked for and has not settled. */
+export interface Pending {
+  readonly call: CallId
+  readonly watcher: Watcher
+  /** Takes an event as the peer sent it. One that is not an event is kept as the fault of the evaluation. */
+  readonly hear: (event: unknown) => void
+  /** Thrown in place of the answer. */
+  fault: unknown
+}
+
+export interface Asked {
+  readonly method: string
+  readonly params: object
+}
+
+/** Asks for what became of a call that the peer was given; nothing is begun. */
+export const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
+
+/** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
+export function send(link: Link, { method, params, pending }: Asked & { readonly pending: Pending }) {
+  const { signal } = pending.watcher
+  if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
+  const late = new LightSignal()
+  const asking = link.call(method, params, { on: pending.hear, signal: late })
+  late.abort()
+  return asking
+}
+
+/** The evaluations of one kernel, in the order in which they were asked for: the first is the one that runs. */
+export class Evaluations {
+  readonly #pending = new Set<Pending>()
+  readonly #kernel: string
+
+  constructor(kernel: string) {
+    this.#kernel = kernel
+  }
+
+  get size(): number {
+    return this.#pending.size
+  }
+
+  /** The first that was asked for and has not ended. */
+  get running(): CallId | undefined {
+    const [running] = this.#pending
+    return running?.call
+  }
+
+  add(call: CallId, watcher: Watcher): Pending {
+    const pending: Pending = {
+      call,
+      watcher,
+      fault: undefined,
+      hear: event => {
+        try {
+          watcher.on?.(parseAnswer(evalEvent, event, `An event of ${this.#kernel}`))
+        } catch (error) {
+          pending.fault ??= error
+        }
+      },
+    }
+    this.#pending.add(pending)
+    return pending
+  }
+
+  remove(pending: Pending): void {
+    this.#pending.delete(pending)
+  }
+
+  /** Gives text of the process's own descriptors to the evaluation that runs; false if there is none. */
+  hearOutput(stream: Stream, text: string): boolean {
+    const [running] = this.#pending
+    const event: EvalEvent = { type: 'output', stream, text }
+    running?.watcher.on?.(event)
+    return running !== undefined
+  }
+
+  /** Serves `ask`: puts a question of running code to whoever asked for the evaluation. */
+  async ask(params: unknown): Promise<{ answer: string }> {
+    const asked = askParams.safeParse(params)
+    if (!asked.success) throw new Refusal('invalid_params', 'ask takes {call, question}')
+    const { call, question } = asked.data
+    for (const pending of this.#pending) {
+      if (pending.call !== call) continue
+      if (pending.watcher.ask === undefined) throw new Refusal('refused', 'Nobody can answer here.')
+      return { answer: await answerOf(pending.watcher.ask(question)) }
+    }
+    throw new Refusal('unknown_call', `No evaluation ${call} is waiting for an answer.`)
+  }
+}
+
+async function answerOf(answer: Promise<string>): Promise<string> {
+  try {
+    return await answer
+  } catch (error) {
+    throw new Refusal('refused', error instanceof Error ? error.message : String(error))
+  }
 }

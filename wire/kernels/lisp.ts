@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { WireError } from '../errors.ts'
-import { inPath, isProgram } from './places.ts'
+import { inPath, isProgram } from './process.ts'
 
 /** How long a Lisp may take to say its version, in ms. */
 const PROBE_MS = 10_000

@@ -1,9 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { WireError } from '../errors.ts'
 import type { KernelEnd, Stream } from '../kernel.ts'
-import { lastWords, REMEMBERED } from './last-words.ts'
 
 /** How long the pipes of a process that has ended may still be read, in ms: a grandchild can hold them open. */
 const LAST_READ_MS = 250
@@ -135,5 +136,114 @@ export class OwnedProcess {
     const how = signal === null ? `ended by itself with exit code ${code}` : `was killed by ${signal}`
     const message = `${this.#name} ${how}.${this.lastWords}`
     return { reason: signal === null ? 'exited' : 'killed', message }
+  }
+}
+
+/** Characters of a process's last output that may explain its end. A report of every thread fits. */
+export const REMEMBERED = 16_384
+
+/** Lines and characters of them that a message shows. */
+const LINES = 24
+const CHARACTERS = 4_096
+
+/**
+ * The last words of a process as a message shows them: of the report of a crash, its first lines with the user's
+ * frames; of anything else, the last lines. Frames of files below `own`, our peer's folder, and threads that hold no
+ * others are left out: they say nothing about the end.
+ */
+export function lastWords(text: string, own: string): string {
+  const crash = text.lastIndexOf('Fatal Python error:')
+  if (crash === -1) return lastOf(text.trim().split('\n'))
+  const report = text.slice(crash).trim().split('\n')
+  const before = lastOf(text.slice(0, crash).trim().split('\n')).slice(-CHARACTERS / 4)
+  return [before, firstOf(withoutOurs(report, own))].filter(part => part !== '').join('\n')
+}
+
+/**
+ * `faulthandler` writes a paragraph for each thread: `Thread 0x… (most recent call first):`, then its frames. The one
+ * that crashed, `Current thread`, may be the last of them and comes first here.
+ */
+function withoutOurs(report: readonly string[], own: string): string[] {
+  const paragraphs: string[][] = [[]]
+  for (const line of report) {
+    if (line === '') paragraphs.push([])
+    else paragraphs.at(-1)?.push(line)
+  }
+  const isOurs = (line: string) => line.startsWith(`  File "${own}`)
+  const begins = (word: string) => (lines: readonly string[]) => lines[0]?.startsWith(word) ?? false
+  const isOther = begins('Thread ')
+  const [crash = [], ...rest] = paragraphs.filter(lines => !(isOther(lines) && lines.some(isOurs)))
+  const current = rest.filter(begins('Current thread '))
+  const others = rest.filter(lines => !current.includes(lines))
+  return [crash, ...current, ...others].flatMap(lines => lines.filter(line => !isOurs(line)))
+}
+
+function firstOf(lines: readonly string[]): string {
+  const more = lines.length > LINES ? [`… and ${lines.length - LINES} more lines`] : []
+  return [...lines.slice(0, LINES), ...more].join('\n').slice(0, CHARACTERS)
+}
+
+const lastOf = (lines: readonly string[]) => lines.slice(-LINES).join('\n').slice(-CHARACTERS)
+
+/**
+ * Words that mark a variable as a secret, when they stand between underscores (or dots, or dashes) of its name.
+ * `SSH_AUTH_SOCK`, `KEYBOARD_LAYOUT` and `PWD` are none.
+ */
+const SECRET_WORDS = new Set([
+  'APIKEY',
+  'COOKIE',
+  'CREDENTIAL',
+  'CREDENTIALS',
+  'CREDS',
+  'KEY',
+  'KEYS',
+  'PASS',
+  'PASSPHRASE',
+  'PASSWD',
+  'PASSWORD',
+  'PASSWORDS',
+  'PAT',
+  'PGPASSWORD',
+  'SECRET',
+  'SECRETS',
+  'TOKEN',
+  'TOKENS',
+])
+
+/**
+ * What of a caller's environment an owned kernel is given: everything except what is named like a secret, and except
+ * Imago's own variables. `pass` lists names that a person wants to get through all the same; Imago's own never do.
+ */
+export function kernelEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  pass: readonly string[] = [],
+): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || /^IMAGO_/i.test(name)) continue
+    if (pass.includes(name) || !looksSecret(name)) kept[name] = value
+  }
+  return kept
+}
+
+function looksSecret(name: string): boolean {
+  return name
+    .toUpperCase()
+    .split(/[_.-]/)
+    .some(word => SECRET_WORDS.has(word))
+}
+
+/** Where a program of that name would be, in the order of the caller's `PATH`. */
+export function inPath(name: string, env: Readonly<Record<string, string>>): string[] {
+  const folders = (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
+  return folders.map(folder => join(folder, name))
+}
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
   }
 }

@@ -1,7 +1,11 @@
-import type { Joining, Program, Programs } from '../contract/programs.ts'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { readMost } from '../bounded-file.ts'
 import { WireError } from '../errors.ts'
+import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
-import { isReachable, readAnnouncements, secretOf } from './announcements.ts'
+import type { Joining, Program, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
 import { attachSwank, isSwank, rejoinSwank, type SwankRequest } from './swank-attach.ts'
 import { homeSecret } from './swank-secret.ts'
@@ -86,5 +90,184 @@ function watchFor(joining: Joining, runtimeDir: string): () => string | undefine
     silentSince ??= performance.now()
     if (performance.now() - silentSince < ENDING_MS) return undefined
     return `${name} has stopped listening (process ${process.pid} lives on).`
+  }
+}
+
+export interface Announcements {
+  /** Sorted by name and process. */
+  readonly programs: readonly Program[]
+  readonly skipped: readonly SkippedFile[]
+}
+
+/** A larger file is none of ours. */
+const MOST_BYTES = 16 * 1024
+
+/**
+ * Reads what programs have announced in the runtime directory. Asks none of them, and changes nothing.
+ *
+ * An announcement leads the daemon to an address, and holds the secret of it: one that others could have written, or
+ * can read, is skipped, as is whatever is malformed. A runtime directory that is not closed to others has none at all.
+ */
+export function readAnnouncements(runtimeDir: string): Announcements {
+  const folder = programsFolder(runtimeDir)
+  const programs: Program[] = []
+  const skipped: SkippedFile[] = []
+  const wrong = flawOf(folder, 'directory')
+  if (wrong === 'is not there') return { programs, skipped }
+  if (wrong !== undefined) return { programs, skipped: [{ file: folder, reason: wrong }] }
+  for (const name of readdirSync(folder).sort()) {
+    if (!name.endsWith('.json')) continue
+    const read = readOne(join(folder, name))
+    if (read === undefined) continue
+    if ('reason' in read) skipped.push(read)
+    else programs.push(read.announcement)
+  }
+  programs.sort((a, b) => (a.name === b.name ? a.pid - b.pid : a.name < b.name ? -1 : 1))
+  return { programs, skipped }
+}
+
+/**
+ * The secret of a program, read again each time it is needed. Throws `NOT_AUTHENTICATED` if the file does not hold
+ * one: the program was given a key, which a person has to give us as well; `LINK_REFUSED` if it has gone.
+ */
+export function secretOf({ file, name, epoch }: Program): string {
+  const read = readOne(file)
+  if (read === undefined || 'reason' in read || read.announcement.epoch !== epoch)
+    throw new WireError('LINK_REFUSED', `${name} has taken its announcement back.`)
+  if (read.secret !== null) return read.secret
+  throw new WireError('NOT_AUTHENTICATED', `${name} was given a key of its own, which is needed to attach.`)
+}
+
+/**
+ * Whether somebody listens where a program has said. What is certainly left over by one that has ended is removed on
+ * the way: its process is gone, and its socket has nobody behind it.
+ */
+export async function isReachable(announcement: Program): Promise<boolean> {
+  try {
+    const transport = await connect(announcement.address)
+    transport.on('error', () => {})
+    transport.destroy()
+    return true
+  } catch (error) {
+    if (announcement.process !== 'lives' && isLeftOver(announcement, error)) remove(announcement)
+    return codeOf(error) === 'EAGAIN'
+  }
+}
+
+/**
+ * A socket's file that refuses, or is missing from the very folder of the announcement, has no listener anywhere. A port
+ * is another's business as long as the program may run under another kernel, where it may have a listener.
+ */
+function isLeftOver({ address, file, started }: Program, error: unknown): boolean {
+  if (!address.startsWith('unix:')) return codeOf(error) === 'ECONNREFUSED' && isOfThisBoot(started)
+  const here = dirname(address.slice('unix:'.length)) === dirname(file)
+  return codeOf(error) === 'ECONNREFUSED' || (codeOf(error) === 'ENOENT' && here)
+}
+
+/** Where the system tells no boot, there is none but this one. */
+function isOfThisBoot(started: string): boolean {
+  if (process.platform !== 'linux') return true
+  const boot = startOf(process.pid)?.split(':')[0]
+  return boot !== undefined && started.split(':')[0] === boot
+}
+
+function remove({ address, file }: Program): void {
+  rmSync(file, { force: true })
+  if (!address.startsWith('unix:')) return
+  const socket = address.slice('unix:'.length)
+  if (dirname(socket) === dirname(file)) rmSync(socket, { force: true })
+}
+
+function codeOf(error: unknown): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined
+}
+
+const programsFolder = (runtimeDir: string) => join(runtimeDir, 'programs')
+
+const TEXT = z.string().max(4_096)
+const SHAPE = z.object({
+  imago: z.literal(1),
+  name: z.string().min(1).max(200),
+  language: z.string().min(1).max(64),
+  implementation: z.string().max(200),
+  pid: z.int().positive(),
+  started: z.string().max(200),
+  parent: z.int().nonnegative().optional(),
+  address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
+  secret: z.string().min(32).max(1_024).nullish(),
+  epoch: z.string().regex(/^[0-9a-f]{8}$/),
+  cwd: TEXT,
+  program: TEXT,
+  announced_at: z.string().max(64),
+})
+
+type Read = { readonly announcement: Program; readonly secret: string | null } | SkippedFile
+
+/** `undefined` for a file that has just gone. */
+function readOne(file: string): Read | undefined {
+  const skip = (reason: string): SkippedFile => ({ file, reason })
+  const wrong = flawOf(file, 'file')
+  if (wrong === 'is not there') return undefined
+  if (wrong !== undefined) return skip(wrong)
+  let text: string | undefined
+  try {
+    text = readPrivate(file)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
+    return code === 'ENOENT' ? undefined : skip(`cannot be read (${code})`)
+  }
+  if (text === undefined) return skip(`is larger than ${MOST_BYTES} bytes, or was replaced while it was read`)
+  const parsed = parse(text)
+  if (parsed === undefined) return skip('is not JSON')
+  if (typeof parsed === 'object' && parsed !== null && 'imago' in parsed && parsed.imago !== 1)
+    return skip(`is of version ${JSON.stringify(parsed.imago)?.slice(0, 20)}, and this Imago knows version 1`)
+  const shaped = SHAPE.safeParse(parsed)
+  if (!shaped.success) {
+    const [issue] = shaped.error.issues
+    return skip(`is no announcement: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`)
+  }
+  const { imago: _, secret = null, ...said } = shaped.data
+  const keyed = secret === null
+  return { announcement: { ...said, keyed, file, process: processOf(said) }, secret }
+}
+
+function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
+  const now = startOf(pid)
+  if (now === undefined) return 'gone'
+  return started === '' || now === started ? 'lives' : 'recycled'
+}
+
+/** What keeps a path from being trusted, as the end of a sentence about it. */
+function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return 'is not there'
+  if (found.isSymbolicLink()) return 'is a symbolic link'
+  if (kind === 'file' ? !found.isFile() : !found.isDirectory()) return `is no ${kind}`
+  if (process.getuid !== undefined && found.uid !== process.getuid())
+    return `belongs to user ${found.uid}, not to you`
+  if ((found.mode & 0o077) !== 0)
+    return `is open to others (mode ${(found.mode & 0o777).toString(8)}, and should be ${kind === 'file' ? '600' : '700'})`
+  return undefined
+}
+
+/** The text of a file that is still the private one that was looked at; undefined if it is not, or is too large. */
+function readPrivate(path: string): string | undefined {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const { mode, uid } = fstatSync(fd)
+    const ours = process.getuid === undefined || uid === process.getuid()
+    if (!ours || (mode & 0o077) !== 0) return undefined
+    return readMost(fd, MOST_BYTES)?.toString('utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

@@ -5,11 +5,10 @@ import type {
   Looked,
   LookName,
   Suspension,
+  SuspensionEnd,
   SuspensionNews,
 } from '../kernel.ts'
 import { Listeners } from './listeners.ts'
-
-export type SuspensionEnd = Omit<Extract<SuspensionNews, { type: 'ended' }>, 'type'>
 
 /** Ends that are kept: of suspensions that are over, and of those whose beginning has not been heard of yet. */
 const REMEMBERED = 256

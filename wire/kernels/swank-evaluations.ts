@@ -1,7 +1,7 @@
 import { WireError } from '../errors.ts'
 import type { CallId, EvalEvent, Evaluated, Evaluation, Look, Raised, Watcher } from '../kernel.ts'
 import type { Signal } from '../signal.ts'
-import { busy, outcomeUnknown, QUEUE } from './faults.ts'
+import { busy, outcomeUnknown, QUEUE } from './answers.ts'
 import type { Exiting } from './swank-messages.ts'
 
 /** Results of evaluations that have ended, at most, for whoever asks for the same call again. */

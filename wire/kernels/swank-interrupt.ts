@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { count, orNull, text } from '../contract/values.ts'
 import type { InterruptReport } from '../kernel.ts'
-import { count, orNull, text } from './shapes.ts'
 import type { Turn } from './swank-evaluations.ts'
 
 /**

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { LOOK_ANSWERS } from '../contract/looks.ts'
 import type { CallId, Look, Looked, LookName, Looks } from '../kernel.ts'
-import { underDeadline } from './deadlines.ts'
-import { LOOKED } from './look-shapes.ts'
+import { parseAnswer, underDeadline } from './answers.ts'
 import type { Pulse } from './pulse.ts'
-import { parseAnswer } from './shapes.ts'
 import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
 import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
 import { type SwankLine, TIMED_OUT } from './swank-line.ts'
@@ -66,7 +65,7 @@ export class SwankLooks {
     try {
       const told = await line.limited(name, answer, look)
       if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
-      const found = parseAnswer(LOOKED[name], told, `What ${this.#options.name} answered to ${name}`)
+      const found = parseAnswer(LOOK_ANSWERS[name], told, `What ${this.#options.name} answered to ${name}`)
       return underDeadline(found, deadlineMs)
     } finally {
       pulse.end()

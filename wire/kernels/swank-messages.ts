@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { evalEvent, evaluated, suspended } from '../contract/evaluation.ts'
+import { suspensionEnded } from '../contract/suspensions.ts'
+import { callId, count, orNull, text } from '../contract/values.ts'
 import type { Frame, Raised, Restart } from '../kernel.ts'
 import { isAtom, textOf } from '../swank/connection.ts'
 import type { Sexp } from '../swank/sexp.ts'
-import { callId, count, evalEvent, evaluated, orNull, suspended, suspensionEnded, text } from './shapes.ts'
 
 /** What an image says unasked, as far as it is anything to us. */
 export type Said =

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { HomeSecret } from '../contract/programs.ts'
 import { WireError } from '../errors.ts'
+import type { HomeSecret } from '../programs.ts'
 import { flawOf, readSecretFile, unreadable } from '../secret-file.ts'
 
 /** The file in which Swank and SLIME look for their secret: its first line. */

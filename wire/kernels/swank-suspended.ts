@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { evaluated } from '../contract/evaluation.ts'
+import type { SuspensionEnd } from '../contract/suspensions.ts'
 import { WireError } from '../errors.ts'
 import type {
   CallId,
@@ -9,8 +11,8 @@ import type {
   Suspension,
   SuspensionNews,
 } from '../kernel.ts'
-import { evaluated, parseAnswer } from './shapes.ts'
-import { type SuspensionEnd, Suspensions } from './suspensions.ts'
+import { parseAnswer } from './answers.ts'
+import { Suspensions } from './suspensions.ts'
 import type { Turn } from './swank-evaluations.ts'
 import type { SwankLine } from './swank-line.ts'
 import { resumed } from './swank-messages.ts'

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { count, orNull, text } from '../contract/values.ts'
 import type { Epoch, Evaluated, KernelIdentity, Look, Work } from '../kernel.ts'
 import type { Arguments } from '../swank/peer.ts'
 import { inShort } from '../swank/short.ts'
-import { shortened } from './deadlines.ts'
-import { count, orNull, text } from './shapes.ts'
+import { shortened } from './answers.ts'
+import { abilitiesAmong, partsOf } from './encode.ts'
 import type { Turn } from './swank-evaluations.ts'
 import { INTERRUPTED } from './swank-messages.ts'
-import { abilitiesAmong, partsOf } from './told.ts'
 
 /** What an image says of itself. */
 export const identityShape = z.object({

@@ -1,28 +1,11 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import { type Limits, PROTOCOL } from '../codec/messages.ts'
+import { codecOf } from '../codec/codec.ts'
+import { checkedLength, HEADER_BYTES } from '../codec/frames.ts'
+import { type Encoding, isRecord, LIMITS, type Limits, PROTOCOL } from '../codec/messages.ts'
 import { WIRE_ERRORS, WireError, type WireErrorCode } from '../errors.ts'
-import { provePeer, type Side } from './challenge.ts'
-import {
-  type ClientHello,
-  type ClientWelcome,
-  type Fields,
-  type KernelHello,
-  parseClientHello,
-  parseClientWelcome,
-  parseKernelHello,
-  parseReply,
-  parseWelcome,
-  protocolOf,
-  type Refused,
-  refusalIn,
-  type Welcome,
-  welcomeTo,
-} from './hello.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
-import { frameOf, readFrame, sendFrame, within } from './opening.ts'
 import { finish } from './transport.ts'
-
-export type { ClientHello, ClientWelcome, KernelHello, Refused, Welcome } from './hello.ts'
 
 /** What a link is opened with once its handshake is done. */
 type Listeners = Pick<LinkOptions, 'serve' | 'note'>
@@ -175,4 +158,356 @@ async function refuse(transport: Duplex, refused: Refused): Promise<WireError> {
 function refusalOf({ code, message }: Refused): WireError {
   if (Object.hasOwn(WIRE_ERRORS, code)) return new WireError(code as WireErrorCode, message)
   return new WireError('REMOTE_FAULT', message, { remote: { code, message, data: undefined } })
+}
+
+/** Which end of the connection: the one that opened it, or the one that accepted it. */
+export type Side = 'opener' | 'acceptor'
+
+export interface Nonces {
+  readonly opener: string
+  readonly acceptor: string
+}
+
+interface Challenge {
+  readonly transport: Duplex
+  readonly secret: string
+  readonly side: Side
+  readonly limits: Limits
+}
+
+/**
+ * The mutual challenge: returns once each end has seen that the other knows the secret, and throws
+ * `NOT_AUTHENTICATED` or `VERSION_MISMATCH` otherwise. docs/wire.md#challenge
+ */
+export async function provePeer(challenge: Challenge): Promise<void> {
+  const { transport, secret, side, limits } = challenge
+  const own = randomBytes(32).toString('hex')
+  const read = () => readFrame(transport, limits.handshakeFrameBytes)
+  if (side === 'opener') {
+    sendFrame(transport, { imago: PROTOCOL, nonce: own })
+    const nonces = { opener: own, acceptor: await readNonce(await read(), { transport, own }) }
+    sendFrame(transport, { proof: proofOf({ secret, side, nonces }) })
+    checkProof(await read().catch(hungUp), proofOf({ secret, side: 'acceptor', nonces }))
+  } else {
+    const nonces = { opener: await readNonce(await read(), { transport, own }), acceptor: own }
+    sendFrame(transport, { imago: PROTOCOL, nonce: own })
+    checkProof(await read(), proofOf({ secret, side: 'opener', nonces }))
+    sendFrame(transport, { proof: proofOf({ secret, side, nonces }) })
+  }
+}
+
+/** 64 hexadecimal digits: HMAC-SHA256 under the secret's UTF-8 bytes. The side is in it, so no proof serves both. */
+export function proofOf({ secret, side, nonces }: { secret: string; side: Side; nonces: Nonces }): string {
+  const text = `imago/1 ${side} ${nonces.opener} ${nonces.acceptor}`
+  return createHmac('sha256', secret).update(text).digest('hex')
+}
+
+const HEX_64 = /^[0-9a-f]{64}$/
+
+async function readNonce(
+  frame: unknown,
+  { transport, own }: { transport: Duplex; own: string },
+): Promise<string> {
+  if (!isRecord(frame) || typeof frame.imago !== 'number')
+    throw unproved('did not begin with the handshake of this protocol')
+  if (frame.imago !== PROTOCOL || frame.error === 'version') throw await otherVersion(frame, transport)
+  if (typeof frame.nonce !== 'string' || !HEX_64.test(frame.nonce)) throw unproved('sent no nonce')
+  if (frame.nonce === own) throw unproved('sent our own nonce back')
+  return frame.nonce
+}
+
+function checkProof(frame: unknown, expected: string) {
+  const proof = isRecord(frame) ? frame.proof : undefined
+  const isProof = typeof proof === 'string' && HEX_64.test(proof)
+  if (!isProof || !timingSafeEqual(Buffer.from(proof), Buffer.from(expected)))
+    throw unproved('does not know the secret of this link')
+}
+
+/** An acceptor that has another secret closes without a word, once it has seen our proof. */
+function hungUp(error: unknown): never {
+  if (error instanceof WireError && error.code === 'LINK_CLOSED')
+    throw unproved('hung up when it was shown our proof; most likely it has another secret')
+  throw error
+}
+
+/** The one thing that a stranger is told: which versions there are. */
+async function otherVersion(frame: Readonly<Record<string, unknown>>, transport: Duplex): Promise<WireError> {
+  if (frame.error !== 'version')
+    await finish(transport, frameOf({ imago: PROTOCOL, error: 'version', versions: [PROTOCOL] }))
+  const theirs = Array.isArray(frame.versions) ? frame.versions : [frame.imago]
+  const known = theirs.filter(version => Number.isSafeInteger(version)).join(', ')
+  const message = `The other end speaks version ${known || 'unknown'} of the protocol, and this one ${PROTOCOL}. Update the older one.`
+  return new WireError('VERSION_MISMATCH', message)
+}
+
+const unproved = (what: string) => new WireError('NOT_AUTHENTICATED', `The other end ${what}.`)
+
+/** How a peer introduces itself and its kernel. */
+export interface KernelHello {
+  readonly role: 'kernel'
+  readonly protocol: number
+  readonly language: string
+  /** For people: `CPython 3.11.7`. */
+  readonly implementation: string
+  /** Of the peer's own program. */
+  readonly version: string
+  readonly pid: number
+  /** Eight lower-case hexadecimal digits, new for each life of the image. */
+  readonly epoch: string
+  /** Words of `ABILITIES`; others are kept and mean nothing here. */
+  readonly abilities: readonly string[]
+  /** What the peer can read and write, besides JSON if it is left out. */
+  readonly encodings: readonly string[]
+}
+
+/** How a front end introduces itself to the daemon. */
+export interface ClientHello {
+  /** `client` goes on with frames, `mcp` with lines of MCP. */
+  readonly role: 'client' | 'mcp'
+  readonly protocol: number
+  readonly name: string
+  readonly version: string
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  readonly encodings: readonly string[]
+  /** What else the front end wants of the daemon; its meaning is theirs. */
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+/** The encoding of all that follows, and the limits that both ends keep, in bytes. */
+export interface Welcome {
+  readonly encoding: Encoding
+  readonly credit: number
+  readonly chunk: number
+  readonly frame: number
+  readonly message: number
+}
+
+/** What the daemon adds for clients: which life of it this is, its own version, and its process. */
+export interface ClientWelcome extends Welcome {
+  readonly instance: string
+  readonly version: string
+  readonly pid: number
+}
+
+export interface Refused {
+  readonly code: string
+  readonly message: string
+}
+
+/** msgpack where the other end has it, else JSON. */
+export function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Limits): Welcome {
+  return {
+    encoding: hello.encodings.includes('msgpack') ? 'msgpack' : 'json',
+    credit: limits.creditBytes,
+    chunk: limits.chunkBytes,
+    frame: limits.frameBytes,
+    message: limits.messageBytes,
+  }
+}
+
+/** The protocol of a hello. Checked first: a hello of another one need have nothing else that we know. */
+export function protocolOf(frame: unknown): number {
+  return new Fields(isRecord(frame) ? frame.hello : undefined, 'hello').count('protocol')
+}
+
+/** Throws `MESSAGE_INVALID`, as do the other parsers here. */
+export function parseKernelHello(frame: unknown): KernelHello {
+  const hello = new Fields(isRecord(frame) ? frame.hello : undefined, 'hello')
+  return {
+    role: hello.word('role', ['kernel']),
+    protocol: hello.count('protocol'),
+    language: hello.text('language'),
+    implementation: hello.text('implementation'),
+    version: hello.text('version'),
+    pid: hello.count('pid'),
+    epoch: hello.match('epoch', /^[0-9a-f]{8}$/),
+    abilities: hello.texts('abilities'),
+    encodings: hello.texts('encodings'),
+  }
+}
+
+export function parseClientHello(frame: unknown): ClientHello {
+  const given = isRecord(frame) && isRecord(frame.hello) ? frame.hello : undefined
+  const hello = new Fields(given, 'hello')
+  return {
+    role: hello.word('role', ['client', 'mcp']),
+    protocol: hello.count('protocol'),
+    name: hello.text('name'),
+    version: hello.text('version'),
+    root: hello.text('root'),
+    env: hello.textsByName('env'),
+    encodings: hello.texts('encodings'),
+    ...(isRecord(given?.options) && { options: given.options }),
+  }
+}
+
+/** What answers a hello. `ParsedWelcome` is how the welcome itself is read: `parseWelcome`, or `parseClientWelcome`. */
+export function parseReply<ParsedWelcome>(
+  frame: unknown,
+  parse: (fields: Fields) => ParsedWelcome,
+): { welcome: ParsedWelcome } | { refused: Refused } {
+  const refused = refusalIn(frame)
+  if (refused !== undefined) return { refused }
+  return { welcome: parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome')) }
+}
+
+/** What an end says in place of its hello or its welcome, where it will not have the other; else undefined. */
+export function refusalIn(frame: unknown): Refused | undefined {
+  if (!isRecord(frame) || frame.refused === undefined) return undefined
+  const refused = new Fields(frame.refused, 'refusal')
+  return { code: refused.text('code'), message: refused.text('message') }
+}
+
+export function parseWelcome(welcome: Fields): Welcome {
+  return {
+    encoding: welcome.word('encoding', ['json', 'msgpack']),
+    credit: welcome.count('credit'),
+    chunk: welcome.count('chunk'),
+    frame: welcome.count('frame'),
+    message: welcome.count('message'),
+  }
+}
+
+export function parseClientWelcome(welcome: Fields): ClientWelcome {
+  return {
+    ...parseWelcome(welcome),
+    instance: welcome.text('instance'),
+    version: welcome.text('version'),
+    pid: welcome.count('pid'),
+  }
+}
+
+/** Typed fields of something that came from outside. */
+export class Fields {
+  readonly #fields: Readonly<Record<string, unknown>>
+  readonly #what: string
+
+  constructor(value: unknown, what: string) {
+    if (!isRecord(value))
+      throw new WireError('MESSAGE_INVALID', `The other end sent no ${what} where one is due.`)
+    this.#fields = value
+    this.#what = what
+  }
+
+  text(name: string): string {
+    const value = this.#fields[name]
+    return typeof value === 'string' ? value : this.#wrong(name)
+  }
+
+  match(name: string, pattern: RegExp): string {
+    const text = this.text(name)
+    return pattern.test(text) ? text : this.#wrong(name)
+  }
+
+  word<Word extends string>(name: string, words: readonly Word[]): Word {
+    const text = this.text(name)
+    return words.find(word => word === text) ?? this.#wrong(name)
+  }
+
+  count(name: string): number {
+    const value = this.#fields[name]
+    return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : this.#wrong(name)
+  }
+
+  texts(name: string): readonly string[] {
+    const value = this.#fields[name]
+    const isTexts = Array.isArray(value) && value.every((one): one is string => typeof one === 'string')
+    return isTexts ? value : this.#wrong(name)
+  }
+
+  textsByName(name: string): Readonly<Record<string, string>> {
+    const value = this.#fields[name]
+    const isTexts = isRecord(value) && Object.values(value).every(one => typeof one === 'string')
+    return isTexts ? (value as Record<string, string>) : this.#wrong(name)
+  }
+
+  #wrong(name: string): never {
+    throw new WireError(
+      'MESSAGE_INVALID',
+      `The field ${name} of the other end's ${this.#what} is missing or wrong.`,
+    )
+  }
+}
+
+const json = codecOf('json')
+
+/**
+ * Runs the steps of a handshake under its one deadline, and closes the transport if they fail. A step that has
+ * already said its last words has begun to close it, and is not cut short.
+ */
+export async function within<Outcome>(
+  options: { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined },
+  steps: (limits: Limits) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { transport } = options
+  const limits = { ...LIMITS, ...options.limits }
+  // The steps learn of an error by the read that it ends; between two reads nobody else listens.
+  transport.on('error', () => {})
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const message = `The handshake was not done after ${limits.handshakeMs} ms.`
+    timer = setTimeout(() => reject(new WireError('HANDSHAKE_TIMEOUT', message)), limits.handshakeMs)
+  })
+  try {
+    return await Promise.race([steps(limits), late])
+  } catch (error) {
+    if (!transport.writableEnded) transport.destroy()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export function sendFrame(transport: Duplex, value: unknown): void {
+  transport.write(frameOf(value))
+}
+
+/** A frame of the handshake: JSON, whatever comes later. */
+export function frameOf(value: unknown): Buffer {
+  return json.frame(value, LIMITS)
+}
+
+/**
+ * Reads exactly one frame of JSON and leaves what follows unread in the transport, for whoever comes next. Rejects
+ * with `FRAME_TOO_LARGE`, `FRAME_MALFORMED`, `FRAME_TRUNCATED`, `LIMIT_EXCEEDED` or `LINK_CLOSED`.
+ */
+export function readFrame(transport: Duplex, limit: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let length: number | undefined
+    const attempt = () => {
+      try {
+        length ??= lengthOf(read(transport, HEADER_BYTES), limit)
+        const body = length === undefined ? undefined : read(transport, length)
+        if (body !== undefined) settle(() => resolve(json.decode(body, LIMITS)))
+      } catch (error) {
+        settle(() => reject(error))
+      }
+    }
+    const lost = (cause?: Error) => {
+      const message = 'The other end went away during the handshake.'
+      settle(() => reject(new WireError('LINK_CLOSED', message, { cause })))
+    }
+    const settle = (end: () => void) => {
+      transport.off('readable', attempt).off('end', lost).off('close', lost).off('error', lost)
+      end()
+    }
+    transport.on('readable', attempt).on('end', lost).on('close', lost).on('error', lost)
+    if (transport.destroyed || transport.readableEnded) lost()
+    else attempt()
+  })
+}
+
+/** So many bytes, or undefined while there are not as many. */
+function read(transport: Duplex, bytes: number): Buffer | undefined {
+  const data: Buffer | null = transport.read(bytes)
+  if (data === null) return undefined
+  // A stream that has ended gives what is left, however little.
+  if (data.length < bytes)
+    throw new WireError('FRAME_TRUNCATED', 'The connection ended in the middle of a frame of the handshake.')
+  return data
+}
+
+function lengthOf(header: Buffer | undefined, limit: number): number | undefined {
+  return header && checkedLength(header.readUInt32BE(0), limit)
 }

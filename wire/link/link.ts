@@ -1,16 +1,23 @@
 import type { Duplex } from 'node:stream'
-import { type Assembler, assembler } from '../codec/chunks.ts'
-import { type Codec, codecOf } from '../codec/codec.ts'
+import { codecOf } from '../codec/codec.ts'
 import { type FrameDecoder, frameDecoder } from '../codec/frames.ts'
-import { type Encoding, LIMITS, type Limits, type Message, parseMessage } from '../codec/messages.ts'
+import {
+  type Assembler,
+  assembler,
+  type Codec,
+  type Encoding,
+  LIMITS,
+  type Limits,
+  type Message,
+  parseMessage,
+} from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
-import { Asking, type CallOptions } from './asking.ts'
+import { Asking, type CallOptions, type Serve, Serving } from './calls.ts'
 import { Outbox } from './outbox.ts'
-import { type Serve, Serving } from './serving.ts'
 import { finish } from './transport.ts'
 
-export type { CallOptions } from './asking.ts'
-export { Refusal, type Serve, type ServedCall } from './serving.ts'
+export type { CallOptions } from './calls.ts'
+export { Refusal, type Serve, type ServedCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly transport: Duplex

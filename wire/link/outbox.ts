@@ -1,8 +1,6 @@
 import type { Duplex } from 'node:stream'
-import { type Splitter, splitter } from '../codec/chunks.ts'
-import type { Codec } from '../codec/codec.ts'
 import { HEADER_BYTES } from '../codec/frames.ts'
-import type { Limits, Message } from '../codec/messages.ts'
+import { type Codec, type Limits, type Message, type Splitter, splitter } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
 
 /**

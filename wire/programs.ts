@@ -1,4 +1,4 @@
-import type { Kernel } from '../kernel.ts'
+import type { Kernel } from './kernel.ts'
 
 /** What a program that listens says of itself, but for its secret. docs/wire.md#attached */
 export interface Program {

@@ -1,5 +1,36 @@
+/** What comes back from a peer: parsed once, under the deadline that was asked for, or the fault that it is. */
+import type { z } from 'zod'
 import { WireError } from '../errors.ts'
-import type { InterruptReport } from '../kernel.ts'
+import type { InterruptReport, Looked } from '../kernel.ts'
+
+/**
+ * `answer` as `shape` describes it, or `MESSAGE_INVALID`, which names the first place where it differs.
+ *
+ * An answer is parsed here and trusted from then on. Keys that the contract asks for are strict; what it does not know
+ * is left out, so that a newer peer can say more than this daemon reads.
+ */
+export function parseAnswer<Answer>(shape: z.ZodType<Answer>, answer: unknown, whose: string): Answer {
+  const parsed = shape.safeParse(answer)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const place = issue === undefined || issue.path.length === 0 ? 'the whole answer' : issue.path.join('.')
+  throw new WireError(
+    'MESSAGE_INVALID',
+    `${whose} is not of the agreed form: ${place}: ${issue?.message ?? 'unknown'}. ` +
+      'The peer and this daemon disagree; check that both are of one version.',
+    { cause: parsed.error },
+  )
+}
+
+/** The deadline that the far end keeps: a little is left, so that it can still say that it ran out of time. */
+export const shortened = (deadlineMs: number): number =>
+  Math.round(deadlineMs - Math.min(100, deadlineMs / 5))
+
+/** What the far end has found, under the deadline that was asked for. One that is its code's own is told as it is. */
+export function underDeadline<Found>(found: Looked<Found>, deadlineMs: number): Looked<Found> {
+  const ours = found.type === 'timed_out' && found.deadline_ms >= shortened(deadlineMs)
+  return ours ? { type: 'timed_out', deadline_ms: deadlineMs } : found
+}
 
 /** Evaluations that may wait in one kernel, the running one included. One more is `BUSY`. */
 export const QUEUE = 64
