@@ -123,7 +123,7 @@ test('imago log says in a line what was suspended, who took or was handed it, an
     [
       's3@ab12 in shop, of claude-code: suspended: KeyError: 42',
       's3@ab12 in shop, of claude-code: taken by seat-1, terminal /dev/pts/3',
-      's3@ab12 in shop, of claude-code: handed to whoever comes first by seat-1, terminal /dev/pts/3',
+      's3@ab12 in shop, of claude-code: handed to the agents of its project by seat-1, terminal /dev/pts/3',
       's3@ab12 in shop, of claude-code: handed to codex by seat-1, terminal /dev/pts/3',
       's3@ab12 in shop, of claude-code: expired: Nobody came.',
     ],
