@@ -34,7 +34,7 @@ export const debugEval = defineTool({
   description:
     'Run code in a frame of an evaluation that an error has suspended, where it sees that frame’s variables and, as ' +
     'far as the language lets it, can set them. The evaluation stays suspended. Use it to find out why the error ' +
-    'happened, or to mend data before debug_restart has it go on; an error in this code is suspended in turn, one ' +
+    'happened, or to mend data before debug_restart resumes it; an error in this code is suspended in turn, one ' +
     'level deeper. To look only use debug_frame, which runs nothing; for code that needs no frame use eval_expr.',
   parameters: {
     suspension: SUSPENSION,
@@ -106,7 +106,7 @@ async function evaluatedIn(
 export const debugRestart = defineTool({
   name: 'debug_restart',
   description:
-    'Have an evaluation that an error has suspended go on, in exactly one of four ways: take a restart, return a ' +
+    'Resume an evaluation that an error has suspended, in exactly one of four ways: take a restart, return a ' +
     'value from a frame, call the function of a frame again, or leave, which gives it up. If the cause is a wrong ' +
     'function, define it anew first (compile_form, load_file, eval_expr): what goes on calls the new one. Answers ' +
     'with what the evaluation came to, as eval_expr would have; an error is suspended again, and what takes long ' +
@@ -142,7 +142,7 @@ export const debugRestart = defineTool({
     { args: { leave: true }, shows: 'an evaluation that is not wanted any more' },
   ],
 
-  preview: args => ({ title: 'Have a suspended evaluation go on', body: JSON.stringify(args, null, 2) }),
+  preview: args => ({ title: 'Resume a suspended evaluation', body: JSON.stringify(args, null, 2) }),
 
   // A number means what was shown under it, and nothing else.
   plan: ({ suspension, value, ...ways }, context) =>
@@ -335,7 +335,7 @@ async function previewOf(
     const restart = restartMeant(wanted.name, { suspension: id, state })
     if ('type' in restart) return restart
     return {
-      title: `Have ${stopped}, go on by the restart ${restart.name}`,
+      title: `Resume ${stopped}, by the restart ${restart.name}`,
       body: `restart ${restartText(restart)}${code}`,
       what: id,
     }
@@ -348,7 +348,7 @@ async function previewOf(
       ? `${at.frame} returns to its caller`
       : `the function of ${at.frame} is called again, with the same arguments`
   return {
-    title: `Have ${at.stopped}, go on: ${wanted.type === 'return' ? 'return from' : 'call again'} ${at.frame}`,
+    title: `Resume ${at.stopped}: ${wanted.type === 'return' ? 'return from' : 'call again'} ${at.frame}`,
     body: `${does}${code}`,
     what: at.id,
   }

@@ -52,8 +52,8 @@ export const debugState = defineTool({
   description:
     'Show an evaluation that an error has suspended: the error, the restarts (the ways to go on) with their numbers, ' +
     'and the stack, a page of frames at a time. Use it first when an answer says that something is suspended, or to ' +
-    'see what is. For the variables of one frame use debug_frame; to run code in a frame use debug_eval; to have it ' +
-    'go on, or to give it up, use debug_restart. Runs no code, and keeps the evaluation suspended for longer. For an ' +
+    'see what is. For the variables of one frame use debug_frame; to run code in a frame use debug_eval; to resume ' +
+    'it, or to give it up, use debug_restart. Runs no code, and keeps the evaluation suspended for longer. For an ' +
     'error that was not suspended use get_last_error.',
   parameters: {
     suspension: SUSPENSION,

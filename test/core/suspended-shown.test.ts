@@ -103,7 +103,8 @@ test('imago log says in a line what was suspended, who took or was handed it, an
     { type: 'suspension', ...about, holder: 'claude-code', what: 'suspended', by: null, why: 'KeyError: 42' },
     { type: 'suspension', ...about, holder: seat, what: 'taken', by: seat },
     { type: 'suspension', ...about, holder: null, what: 'handed', by: seat },
-    { type: 'suspension', ...about, holder: 'codex', what: 'handed', by: seat, to: 'codex' },
+    // As 0.1 wrote it.
+    { type: 'suspension', ...about, holder: 'codex', what: 'handed', by: seat, to: 'codex' } as JournalEntry,
     { type: 'suspension', ...about, holder: 'codex', what: 'expired', by: null, why: 'Nobody came.' },
   ]
   const journal = openJournal({ stateDir: folder, version: 'test' })

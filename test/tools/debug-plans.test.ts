@@ -36,7 +36,7 @@ test('a restart is shown by number, name and description, with its value and the
   )
   assert.is(
     preview.title,
-    'Have s3@ab12, which was suspended by simple-error: Cannot ship 3., go on by the restart use-value',
+    'Resume s3@ab12, which was suspended by simple-error: Cannot ship 3., by the restart use-value',
   )
   assert.is(
     preview.body,
