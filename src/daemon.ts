@@ -13,14 +13,14 @@ import { SYSTEM_CLOCK } from './core/clock.ts'
 import { openFiles } from './core/files.ts'
 import { type Journal, openJournal } from './core/journal.ts'
 import { type Kernels, openKernels } from './core/kernels.ts'
-import { openLeaseDesk } from './core/lease-desk.ts'
-import { type LeaseBook, openLeases } from './core/leases.ts'
 import { openPolicyDesk } from './core/policy/desk.ts'
 import { openPolicy } from './core/policy.ts'
 import { keepSecret } from './core/redact.ts'
 import { openRegistry } from './core/registry.ts'
 import { openRemembered } from './core/remembered.ts'
 import { realOf } from './core/roots.ts'
+import { SuspensionDesk } from './core/suspensions/desk.ts'
+import { Leases } from './core/suspensions/leases.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
@@ -46,7 +46,7 @@ const POLICY_FRESH_MS = 50
 export interface DaemonOptions {
   readonly paths: Paths
   readonly limits?: Partial<ServerLimits>
-  /** See `openLeases`. */
+  /** How long the owner of a suspended evaluation may be gone, in milliseconds. */
   readonly goneMs?: number
 }
 
@@ -80,8 +80,8 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     log: (sentence, error) => log.error({ error }, sentence),
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
-  const leases = openLeases(journal, { goneMs })
-  void journal.lost.then(lost => leases.book.lost(lost))
+  const leases = new Leases(journal, { goneMs })
+  void journal.lost.then(lost => leases.lost(lost))
   const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
@@ -135,7 +135,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
       seats: seats.methods,
       whoSits: seats.whoSits,
       policy: openPolicyMethods(desk),
-      suspensions: openSuspensionMethods({ desk: openLeaseDesk(leases), ...seats }),
+      suspensions: openSuspensionMethods({ desk: new SuspensionDesk(leases), ...seats }),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted),
       status: () => ({
@@ -270,7 +270,7 @@ interface KernelsParts {
   readonly paths: Paths
   readonly texts: TextStore
   readonly journal: Journal
-  readonly leases: LeaseBook
+  readonly leases: Leases
   readonly log: Log
   readonly limits: DaemonOptions['limits']
 }
@@ -282,7 +282,7 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
-    lives: life => leases.lives(life),
+    lives: life => void leases.lives(life),
     programs: openPrograms({
       runtimeDir,
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Ability, CallId, EvalEvent, Kernel, Question, Suspension } from '../wire/kernel.ts'
+import type { Ability, CallId, EvalEvent, Evaluated, Kernel, Question, Suspension } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import { journalledBy } from './journalled.ts'
@@ -145,6 +145,8 @@ export interface KernelContext extends ToolContext {
   readonly output: OutputLog
   /** The evaluations of this kernel that are suspended. */
   readonly leases: Leases
+  /** The image was given this call before: it is asked what became of it, and begins nothing. */
+  readonly again: boolean
   /** Puts a question of the running code to the caller; rejects where nobody can answer. */
   ask(question: Question): Promise<string>
   /** Whether somebody waits for the call who could answer. */
@@ -157,20 +159,26 @@ export interface OtherKernel {
   readonly kernel: Pick<Kernel, 'look'>
 }
 
-/** Who may have the suspended evaluations of one kernel go on, and have code run in them. Anybody may look at them. */
+/** Whose the suspended evaluations of one kernel are, for one call. Anybody may look at them; only owners act on them. */
 export interface Leases {
   /** How long errors keep the evaluations of this caller, in ms; null where it is shown no tool to go on with. */
   readonly leaseMs: number | null
-  /** An evaluation of this caller was suspended: it is the caller's from now on. */
-  hold(suspension: Suspension): void
-  holderOf(id: string): Holder
+  /** Undefined for one that has ended, or that this daemon has not seen stop: nobody acts on those. */
+  ownershipOf(id: string): Ownership | undefined
+  /** Whether it waits for longer because this caller looks at it. */
+  keeps(id: string): boolean
+  /** This call was answered with a suspension, which is its caller's unless it is somebody's already. */
+  own(suspension: Suspension): void
+  /** This call begins to run code in it, or to resume it. The answer is called with what a resumed one came to. */
+  acts(id: string): (evaluated: Evaluated) => void
 }
 
-export type Holder =
+/** Whose a suspended evaluation is, as a caller sees it. */
+export type Ownership =
   | { readonly type: 'you' }
-  /** It was put before whoever comes first, or nobody here knows whose it is. */
+  /** All agents of its project own it, this caller among them. */
   | { readonly type: 'anyone' }
-  /** Another caller; `person`: somebody who sits has taken it over. */
+  /** Another caller; `person`: somebody who sits. */
   | { readonly type: 'other'; readonly who: string; readonly person: boolean }
 
 /** The output of one call, bounded, in order. */

@@ -48,7 +48,7 @@ export const TOOL_ERRORS = {
   held_by_other: {
     retryable: false,
     meaning:
-      'Somebody else holds the suspended evaluation and alone has it go on; `details.holder` says who. Nothing ran.',
+      'Somebody else owns the suspended evaluation and alone resumes it; `details.holder` says who. Nothing ran.',
   },
   denied: { retryable: false, meaning: 'The policy or a person refused the call. Nothing ran.' },
   approval_unavailable: {

@@ -1,8 +1,8 @@
 import type { Envelope } from '../../tools/outcome.ts'
 import { enveloped, noticed } from './answer.ts'
 import type { CallRequest } from './call.ts'
-import type { LeaseBook } from './leases.ts'
 import type { Registry } from './registry.ts'
+import type { Leases } from './suspensions/leases.ts'
 
 /**
  * Adds to an answer what its caller is to be told besides: how evaluations of theirs have ended that wait no more, and what a person
@@ -11,7 +11,7 @@ import type { Registry } from './registry.ts'
  */
 export function openAnswerNotices(
   registry: Registry,
-  leases: LeaseBook,
+  leases: Leases,
 ): (answer: Envelope, request: CallRequest) => Envelope {
   return (answer, { caller, tool, gone }) => {
     const isTyped = (registry.find(tool)?.typed.length ?? 0) > 0

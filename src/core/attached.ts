@@ -2,10 +2,9 @@ import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Programs } from '../../wire/programs.ts'
 import { wayBack } from './attaching-refusals.ts'
 import { Background } from './background.ts'
-import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
+import { KernelLife, notLiving } from './kernel-life.ts'
 import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
-import { Occupied } from './occupied.ts'
 import type { Attachment } from './remembered.ts'
 import type { TextStore } from './texts.ts'
 
@@ -47,7 +46,7 @@ export class AttachedKernel implements Named {
   /** Callers that wait until it can be spoken to, or never will. */
   readonly #waiting = new Set<() => void>()
   #sought: Sought
-  #kernel: Occupied | undefined
+  #kernel: KernelLife | undefined
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
   #end: string | undefined
@@ -185,10 +184,11 @@ export class AttachedKernel implements Named {
 
   async interrupt(): Promise<InterruptReport> {
     if (this.alive && this.#away !== null) throw this.#isAway()
-    return interruptRunning({
-      name: this.name,
-      kernel: this.alive ? this.#kernel : undefined,
-      idle: `No call of Imago's runs in ${this.name}; what the program does by itself goes on.`,
+    const { name } = this
+    if (!this.alive || this.#kernel === undefined) return notLiving(name)
+    return this.#kernel.interruptRunning({
+      name,
+      idle: `No call of Imago's runs in ${name}; what the program does by itself goes on.`,
       otherwise: 'Try again later. The program itself was left alone.',
     })
   }
@@ -231,7 +231,7 @@ export class AttachedKernel implements Named {
 
   #joined(joined: Kernel): void {
     const { epoch, implementation, language, pid } = joined.identity
-    const kernel = new Occupied(joined, () => this.#options.now())
+    const kernel = new KernelLife(joined, () => this.#options.now())
     this.#sought = { ...this.#sought, epoch, implementation, language, pid }
     this.#kernel = kernel
     this.#away = null

@@ -13,13 +13,13 @@ import { Flight } from './flight.ts'
 import { openJobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import type { Kernels } from './kernels.ts'
-import { type LeaseBook, openLeases } from './leases.ts'
 import { openOnce } from './once.ts'
 import type { PathOptions } from './passage.ts'
 import { walk } from './path.ts'
 import type { Policy } from './policy.ts'
 import { forgotten, otherCall, tooManyPending } from './refusals.ts'
 import type { Registry } from './registry.ts'
+import { Leases } from './suspensions/leases.ts'
 import { openTexts, type TextStore } from './texts.ts'
 import { waitFor } from './waiting.ts'
 
@@ -108,7 +108,7 @@ export interface CallsOptions {
   /** The files of a project, confined to it. Left out: none can be looked at. */
   readonly files?: Files
   /** Who holds what is suspended. Left out: a book of its own. */
-  readonly leases?: LeaseBook
+  readonly leases?: Leases
   /** Long output goes to files below it. */
   readonly stateDir: string
   /** Where long texts are kept, if others keep some there too; it is closed with the calls. Left out: one of its own. */
@@ -142,7 +142,7 @@ export function openCalls(given: CallsOptions): Calls {
   const { clock, log } = options
   const jobs = openJobs(clock)
   const texts = options.texts ?? openTexts(options)
-  const leases = options.leases ?? openLeases(options.journal)
+  const leases = options.leases ?? new Leases(options.journal)
   const once = openOnce()
   const pending = new Map<string, number>()
   const path: PathOptions = {

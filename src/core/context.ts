@@ -84,6 +84,8 @@ export class Context implements ToolContext {
 
 interface OnKernel {
   readonly place: Place
+  /** The image was given the call before: it is asked what became of it, and begins nothing. */
+  readonly again: boolean
   output(): OutputLog
   leases(): Leases
   others(): readonly OtherKernel[]
@@ -93,6 +95,7 @@ interface OnKernel {
 export class ContextOnKernel extends Context implements KernelContext {
   readonly kernel: Kernel
   readonly kernelName: string
+  readonly again: boolean
   readonly ask: (question: Question) => Promise<string>
   readonly others: () => readonly OtherKernel[]
   readonly #caller: Flight
@@ -104,6 +107,7 @@ export class ContextOnKernel extends Context implements KernelContext {
     super(given)
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
+    this.again = given.again
     this.ask = question => given.flight.ask(question)
     this.#caller = given.flight
     this.#output = given.output

@@ -1,8 +1,8 @@
 import type { Level } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import { NotOwner } from '../../tools/suspensions.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
-import { HeldByOther } from './leased-kernel.ts'
 import { JOIN_AGAIN } from './refusals.ts'
 
 /** What was thrown in the course of a call, and how far the call had come. */
@@ -24,7 +24,7 @@ export interface Thrown {
  */
 export function faultOf(thrown: Thrown): Outcome<never> {
   const { error, level, cancelled } = thrown
-  if (error instanceof HeldByOther) return error.failure
+  if (error instanceof NotOwner) return error.failure
   if (error instanceof WireError) return level === 'safe' ? lookFault(error, thrown) : runFault(error, thrown)
   if (cancelled && level === 'safe' && isAbort(error)) return withdrawn()
   return handlerFault(thrown)

@@ -1,11 +1,10 @@
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel, KernelEnd, ScriptNews } from '../../wire/kernel.ts'
 import { Background } from './background.ts'
-import { interruptRunning } from './interrupting.ts'
 import { KernelError } from './kernel-error.ts'
+import { KernelLife, notLiving } from './kernel-life.ts'
 import { programEnded } from './kernel-refusals.ts'
 import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
-import { Occupied } from './occupied.ts'
 import { Program } from './program.ts'
 import type { TextStore } from './texts.ts'
 
@@ -59,7 +58,7 @@ const SCRIPT_MS = 2_000
 
 interface Life {
   readonly started: StartedKernel
-  readonly kernel: Occupied
+  readonly kernel: KernelLife
 }
 
 /**
@@ -175,13 +174,10 @@ export class NamedKernel implements Named {
   }
 
   /** Stops what runs now, and nothing that comes after it. */
-  interrupt(): Promise<InterruptReport> {
-    return interruptRunning({
-      name: this.name,
-      kernel: this.#life?.kernel,
-      idle: this.#idle(),
-      otherwise: `Try again later, or: imago restart ${this.name}`,
-    })
+  async interrupt(): Promise<InterruptReport> {
+    const { name } = this
+    const otherwise = `Try again later, or: imago restart ${name}`
+    return this.#life?.kernel.interruptRunning({ name, idle: this.#idle(), otherwise }) ?? notLiving(name)
   }
 
   async close(): Promise<void> {
@@ -209,7 +205,7 @@ export class NamedKernel implements Named {
     try {
       this.#permit()
       const started = await this.#starting.launch(this.request, this.#listen())
-      const kernel = new Occupied(started.kernel, () => this.#starting.now())
+      const kernel = new KernelLife(started.kernel, () => this.#starting.now())
       const life = { started, kernel }
       this.#life = life
       this.#hasLived = true

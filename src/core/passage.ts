@@ -14,12 +14,11 @@ import { asksByDefault, type Decision, decide, type Effect, type Verdict } from 
 import type { JobBook, TrackedJob } from './jobs.ts'
 import { judgedPaths } from './judged-paths.ts'
 import type { Wanted } from './kernels.ts'
-import type { LeaseBook } from './leases.ts'
 import { openOutput } from './output.ts'
 import type { Rules } from './policy.ts'
-import { recalling } from './recalling.ts'
 import * as refusals from './refusals.ts'
 import { shownPaths } from './shown-paths.ts'
+import type { Leases } from './suspensions/leases.ts'
 import type { TextStore } from './texts.ts'
 import type { Checked } from './validate.ts'
 
@@ -27,7 +26,7 @@ export interface PathOptions extends CallsOptions {
   readonly jobs: JobBook
   readonly texts: TextStore
   readonly files: Files
-  readonly leases: LeaseBook
+  readonly leases: Leases
   readonly clock: Clock
   readonly lookMs: number
   /** Plans of one caller that may wait for a person. */
@@ -226,11 +225,10 @@ export class Passage {
     const place = this.#place
     if (place === undefined) return new Context(given)
     const { leases } = options
-    const calls = { caller: flight.caller, tool: this.tool, level }
-    const kernel = again === true ? recalling(place.kernel) : leases.kernelFor(place, calls)
     return new ContextOnKernel({
       ...given,
-      place: { ...place, kernel },
+      place,
+      again: again === true,
       output: () => this.#printed(),
       leases: () => leases.of(place, flight),
       others: () => this.#others(place.name),

@@ -165,12 +165,7 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
   suspensions: nothing,
   watch_suspensions: z.strictObject({ everywhere: z.boolean().exactOptional() }),
   take: z.strictObject({ kernel: name, suspension: key, lease_ms: leaseMs.exactOptional() }),
-  hand: z.strictObject({
-    kernel: name,
-    suspension: key,
-    to: z.string().min(1).max(256).exactOptional(),
-    lease_ms: leaseMs.exactOptional(),
-  }),
+  hand: z.strictObject({ kernel: name, suspension: key, lease_ms: leaseMs.exactOptional() }),
   theirs: z.strictObject({ kernel: name }),
   adopt: z.strictObject({ kernel: name, id: key, lease_ms: leaseMs.exactOptional() }),
   status: nothing,

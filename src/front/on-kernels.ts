@@ -1,6 +1,6 @@
 import { Refusal } from '../../wire/link/link.ts'
 import { KernelError } from '../core/kernel-error.ts'
-import { LeaseError } from '../core/lease-error.ts'
+import { SuspensionError } from '../core/suspensions/desk.ts'
 import type { FailureData } from './protocol.ts'
 
 /** Errors of kernels are answers of these methods, and keep their code; what cannot be meant is `invalid_params`. */
@@ -8,7 +8,7 @@ export async function onKernels<Result>(work: () => Promise<Result>): Promise<Re
   try {
     return await work()
   } catch (error) {
-    if (error instanceof LeaseError) {
+    if (error instanceof SuspensionError) {
       const { code, message, details, next } = error
       throw new Refusal(code, message, { details, next, retryable: false } satisfies FailureData)
     }

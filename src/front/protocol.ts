@@ -7,7 +7,7 @@ import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } f
 import type { CallEvent } from '../core/call.ts'
 import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
 import type { PolicyReport } from '../core/policy/report.ts'
-import type { CallerRow, SuspendedRow, SuspensionEvent } from '../core/suspended-row.ts'
+import type { SuspendedRow, SuspensionEvent } from '../core/suspensions/rows.ts'
 import type { Trial } from '../core/trial.ts'
 
 /** What a client may ask of the daemon. */
@@ -132,26 +132,20 @@ export interface Methods {
    * cancelled. There is nothing to say what is to be accepted: it stands in the files.
    */
   accept_policy: { params: Empty; result: Envelope }
-  /** The suspended evaluations of all kernels, and the callers that one can be put before. To anybody. */
-  suspensions: {
-    params: Empty
-    result: { readonly suspensions: readonly SuspendedRow[]; readonly callers: readonly CallerRow[] }
-  }
+  /** The suspended evaluations of all kernels. To anybody. */
+  suspensions: { params: Empty; result: { readonly suspensions: readonly SuspendedRow[] } }
   /**
    * Follows what becomes of suspended evaluations, until it is cancelled: those of the project, or `everywhere`. Its
    * events are `SuspensionEvent`s.
    */
   watch_suspensions: { params: { readonly everywhere?: boolean }; result: Empty }
-  /** From a seat: this connection holds it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
+  /** From a seat: this connection owns it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
   take: { params: SuspensionNamed & { readonly lease_ms?: number }; result: SuspendedRow }
-  /** From a seat: puts it before `to`, by the `who` or `caller` of a `CallerRow`; left out: whoever comes first. */
-  hand: {
-    params: SuspensionNamed & { readonly to?: string; readonly lease_ms?: number }
-    result: SuspendedRow
-  }
+  /** From a seat: puts it before the agents of its project. */
+  hand: { params: SuspensionNamed & { readonly lease_ms?: number }; result: SuspendedRow }
   /** From a seat: the errors that wait in debuggers of the person's own, such as SLIME's, or `sys.last_exc`. */
   theirs: { params: { readonly kernel: string }; result: Theirs }
-  /** From a seat: makes one of those a suspension, by its `id`, and puts it before whoever comes first. */
+  /** From a seat: makes one of those a suspension, by its `id`, and puts it before the agents of its project. */
   adopt: {
     params: { readonly kernel: string; readonly id: string; readonly lease_ms?: number }
     result: SuspendedRow
@@ -258,7 +252,7 @@ export interface Ask {
   readonly question: Question
 }
 
-export type { Announced, AnnouncedRow, CallEvent, CallerRow, KernelRow, SuspendedRow, SuspensionEvent }
+export type { Announced, AnnouncedRow, CallEvent, KernelRow, SuspendedRow, SuspensionEvent }
 
 /** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
 export interface FailureData {

@@ -1,6 +1,6 @@
 import type { Link } from '../../wire/link/link.ts'
-import type { Claimant } from '../core/claims.ts'
-import type { LeaseDesk, Person } from '../core/lease-desk.ts'
+import type { Person, SuspensionDesk } from '../core/suspensions/desk.ts'
+import type { Claimant } from '../core/suspensions/owners.ts'
 import { onKernels } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { Held } from './seat/held-seats.ts'
@@ -17,7 +17,7 @@ export type SuspensionMethods = {
 }
 
 export interface SuspensionMethodsOptions {
-  readonly desk: LeaseDesk
+  readonly desk: SuspensionDesk
   /** The seat of that connection; throws the refusal `no_seat`, which everybody who sits hears of. */
   seatOf(what: string, context: ServeContext): Held
   whoSits(link: Link): string | undefined
@@ -43,10 +43,7 @@ export function openSuspensionMethods({
   }
 
   return {
-    suspensions: async (_, context) => ({
-      suspensions: await desk.list(callerOf(context)),
-      callers: desk.callers(),
-    }),
+    suspensions: async (_, context) => ({ suspensions: await desk.list(callerOf(context)) }),
     watch_suspensions({ everywhere }, context) {
       const { served } = context
       const heard = (event: unknown) => void served.event(event)

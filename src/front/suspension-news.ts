@@ -20,9 +20,9 @@ export function newsText(event: SuspensionEvent): string | undefined {
     case 'taken':
       return `${about}: taken over by ${oneLine(event.by)}`
     case 'handed':
-      return `${about}: put before ${whom(event.to)} by ${oneLine(event.by)}`
+      return `${about}: put before the agents of its project by ${oneLine(event.by)}`
     case 'adopted':
-      return `${about}: ${errorText(event)}, put before whoever comes first by ${oneLine(event.by)}`
+      return `${about}: ${errorText(event)}, put before the agents of its project by ${oneLine(event.by)}`
     default:
       return event satisfies never
   }
@@ -31,13 +31,11 @@ export function newsText(event: SuspensionEvent): string | undefined {
 const errorText = ({ suspension }: SuspensionEvent): string =>
   beginning(oneLine(conditionLine(suspension)), ERROR_CHARS)
 
-const whom = (to: string | null): string => (to === null ? 'whoever comes first' : oneLine(to))
-
 function endText({ how, by, message }: Extract<SuspensionEvent, { type: 'ended' }>): string {
   const whoDid = by === null ? 'somebody' : oneLine(by)
   switch (how) {
     case 'resumed':
-      return `${whoDid} had it go on`
+      return `${whoDid} resumed it`
     case 'left':
       return `${whoDid} gave it up`
     case 'expired':

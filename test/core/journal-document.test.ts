@@ -82,7 +82,6 @@ const ENTRIES: { readonly [Type in JournalEntry['type']]: JournalEntry & { reado
     who: 'w',
     holder: null,
     by: null,
-    to: 't',
     why: 'w',
   },
   lost: { type: 'lost', lines: 1 },

@@ -103,7 +103,8 @@ test('imago log says in a line what was suspended, who took or was handed it, an
     { type: 'suspension', ...about, holder: 'claude-code', what: 'suspended', by: null, why: 'KeyError: 42' },
     { type: 'suspension', ...about, holder: seat, what: 'taken', by: seat },
     { type: 'suspension', ...about, holder: null, what: 'handed', by: seat },
-    { type: 'suspension', ...about, holder: 'codex', what: 'handed', by: seat, to: 'codex' },
+    // As 0.1 wrote it.
+    { type: 'suspension', ...about, holder: 'codex', what: 'handed', by: seat, to: 'codex' } as JournalEntry,
     { type: 'suspension', ...about, holder: 'codex', what: 'expired', by: null, why: 'Nobody came.' },
   ]
   const journal = openJournal({ stateDir: folder, version: 'test' })
@@ -123,7 +124,7 @@ test('imago log says in a line what was suspended, who took or was handed it, an
     [
       's3@ab12 in shop, of claude-code: suspended: KeyError: 42',
       's3@ab12 in shop, of claude-code: taken by seat-1, terminal /dev/pts/3',
-      's3@ab12 in shop, of claude-code: handed to whoever comes first by seat-1, terminal /dev/pts/3',
+      's3@ab12 in shop, of claude-code: handed to the agents of its project by seat-1, terminal /dev/pts/3',
       's3@ab12 in shop, of claude-code: handed to codex by seat-1, terminal /dev/pts/3',
       's3@ab12 in shop, of claude-code: expired: Nobody came.',
     ],

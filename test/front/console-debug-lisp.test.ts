@@ -126,7 +126,7 @@ test('an error that waits in one’s own SLIME is listed, put before others, tak
       await screen.shows(/^(thread-\d+) {2}thread ".*", in SLIME: .*no tea for/m)
       const [, id = ''] = /^(thread-\d+) {2}/m.exec(screen.text()) ?? []
       await enter(`:adopt ${id}`)
-      await screen.shows(/^It is s\d+@\w+ now, before whoever comes first\./m)
+      await screen.shows(/^It is s\d+@\w+ now, before the agents of its project\./m)
       const [, suspension = ''] = /^It is (s\d+@\w+) now/m.exec(screen.text()) ?? []
       await enter(`:take ${suspension}`, '[1] >>>')
       await screen.shows(`${suspension} is yours now`)

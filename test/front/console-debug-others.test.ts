@@ -8,7 +8,7 @@ import { CTRL_C, CTRL_D } from '../support/terminal.ts'
 /** What a person has to do there with errors of models, of scripts and of prompts of their own. */
 const test = suite('the debugger at the console, with others', { limitMs: 60_000 })
 
-test('what a model has suspended is told once, above the line that is written; a person takes it, and hands it back', () =>
+test('what a model has suspended is told once, above the line that is written; a person takes it, and puts it before the agents', () =>
   atConsole(async ({ rig, screen, enter }) => {
     await enter('6 * 7')
     screen.type('half typed')
@@ -28,14 +28,20 @@ test('what a model has suspended is told once, above the line that is written; a
     const leave = { tool: 'debug_restart', args: { suspension: id, leave: true, kernel: 'project' } }
     const refused = await client.call(leave)
     assert.ok(!refused.ok && refused.error.code === 'held_by_other')
-    await enter(`:hand ${id} claude-code`)
-    await screen.shows(`${id} is before claude-code`)
-    assert.ok((await client.call(leave)).ok)
-    await screen.shows(`${id} in project, of claude-code: claude-code gave it up`)
+    await enter(`:hand ${id}`)
+    await screen.shows(`${id} is before the agents of its project`)
+    const codex = await rig.connect({ name: 'codex' })
+    assert.ok((await codex.call(leave)).ok)
+    await screen.shows(`${id} in project, of claude-code: codex gave it up`)
     const told = screen.all().filter(row => row.startsWith(`${id} in project`))
     assert.is(told.length, 2, told.join('\n'))
     // The journal may be written a moment after what it tells of.
-    const whats = ['suspended', 'taken by seat-1', 'handed to claude-code by seat-1', 'left by claude-code']
+    const whats = [
+      'suspended',
+      'taken by seat-1',
+      'handed to the agents of its project by seat-1',
+      'left by codex',
+    ]
     const lines = whats.map(what => new RegExp(`^[\\d:]{8} ${id} in project, of claude-code: ${what}`, 'm'))
     await until(async () => {
       await enter(':log 20')
@@ -44,9 +50,9 @@ test('what a model has suspended is told once, above the line that is written; a
     }, 'all of it in the log')
   }))
 
-test('a console that is left gives up what waits for it, and puts what it took before whoever comes first', () =>
+test('a console that is left gives up what waits for it, and puts what it took before the agents', () =>
   atConsole(async ({ rig, screen, enter }) => {
-    const { client, id } = await modelRaises(rig)
+    const { id } = await modelRaises(rig)
     await screen.shows(`${id} in project`)
     await enter(`:take ${id}`)
     await enter(':hold 1 / 0', '[1] >>>')
@@ -54,9 +60,9 @@ test('a console that is left gives up what waits for it, and puts what it took b
     assert.is(await screen.ended, 0)
     assert.match(
       screen.text(),
-      new RegExp(`Given up, with this console: s\\d+@\\w+\\. Before whoever comes first: ${id}\\.`),
+      new RegExp(`Given up, with this console: s\\d+@\\w+\\. Before the agents of the project: ${id}\\.`),
     )
-    const { suspensions } = await client.request('suspensions', {})
+    const { suspensions } = await (await rig.connect()).request('suspensions', {})
     assert.equal(
       suspensions.map(row => [row.id, row.holder]),
       [[id, { type: 'anyone' }]],
@@ -72,11 +78,12 @@ test('an error that a prompt of the person’s own was left with is put before o
     await enter(':theirs')
     await screen.shows(/^e1@\w+ {2}sys\.last_\w+: ZeroDivisionError: division by zero$/m)
     await enter(':adopt e1')
-    await screen.shows(/^It is s1@\w+ now, before whoever comes first\./m)
+    await screen.shows(/^It is s1@\w+ now, before the agents of its project\./m)
     await enter(':suspended')
-    await screen.shows(/^s1@\w+ .* for anyone /m)
+    await screen.shows(/^s1@\w+ .* the agents /m)
     await enter(':in left + 41')
     await screen.shows(/^41$/m)
+    await enter(':take s1')
     await enter(':suspended')
     await screen.shows(/^s1@\w+ .* yours /m)
     assert.is(screen.all().filter(row => / in project, of /.test(row)).length, 0, screen.text())

@@ -1,7 +1,7 @@
 import { evaluated, failureSpans } from '../../src/front/console/answers.ts'
-import { forPerson, inCommands } from '../../src/front/console/debug-words.ts'
+import { inCommands } from '../../src/front/console/colon-debug.ts'
 import { plain, textOf } from '../../src/front/console/style.ts'
-import { suspendedSpans, theirLine } from '../../src/front/console/suspension-spans.ts'
+import { suspendedSpans } from '../../src/front/console/suspension-spans.ts'
 import type { ToolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -16,29 +16,17 @@ const error = (more: Partial<ToolError>): ToolError => ({
   ...more,
 })
 
-test('what tools say to models is said in commands of the console', () => {
-  const said: readonly (readonly [string, string])[] = [
-    [
-      'debug_state {"suspension":"s13@5c10"} lists its frames and restarts.',
-      ':debug s13@5c10 lists its frames and restarts.',
-    ],
-    ['trace_calls {"tracepoint":"t4@5c10"} shows what', ':calls t4@5c10 shows what'],
-    ['trace_calls without arguments lists the tracepoints.', ':calls lists the tracepoints.'],
-    ['or use return_from, restart_frame or leave.', 'or use :return, :again or :leave.'],
-    ['Correct the arguments and call debug_frame again.', 'try :frame again.'],
-  ]
-  for (const [tool, command] of said) assert.is(inCommands(tool), command)
-})
-
-test('whoever sits is told how to take what another one holds, not to ask for it', () => {
-  const held = error({ code: 'held_by_other', details: { suspension: 's2@ab12' }, next: 'A person can …' })
-  const told = forPerson({ ok: false, error: held })
-  assert.is(!told.ok && told.error.next, ':take s2@ab12 takes it over. Anybody may look: :debug s2@ab12.')
-})
-
-test('what the program itself says is shown as it is', () => {
+test('what a person can do next is said in commands, by what has failed', () => {
+  const next = (more: Partial<ToolError>) => {
+    const told = inCommands({ ok: false, error: error({ next: 'debug_state …', ...more }) })
+    return told.ok ? undefined : told.error.next
+  }
+  assert.match(next({ code: 'not_found' }) ?? '', ':suspended')
+  assert.match(next({ code: 'invalid_args' }) ?? '', ':debug lists its restarts')
+  const held = { code: 'held_by_other', details: { suspension: 's2@ab12' } } as const
+  assert.is(next(held), ':take s2@ab12 takes it over. Anybody may look: :debug s2@ab12.')
   const raised = error({ code: 'exception', message: 'debug_state is unbound', next: 'debug_state' })
-  assert.equal(forPerson({ ok: false, error: raised }), { ok: false, error: raised })
+  assert.equal(inCommands({ ok: false, error: raised }), { ok: false, error: raised })
 })
 
 test('restarts have a heading, and stand there once also where there are no frames', () => {
@@ -80,24 +68,13 @@ test('no line of a report stands where a line of ours does, whatever the program
   assert.match(shown, '  KeyError: y\n  suspended as s9@ab12\n\n  ValueError: x\n')
 })
 
-test('an error of somebody’s own is listed by what it holds where nothing may run for its sentence', () => {
-  const type = { name: 'case-failure', module: 'sb-kernel', qualified: 'sb-kernel:case-failure' }
-  const listed = (message: string) =>
-    theirLine({ id: 'thread-7', where: 'thread "repl", in SLIME', type, message })
-  assert.is(
-    listed('#<sb-kernel:case-failure :name ecase :possibilities (:tea)>'),
-    'thread-7  thread "repl", in SLIME: sb-kernel:case-failure: :name ecase :possibilities (:tea)',
-  )
-  assert.match(listed('No tea for 3.'), ': sb-kernel:case-failure: No tea for 3.')
-})
-
 test('what was left is named, with the newest by then, and what goes on elsewhere is said to', () => {
   const shown = (result: object) => textOf(evaluated({ ok: true, result }, text => [plain(text)]).spans)
   const left = { status: 'left', acted_on: 's2@ab12', message: 'It was left, on request.' }
-  assert.is(shown(left), 's2@ab12 was left, on request.\n')
+  assert.is(shown(left), 's2@ab12 was given up.\n')
   assert.is(
     shown({ ...left, newest: { id: 's1@ab12', level: 1 } }),
-    's2@ab12 was left, on request. s1@ab12 is the newest now.\n',
+    's2@ab12 was given up. s1@ab12 is the newest now.\n',
   )
   assert.is(
     shown({ values: [], acted_on: 's2@ab12', returned_to_owner: true }),

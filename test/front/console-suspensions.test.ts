@@ -1,4 +1,4 @@
-import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspended-row.ts'
+import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspensions/rows.ts'
 import { ConsoleSuspensions } from '../../src/front/console/suspensions.ts'
 import { newsText } from '../../src/front/suspension-news.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -93,17 +93,22 @@ test('only stacks that wait count for the prompt, and a connection that begins h
   assert.equal([suspended.waiting('shop'), suspended.mine], [0, []])
 })
 
-test('what is taken from this console is not its own any more, and what is handed to it is', () => {
+test('what is taken from this console is not its own any more', () => {
   const { told, suspended } = opened()
   suspended.heard({ type: 'suspended', suspension: row(OURS) })
   const taken = row({ ...OURS, holder: { type: 'other', who: 'seat-2, terminal', person: true } })
   suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', from: 'imago' })
   assert.is(suspended.waiting('shop'), 0)
-  suspended.heard({ type: 'handed', suspension: row(OURS), by: 'seat-2, terminal', to: 'imago' })
-  assert.is(suspended.waiting('shop'), 1)
+  suspended.heard({
+    type: 'handed',
+    suspension: row({ holder: { type: 'anyone' } }),
+    by: 'seat-2, terminal',
+    to: null,
+  })
+  assert.is(suspended.waiting('shop'), 0)
   assert.equal(told, [
     's1@ab12 in shop, of imago: taken over by seat-2, terminal',
-    's1@ab12 in shop, of imago: put before imago by seat-2, terminal',
+    's1@ab12 in shop, of claude-code: put before the agents of its project by seat-2, terminal',
   ])
 })
 

@@ -7,8 +7,8 @@ import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
 
-/** What becomes of what processes held that are there no more: real ones, a real daemon, and a real Python. */
-const test = suite('holders of suspended evaluations that are killed', { limitMs: 60_000 })
+/** What becomes of what processes owned that are there no more: real ones, a real daemon, and a real Python. */
+const test = suite('owners of suspended evaluations that are killed', { limitMs: 60_000 })
 
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 const DAEMON = join(PACKAGE_ROOT, 'test/support/hasty-daemon.mjs')
@@ -29,7 +29,7 @@ test.before(async () => {
 
 test.after(() => rig.close())
 
-/** What is suspended, newest first, each with who holds it. */
+/** What is suspended, newest first, each with who owns it. */
 async function waiting(): Promise<readonly (readonly [id: string, holder: string])[]> {
   const { suspensions } = await observer.request('suspensions', {})
   return suspensions.map(({ id, holder }) => [id, holder.type === 'other' ? holder.who : holder.type])
@@ -79,44 +79,25 @@ async function atConsole(name: string): Promise<AtConsole> {
   return { screen, pid: Number(readFileSync(file, 'utf8')), own, taken }
 }
 
-async function isGivenUp({ own, taken }: AtConsole): Promise<void> {
-  await until(async () => {
-    const now = await waiting()
-    return now.length === 1 && now[0]?.[1] === 'anyone'
-  }, 'what a person held to be given up')
-  assert.equal(await waiting(), [[taken, 'anyone']])
-  const [began, ended, ...more] = await noted(own)
-  assert.equal([began?.[0], ended?.[0], more], ['suspended', 'left', []])
-  assert.match(ended?.[1] ?? '', /^seat-\d+, terminal /)
-  assert.equal(
-    (await noted(taken)).map(([what]) => what),
-    ['suspended', 'taken', 'handed'],
-  )
-  assert.ok(
-    (
-      await observer.call({
-        tool: 'debug_restart',
-        args: { suspension: taken, leave: true, kernel: 'project' },
-      })
-    ).ok,
-  )
-  assert.equal(await waiting(), [])
-}
-
-test('of a console that is killed, what its person had suspended is given up, and what they took is for anyone', async () => {
-  const there = await atConsole('killed')
-  process.kill(there.pid, 'SIGKILL')
-  await isGivenUp(there)
-  there.screen.close()
+test('what the person at a console that is killed owns is given up after a while', async () => {
+  const { screen, pid, own, taken } = await atConsole('killed')
+  process.kill(pid, 'SIGKILL')
+  await until(async () => (await waiting()).length === 0, 'what a person owned to be given up')
+  for (const [id, whats] of [
+    [own, ['suspended', 'left']],
+    [taken, ['suspended', 'taken', 'left']],
+  ] as const) {
+    const said = await noted(id)
+    assert.equal(
+      said.map(([what]) => what),
+      whats,
+    )
+    assert.match(said.at(-1)?.[1] ?? '', /^seat-\d+, terminal /)
+  }
+  screen.close()
 })
 
-test('so it is of a console whose terminal is closed', async () => {
-  const there = await atConsole('closed')
-  there.screen.close()
-  await isGivenUp(there)
-})
-
-test('what an MCP client held that is killed is for whoever comes first, after a while', async () => {
+test('what an MCP client owned that is killed is given up after a while', async () => {
   const script = join(PACKAGE_ROOT, 'test/support/mcp-holder.ts')
   const server = [process.execPath, MAIN, 'mcp', '--root', rig.project]
   const client = spawn(process.execPath, [...process.execArgv, script, '1 / 0', ...server], {
@@ -130,16 +111,14 @@ test('what an MCP client held that is killed is for whoever comes first, after a
       said += text
     })
     await until(() => said.endsWith('\n'), 'the client to be answered')
-    const [[id = '', holder] = []] = await waiting()
+    const [[id = '', owner] = []] = await waiting()
     assert.match(said, id)
-    assert.match(holder ?? '', /^holder/)
+    assert.match(owner ?? '', /^holder/)
     client.kill('SIGKILL')
-    await until(async () => (await waiting()).every(([, now]) => now === 'anyone'), 'it to be for anyone')
-    const [began, handed, ...more] = await noted(id)
-    assert.equal([began?.[0], handed?.[0], more], ['suspended', 'handed', []])
-    assert.match(handed?.[1] ?? '', /^holder.* \(gone\)$/)
-    const state = await observer.call({ tool: 'debug_state', args: { kernel: 'project' } })
-    assert.ok(state.ok)
+    await until(async () => (await waiting()).length === 0, 'it to be given up')
+    const [began, left, ...more] = await noted(id)
+    assert.equal([began?.[0], left?.[0], more], ['suspended', 'left', []])
+    assert.match(left?.[1] ?? '', /^holder/)
   } finally {
     client.kill('SIGKILL')
   }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { type Caller, type Calls, openCalls } from '../../src/core/call.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Journal, JournalEntry } from '../../src/core/journal.ts'
-import { type LeaseDesk, openLeaseDesk, type Person } from '../../src/core/lease-desk.ts'
-import { type LeaseBook, openLeases } from '../../src/core/leases.ts'
 import { openPolicy } from '../../src/core/policy.ts'
 import { openRegistry } from '../../src/core/registry.ts'
-import type { SuspensionEvent } from '../../src/core/suspended-row.ts'
+import { type Person, SuspensionDesk } from '../../src/core/suspensions/desk.ts'
+import { Leases } from '../../src/core/suspensions/leases.ts'
+import type { SuspensionEvent } from '../../src/core/suspensions/rows.ts'
 import type { Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -54,8 +54,8 @@ export const stops = (id: string, more: Parameters<typeof suspendedAs>[1] = {}):
 /** The call path over kernels that suspend, with a desk for people and everything that was written down. */
 export interface LeasesRig {
   readonly calls: Calls
-  readonly leases: LeaseBook
-  readonly desk: LeaseDesk
+  readonly leases: Leases
+  readonly desk: SuspensionDesk
   /** The suspensions that the journal tells of, in order. */
   readonly noted: Extract<JournalEntry, { type: 'suspension' }>[]
   /** What a watcher of all projects was told, in order. */
@@ -125,7 +125,7 @@ export function leasesRigsOf(
     const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
     const { journal: kept, lines } = memoryJournal()
     const journal = kept as Journal
-    const leases = openLeases(journal, { clock })
+    const leases = new Leases(journal, { clock })
     const kernels = new Map([['main', new StoppingKernel(script)]])
     const calls = openCalls({
       registry: openRegistry(tools),
@@ -142,7 +142,7 @@ export function leasesRigsOf(
       stateDir: folder,
       log: () => undefined,
     })
-    const desk = openLeaseDesk(leases)
+    const desk = new SuspensionDesk(leases)
     const heard: SuspensionEvent[] = []
     desk.watch({ caller: person('client-0').caller, everywhere: true, heard: event => heard.push(event) })
     open.push({

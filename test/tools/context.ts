@@ -1,5 +1,4 @@
 import { NO_FILES } from '../../src/core/files.ts'
-import { NO_LEASES } from '../../src/core/leases.ts'
 import type {
   Job,
   Jobs,
@@ -23,6 +22,15 @@ import {
   type Raised,
   type Shown,
 } from '../../wire/kernel.ts'
+
+/** Where everybody owns all that is suspended, and nobody is shown a debugger. */
+const NO_LEASES: Leases = {
+  leaseMs: null,
+  ownershipOf: () => ({ type: 'anyone' }),
+  keeps: () => false,
+  own: () => {},
+  acts: () => () => {},
+}
 
 /** What a handler is given, with a kernel that answers as a test says and fails for what the test did not expect. */
 export interface Scripted {
@@ -51,6 +59,7 @@ export function context(script: Scripted = {}): KernelContext {
     others: () => script.others ?? [],
     output: script.output ?? outputLog(),
     leases: script.leases ?? NO_LEASES,
+    again: false,
     ask: async () => 'an answer',
     canAsk: script.canAsk ?? true,
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),

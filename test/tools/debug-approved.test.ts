@@ -51,7 +51,7 @@ test('it is shown with its meaning, and is taken once it is approved', async () 
   const [plan] = person.plans
   assert.match(
     plan?.title ?? '',
-    's1@feed, which was suspended by ValueError: no stock, go on by the restart use-value',
+    's1@feed, which was suspended by ValueError: no stock, by the restart use-value',
   )
   assert.match(plan?.body ?? '', 'restart 1: [USE-VALUE] Use another value. (takes a value)')
   assert.match(plan?.body ?? '', '(fallback)')
@@ -74,7 +74,7 @@ test('it is out of date once its name stands for another restart, before anybody
   await clock.pass(2_000)
   const error = errorOf(await call)
   assert.is(error.code, 'stale_plan')
-  assert.match(JSON.stringify(error.details.causes), 'by now it would be: Have s1@feed')
+  assert.match(JSON.stringify(error.details.causes), 'by now it would be: Resume s1@feed')
   assert.match(JSON.stringify(error.details.preview), 'Use a value, and delete the order.')
   assert.is(ran(kernel), 1)
 })

@@ -1,6 +1,5 @@
 import { sha256 } from '../../src/core/sha256.ts'
-import { debugEval } from '../../tools/debug-eval.ts'
-import { debugRestart } from '../../tools/debug-restart.ts'
+import { debugEval, debugRestart } from '../../tools/debug-act.ts'
 import type { PlanContext, Planned, Proposal, Tool } from '../../tools/define.ts'
 import { assert, suite } from '../support/harness.ts'
 import { context } from './context.ts'
@@ -37,7 +36,7 @@ test('a restart is shown by number, name and description, with its value and the
   )
   assert.is(
     preview.title,
-    'Have s3@ab12, which was suspended by simple-error: Cannot ship 3., go on by the restart use-value',
+    'Resume s3@ab12, which was suspended by simple-error: Cannot ship 3., by the restart use-value',
   )
   assert.is(
     preview.body,
@@ -84,7 +83,7 @@ test('one that has ended, or was handed to another, or is not the newest any mor
     assert.match(await movedOf(plan), 'by now it would be: ')
     image.suspensions = [STOPPED]
     image.holders = { [STOPPED.id]: { type: 'other', who: 'ann', person: true } }
-    assert.match(await movedOf(plan), 'held by ann, a person')
+    assert.match(await movedOf(plan), 'owned by ann, a person')
     image.suspensions = []
     assert.match(await movedOf(plan), 'Nothing is suspended in demo')
   }

@@ -1,6 +1,5 @@
-import { debugEval } from '../../tools/debug-eval.ts'
-import { debugRestart } from '../../tools/debug-restart.ts'
-import { debugState } from '../../tools/debug-state.ts'
+import { debugEval, debugRestart } from '../../tools/debug-act.ts'
+import { debugState } from '../../tools/debug-look.ts'
 import { showError } from '../../tools/show.ts'
 import type { Evaluated } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -78,17 +77,19 @@ test('a restart that takes a value is not taken without one where nobody can be 
   })
 })
 
-test('what is for whoever comes first goes on only by its name', async () => {
+test('what is for the agents of the project is resumed only by its name', async () => {
   const image = lispImage()
-  const leases = { leaseMs: 1_000, hold: () => {}, holderOf: () => ({ type: 'anyone' }) as const }
-  const script = { ...image.script, leases }
+  const script = {
+    ...image.script,
+    leases: { ...image.script.leases, ownershipOf: () => ({ type: 'anyone' }) as const },
+  }
   for (const [tool, args] of [
     [debugRestart, { leave: true }],
     [debugEval, { expr: '1' }],
   ] as const) {
     const error = errorOf(await run(tool, args, script))
     assert.is(error.code, 'not_found')
-    assert.match(error.message, 's3@ab12, which is for whoever comes first')
+    assert.match(error.message, 's3@ab12, which is for the agents of this project')
   }
   assert.equal(image.evaluated, [])
   assert.is((await run(debugRestart, { suspension: 's3', leave: true }, script)).type, 'ok')
@@ -151,7 +152,7 @@ test('to leave is a success with no value, whether asked for or by a restart tha
     assert.is(result.status, 'left')
     assert.is(
       debugRestart.show(result),
-      'left: s3@ab12 was left by the restart ABORT. (3 ms)\nnothing of yours is suspended here now',
+      'left s3@ab12 (3 ms): It was left by the restart ABORT.\nnothing of yours is suspended here now',
     )
   }
 })
@@ -172,7 +173,7 @@ test('what was left is named, and what is the caller’s newest by then', async 
     debugRestart.show(resultOf(await run(debugRestart, { suspension, leave: true }, image.script)))
   assert.is(
     await leave('s4'),
-    'left: s4@ab12 was left, on request. (3 ms)\nyour newest is now s3@ab12: simple-error: Cannot ship 3.',
+    'left s4@ab12 (3 ms): It was left, on request.\nyour newest is now s3@ab12: simple-error: Cannot ship 3.',
   )
   // What stood on it has ended with it.
   assert.match(await leave('s3'), 'nothing of yours is suspended here now')
@@ -257,7 +258,7 @@ test('an error on the way is suspended again, as a new one that is the caller’
   assert.equal(image.evaluated[0]?.suspend, { leaseMs: 600_000 })
 })
 
-test('another’s is not acted on: the answer names the holder, and how a person hands it over', async () => {
+test('another’s is not acted on: the answer names the owner, and how a person hands it over', async () => {
   for (const person of [false, true]) {
     const image = lispImage({ holders: { [STOPPED.id]: { type: 'other', who: 'cursor 1.2', person } } })
     for (const [tool, args] of [
@@ -268,7 +269,7 @@ test('another’s is not acted on: the answer names the holder, and how a person
       const error = errorOf(await run(tool, { suspension: STOPPED.id, ...args }, image.script))
       assert.is(error.code, 'held_by_other')
       assert.equal(error.details, { suspension: 's3@ab12', holder: 'cursor 1.2', person })
-      assert.match(error.message, /held by cursor 1\.2.*Nothing was run/)
+      assert.match(error.message, /owned by cursor 1\.2.*Nothing was run/)
       assert.match(error.next ?? '', /:hand s3@ab12/)
     }
     assert.equal(image.evaluated, [])

@@ -1,5 +1,4 @@
-import { debugFrame } from '../../tools/debug-frame.ts'
-import { debugState } from '../../tools/debug-state.ts'
+import { debugFrame, debugState } from '../../tools/debug-look.ts'
 import { showError } from '../../tools/show.ts'
 import type { SuspendedFrame } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -91,7 +90,7 @@ test('frames that would not fit into an answer are on the next page', async () =
   assert.is(result.next, shownFrames.length)
 })
 
-test('left out, it is the newest of the caller, and the others are named with those who hold them', async () => {
+test('left out, it is the newest of the caller, and the others are named with those who own them', async () => {
   const theirs = { ...STOPPED, id: 's5@ab12', who: 'cursor' }
   const older = { ...STOPPED, id: 's1@ab12' }
   const image = lispImage({
@@ -107,15 +106,15 @@ test('left out, it is the newest of the caller, and the others are named with th
   const text = debugState.show(result)
   assert.match(
     text,
-    '\nalso suspended: s5@ab12, which is held by cursor, asked for by cursor: simple-error: Cannot ship 3.\n',
+    '\nalso suspended: s5@ab12, which is owned by cursor, asked for by cursor: simple-error: Cannot ship 3.\n',
   )
   assert.match(text, '\nalso suspended: s1@ab12, which is yours, asked for by claude-code 2.1: ')
 })
 
-test('what was put before whoever comes first is found by whoever has none', async () => {
+test('what was put before the agents is found by whoever has none', async () => {
   const result = resultOf(await run(debugState, {}, lispImage({ holders: {} }).script))
   assert.equal(result.holder, { type: 'anyone' })
-  assert.match(debugState.show(result), 'it is for whoever comes first')
+  assert.match(debugState.show(result), 'it is for the agents of this project')
 })
 
 test('where only others have some, they are named, and can be looked at by name', async () => {
@@ -124,10 +123,10 @@ test('where only others have some, they are named, and can be looked at by name'
   assert.is(error.code, 'not_found')
   assert.match(
     error.message,
-    'Nothing of yours is suspended in demo. There are s3@ab12, which is held by ann, a person.',
+    'Nothing of yours is suspended in demo. There are s3@ab12, which is owned by ann, a person.',
   )
   const result = resultOf(await run(debugState, { suspension: 's3@ab12' }, image.script))
-  assert.match(debugState.show(result), 'it is held by ann, a person')
+  assert.match(debugState.show(result), 'it is owned by ann, a person')
 })
 
 test('a number alone is that one while it is the only one of it', async () => {

@@ -1,4 +1,4 @@
-import type { Holder, Leases } from '../../tools/define.ts'
+import type { Leases, Ownership } from '../../tools/define.ts'
 import type {
   Evaluated,
   Evaluation,
@@ -67,7 +67,7 @@ export interface World {
   suspensions: readonly Suspension[]
   restarts: readonly Restart[]
   frames: readonly StackFrame[]
-  holders: Readonly<Record<string, Holder>>
+  holders: Readonly<Record<string, Ownership>>
   ends: Evaluated
 }
 
@@ -93,8 +93,10 @@ export function lispImage(given: Partial<World> = {}, identity: Partial<Kernel['
   const queries: unknown[] = []
   const leases: Leases = {
     leaseMs: 600_000,
-    hold: ({ id }) => void taken.push(id),
-    holderOf: id => world.holders[id] ?? { type: 'anyone' },
+    ownershipOf: id => world.holders[id] ?? { type: 'anyone' },
+    keeps: () => false,
+    own: ({ id }) => void taken.push(id),
+    acts: () => () => {},
   }
   const lisp = {
     ...kernelOf().identity,

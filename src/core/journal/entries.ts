@@ -91,8 +91,8 @@ export type JournalEntry =
     }
   /**
    * An evaluation waits where an error happened (`suspended`, or, for an error of a person's own, `adopted`), somebody
-   * who sits gave it another holder (`taken`, `handed`), or how it ended. `call` and `who` are of the evaluation that was
-   * stopped, `holder` is whoever may have it go on now, null where anybody may, and `by` did this.
+   * who sits gave it another owner (`taken`, `handed`), or how it ended. `call` and `who` are of the evaluation that was
+   * stopped, `holder` is its owner now, null where that is the agents of its project, and `by` did this.
    */
   | {
       readonly type: 'suspension'
@@ -115,8 +115,6 @@ export type JournalEntry =
       readonly who: string
       readonly holder: string | null
       readonly by: string | null
-      /** Before whom it was put; left out: whoever comes first. */
-      readonly to?: string
       /** The error, or a sentence that says how it ended. */
       readonly why?: string
     }

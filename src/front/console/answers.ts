@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Envelope } from '../../../tools/outcome.ts'
-import { leftText } from '../../../tools/resumed.ts'
 import { isRunning } from '../../../tools/running.ts'
 import { isSuspendedDetails, withoutRestarts } from '../../../tools/suspension-text.ts'
 import { linesOf, REPORT_MARGIN, setIn } from '../../../tools/wording.ts'
@@ -34,7 +33,6 @@ const EVALUATION = z.object({ values: z.array(SHOWN) })
 const LEFT = z.object({
   status: z.literal('left'),
   acted_on: z.string(),
-  message: z.string(),
   newest: z.object({ id: z.string() }).nullish(),
 })
 const RETURNED = z.object({ acted_on: z.string(), returned_to_owner: z.literal(true) })
@@ -71,7 +69,7 @@ export function evaluated(envelope: Envelope, highlight: (text: string) => Span[
 /** Which one it was, and which the newest is now. */
 function leftLine(left: z.output<typeof LEFT>): string {
   const next = left.newest?.id === undefined ? '' : ` ${left.newest.id} is the newest now.`
-  return `${leftText(left)}${next}`
+  return `${left.acted_on} was given up.${next}`
 }
 
 const ELSEWHERE = 'goes on where it was called; what it comes to is shown there.'

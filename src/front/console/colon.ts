@@ -1,4 +1,4 @@
-import type { DebugState } from '../../../tools/debug-state.ts'
+import type { DebugState } from '../../../tools/debug-look.ts'
 import { conditionLine } from '../../../tools/suspension-text.ts'
 import { oneLine } from '../../../tools/wording.ts'
 import { WireError } from '../../../wire/errors.ts'

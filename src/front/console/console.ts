@@ -120,7 +120,7 @@ const LEAVING_MS = 3_000
 
 /**
  * Nobody could go on with what is this console's once it has gone: its own is given up, and what a person has taken over
- * is put before whoever comes first. Says so, but for frames that are only kept to be looked at.
+ * is put before the agents of its project. Says so, but for frames that are only kept to be looked at.
  */
 async function givenUp(image: Image, suspended: ConsoleSuspensions): Promise<string> {
   const mine = suspended.mine.filter(({ ours }) => ours)
@@ -131,7 +131,9 @@ async function givenUp(image: Image, suspended: ConsoleSuspensions): Promise<str
   const ids = (some: readonly Mine[]) => some.map(({ id }) => id).join(', ')
   const waited = mine.filter(({ how }) => how === 'held')
   const left = waited.length === 0 ? [] : [`Given up, with this console: ${ids(waited)}.`]
-  return [...left, ...(taken.length === 0 ? [] : [`Before whoever comes first: ${ids(taken)}.`])].join(' ')
+  return [...left, ...(taken.length === 0 ? [] : [`Before the agents of the project: ${ids(taken)}.`])].join(
+    ' ',
+  )
 }
 
 /** A file that cannot be read is the daemon's to speak of. */

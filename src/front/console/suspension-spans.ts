@@ -1,6 +1,4 @@
-import type { DebugFrame } from '../../../tools/debug-frame.ts'
-import type { DebugState } from '../../../tools/debug-state.ts'
-import { holderWords } from '../../../tools/suspended.ts'
+import type { DebugFrame, DebugState } from '../../../tools/debug-look.ts'
 import {
   backtrace,
   conditionLine,
@@ -9,6 +7,7 @@ import {
   type SuspendedDetails,
   suspensionLine,
 } from '../../../tools/suspension-text.ts'
+import { ownerWords } from '../../../tools/suspensions.ts'
 import { termsOf } from '../../../tools/terms.ts'
 import { cutNote, duration, oneLine, setIn } from '../../../tools/wording.ts'
 import type { TheirError } from '../../../wire/kernel.ts'
@@ -48,11 +47,8 @@ export function suspendedSpans(
 const AGAIN: Readonly<Record<string, string>> = { retry: 'runs the code again' }
 
 /** `thread-7  thread "repl-thread", in SLIME: case-failure: …` */
-export function theirLine({ id, where, ...error }: TheirError): string {
-  // Where nothing of the program's may run for it, there is the object in place of its sentence, and its type twice.
-  const message = error.message.replace(/^#<\S+\s+([\s\S]*)>$/, '$1')
-  return `${oneLine(id)}  ${oneLine(where)}: ${oneLine(conditionLine({ ...error, message }))}`
-}
+export const theirLine = ({ id, where, ...error }: TheirError): string =>
+  `${oneLine(id)}  ${oneLine(where)}: ${oneLine(conditionLine(error))}`
 
 const restartSpans = (restarts: readonly NumberedRestart[]): Span[] =>
   restartChoices(restarts).map(line => plain(`${line}\n`))
@@ -69,7 +65,7 @@ export function stateSpans(state: DebugState, here: number): Span[] {
   return [
     looking('failure', `${setIn(conditionLine(suspension))}\n`),
     prose('hint', `${suspensionLine(suspension)}\n`),
-    prose('hint', `asked for by ${oneLine(suspension.who)}; it ${holderWords(holder)}\n`),
+    prose('hint', `asked for by ${oneLine(suspension.who)}; it ${ownerWords(holder)}\n`),
     ...(suspension.busy ? [prose('error', 'Code runs in it at this moment.\n')] : []),
     ...titled(restarts.length === 0 ? 'No restarts' : 'Restarts, taken by :0, or :resume NAME'),
     ...restartSpans(restarts),
@@ -131,7 +127,7 @@ export function suspendedTable(rows: readonly SuspendedRow[]): string {
   const cells = rows.map(row => {
     const { id, kernel, level, how, who, holder, expires_in_ms: left, busy } = row
     const state = busy === true ? 'code runs in it' : how === 'held' ? 'waits' : 'frames kept'
-    const whose = { you: 'yours', anyone: 'for anyone', other: holder.type === 'other' ? holder.who : '' }
+    const whose = { you: 'yours', anyone: 'the agents', other: holder.type === 'other' ? holder.who : '' }
     return {
       cells: [
         id,

@@ -211,7 +211,7 @@ function seatText(said: (name: string) => string, why: string): string {
 /** `s3@7f3a in shop, of claude-code: handed to imago call by seat-1, terminal /dev/pts/3 (process 4711)` */
 function suspensionText(said: (name: string) => string): string {
   const by = said('by') === '' ? '' : ` by ${said('by')}`
-  const to = said('what') === 'handed' ? ` to ${said('to') || 'whoever comes first'}` : ''
+  const to = said('what') === 'handed' ? ` to ${said('to') || 'the agents of its project'}` : ''
   const why = said('why') === '' ? '' : `: ${said('why')}`
   return `${said('suspension')} in ${said('kernel')}, of ${said('who')}: ${said('what')}${to}${by}${why}`
 }

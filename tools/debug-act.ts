@@ -1,24 +1,112 @@
 import { z } from 'zod'
-import type { WayOn } from '../wire/kernel.ts'
-import { proposed, type ShownPlan, type Stopped, stoppedAt, stoppedOf } from './debug-plans.ts'
+import type { Loaded, Suspension, WayOn } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
-import { evaluation } from './evaluate.ts'
+import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
 import { orElsewhere } from './ids.ts'
+import { loadedLines } from './load.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
-import { type Printed, printed } from './output.ts'
-import { type Left, type Resumed, showResumed } from './resumed.ts'
+import { type Printed, printed, showPrinted } from './output.ts'
 import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
-import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
+import { conditionLine, type NumberedRestart, numbered, restartText } from './suspension-text.ts'
+import {
+  type Finding,
+  FRAME,
+  heldByOther,
+  listing,
+  proposed,
+  type Stopped,
+  SUSPENSION,
+  type SuspensionPlan,
+  stoppedAt,
+  stoppedOf,
+  suspensionMeant,
+} from './suspensions.ts'
 import type { Told } from './terms.ts'
+import { duration, oneLine } from './wording.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
+
+/** The tools that act on a suspended evaluation: they run code in it, or resume it. */
+
+export const debugEval = defineTool({
+  name: 'debug_eval',
+  description:
+    'Run code in a frame of an evaluation that an error has suspended, where it sees that frame’s variables and, as ' +
+    'far as the language lets it, can set them. The evaluation stays suspended. Use it to find out why the error ' +
+    'happened, or to mend data before debug_restart resumes it; an error in this code is suspended in turn, one ' +
+    'level deeper. To look only use debug_frame, which runs nothing; for code that needs no frame use eval_expr.',
+  parameters: {
+    suspension: SUSPENSION,
+    frame: FRAME.default(0),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
+  },
+  parameterAliases: { form: 'expr' },
+  level: 'cautious',
+  profile: 'live',
+  categories: ['debugging', 'execution'],
+  needs: ['suspend', 'suspensions', 'suspension'],
+  onlyLiving: true,
+  examples: [
+    { args: { expr: 'len(order.lines)' }, shows: 'a value, where the last error happened' },
+    { args: { suspension: 's3', frame: 2, expr: '(setf rate 3)' }, shows: 'a variable of a Lisp frame set' },
+  ],
+
+  // A person approves the code itself, and is told where it would run.
+  preview: ({ expr, frame }) => ({ title: `Run this code in frame ${frame}`, body: expr }),
+
+  plan: ({ suspension, frame, expr }, context) =>
+    proposed(context, async image => {
+      const at = await stoppedAt({ given: suspension, frame, parameter: 'frame' }, image)
+      if (at.type === 'failed') return at
+      return { title: `Run this code in ${at.frame} of ${at.stopped}`, body: expr, what: at.id }
+    }),
+
+  async handler({ suspension: given, frame, expr }, context) {
+    const meant = await suspensionMeant(given, context)
+    const evaluated =
+      meant.type === 'failed' ? meant : await evaluatedIn({ suspension: meant.id, frame, expr }, context)
+    return orElsewhere(evaluated, { given, look: 'suspensions' }, context)
+  },
+
+  show(result) {
+    const { acted_on, frame, ...evaluated } = result as EvaluationInFrame
+    return showEvaluation(evaluated, [`in ${acted_on}, frame ${frame}`])
+  },
+})
+
+/** What code came to in a frame. */
+interface EvaluationInFrame extends Evaluation {
+  /** The suspension that the frame is of. */
+  readonly acted_on: string
+  readonly frame: number
+}
+
+interface InFrame {
+  readonly suspension: string
+  readonly frame: number
+  readonly expr: string
+}
+
+async function evaluatedIn(
+  { suspension, frame, expr }: InFrame,
+  context: KernelContext,
+): Promise<Outcome<EvaluationInFrame>> {
+  const refused = heldByOther(suspension, context)
+  if (refused !== undefined) return refused
+  const evaluated = await runWork({ type: 'frame', suspension, frame, source: expr }, context)
+  return workOutcome(evaluated, {
+    output: context.output,
+    done: (done, text) => ({ ...evaluation(done, text), acted_on: suspension, frame }),
+    details: { acted_on: suspension },
+    refused: listing(suspension),
+  })
+}
 
 export const debugRestart = defineTool({
   name: 'debug_restart',
   description:
-    'Have an evaluation that an error has suspended go on, in exactly one of four ways: take a restart, return a ' +
+    'Resume an evaluation that an error has suspended, in exactly one of four ways: take a restart, return a ' +
     'value from a frame, call the function of a frame again, or leave, which gives it up. If the cause is a wrong ' +
     'function, define it anew first (compile_form, load_file, eval_expr): what goes on calls the new one. Answers ' +
     'with what the evaluation came to, as eval_expr would have; an error is suspended again, and what takes long ' +
@@ -54,7 +142,7 @@ export const debugRestart = defineTool({
     { args: { leave: true }, shows: 'an evaluation that is not wanted any more' },
   ],
 
-  preview: args => ({ title: 'Have a suspended evaluation go on', body: JSON.stringify(args, null, 2) }),
+  preview: args => ({ title: 'Resume a suspended evaluation', body: JSON.stringify(args, null, 2) }),
 
   // A number means what was shown under it, and nothing else.
   plan: ({ suspension, value, ...ways }, context) =>
@@ -105,7 +193,7 @@ async function newestNow(left: string, context: KernelContext): Promise<Pick<Lef
   if (looked.type === 'failed') return {}
   const { leases } = context
   const found = looked.result.suspensions.find(
-    ({ id, within }) => id !== left && within !== left && leases.holderOf(id).type === 'you',
+    ({ id, within }) => id !== left && within !== left && leases.ownershipOf(id)?.type === 'you',
   )
   if (found === undefined) return { newest: null }
   const { id, level, type, message } = found
@@ -182,7 +270,7 @@ async function resolved(
     if (meant.type === 'failed') return meant
     return heldByOther(meant.id, context) ?? { type: 'resolved', suspension: meant.id, way: wanted }
   }
-  const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, context)
+  const found = await stoppedOf({ given, frame: 0, parameter: 'suspension', keep: false }, context)
   if (found.type === 'failed') return found
   const { id: suspension, state } = found
   const restart = restartMeant(wanted.name, { suspension, state })
@@ -236,10 +324,10 @@ async function previewOf(
     value,
     image,
   }: { readonly given: string | undefined; readonly value: string | undefined; readonly image: Finding },
-): Promise<ShownPlan | Failed> {
+): Promise<SuspensionPlan | Failed> {
   const code = value === undefined ? '' : `\nwith the values of this code:\n${value}`
   if (wanted.type === 'restart' || wanted.type === 'leave') {
-    const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, image)
+    const found = await stoppedOf({ given, frame: 0, parameter: 'suspension', keep: true }, image)
     if (found.type === 'failed') return found
     const { id, state, stopped } = found
     if (wanted.type === 'leave')
@@ -247,7 +335,7 @@ async function previewOf(
     const restart = restartMeant(wanted.name, { suspension: id, state })
     if ('type' in restart) return restart
     return {
-      title: `Have ${stopped}, go on by the restart ${restart.name}`,
+      title: `Resume ${stopped}, by the restart ${restart.name}`,
       body: `restart ${restartText(restart)}${code}`,
       what: id,
     }
@@ -260,7 +348,7 @@ async function previewOf(
       ? `${at.frame} returns to its caller`
       : `the function of ${at.frame} is called again, with the same arguments`
   return {
-    title: `Have ${at.stopped}, go on: ${wanted.type === 'return' ? 'return from' : 'call again'} ${at.frame}`,
+    title: `Resume ${at.stopped}: ${wanted.type === 'return' ? 'return from' : 'call again'} ${at.frame}`,
     body: `${does}${code}`,
     what: at.id,
   }
@@ -269,4 +357,52 @@ async function previewOf(
 function resumed(done: Done, text: Printed): Omit<Resumed, 'acted_on'> {
   const { loaded } = done
   return { ...evaluation(done, text), ...(loaded !== undefined && { loaded }) }
+}
+
+/** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
+export interface Resumed extends Evaluation {
+  /** The suspension that went on. */
+  readonly acted_on: string
+  /** It was an error of a person's own, whose value is shown where they had called. */
+  readonly returned_to_owner?: true
+  readonly loaded?: Loaded
+}
+
+/** It was given up, or left by a restart that leads to the top level: it has no value. */
+export interface Left extends Printed {
+  readonly status: 'left'
+  readonly acted_on: string
+  readonly message: string
+  /** What is the caller's newest now; null where nothing of theirs is suspended any more. Left out: not known. */
+  readonly newest?: Pick<Suspension, 'id' | 'level' | 'type' | 'message'> | null
+  readonly elapsed_ms: number
+}
+
+/** The values, or that there are none, and which suspension it was. */
+export function showResumed(result: Resumed | Left): string {
+  if ('status' in result) return showLeft(result)
+  const { loaded, elapsed_ms, acted_on, returned_to_owner } = result
+  const lines = loaded === undefined ? [] : loadedLines(loaded, elapsed_ms)
+  if (returned_to_owner === true)
+    return [
+      `${acted_on} goes on where its owner had called it; what it comes to is shown there, not here`,
+      ...showPrinted(result),
+    ].join('\n')
+  return [...lines, showEvaluation(result, [`${acted_on} has gone on, and ended`])].join('\n')
+}
+
+function showLeft(left: Left): string {
+  const { acted_on, message, newest, elapsed_ms } = left
+  return [
+    `left ${acted_on} (${duration(elapsed_ms)}): ${oneLine(message)}`,
+    ...newestLine(newest),
+    ...showPrinted(left),
+  ].join('\n')
+}
+
+function newestLine(newest: Left['newest']): string[] {
+  if (newest === undefined) return []
+  if (newest === null) return ['nothing of yours is suspended here now']
+  const level = newest.level === 1 ? '' : `, level ${newest.level}`
+  return [`your newest is now ${newest.id}${level}: ${oneLine(conditionLine(newest))}`]
 }

@@ -1,0 +1,265 @@
+import { z } from 'zod'
+import type { FrameLocal, FrameQuery, StackFrame, SuspendedFrame, Suspension } from '../wire/kernel.ts'
+import { defineTool, type KernelContext, type Ownership } from './define.ts'
+import { dataSize, fitting } from './fit.ts'
+import { orElsewhere } from './ids.ts'
+import { lookUp } from './looked.ts'
+import { counted } from './naming.ts'
+import { type Outcome, ok } from './outcome.ts'
+import {
+  backtrace,
+  conditionLine,
+  type NumberedRestart,
+  numbered,
+  restartChoices,
+  suspensionLine,
+} from './suspension-text.ts'
+import {
+  aSuspension,
+  FRAME,
+  keeping,
+  type Meant,
+  ownerWords,
+  SUSPENSION,
+  suspensionMeant,
+} from './suspensions.ts'
+import { type Told, termsOf } from './terms.ts'
+import { cutNote, indent, oneLine, setIn } from './wording.ts'
+
+/** The tools that look at a suspended evaluation. */
+
+/** What `debug_state` answers with. */
+export interface DebugState extends Told {
+  readonly suspension: Suspension
+  readonly holder: Ownership
+  /** The number is that under which one is taken. */
+  readonly restarts: readonly NumberedRestart[]
+  /** Frame 0 is where the error happened. */
+  readonly frames: readonly StackFrame[]
+  /** The first frame of the next page; null where this is the last. */
+  readonly next: number | null
+  readonly frames_total: number | null
+  /** What else is suspended in the image, newest first; only where no suspension was named. */
+  readonly others?: readonly OtherSuspension[]
+}
+
+interface OtherSuspension extends Pick<Suspension, 'id' | 'how' | 'who' | 'within' | 'type' | 'message'> {
+  readonly holder: Ownership
+}
+
+export const debugState = defineTool({
+  name: 'debug_state',
+  description:
+    'Show an evaluation that an error has suspended: the error, the restarts (the ways to go on) with their numbers, ' +
+    'and the stack, a page of frames at a time. Use it first when an answer says that something is suspended, or to ' +
+    'see what is. For the variables of one frame use debug_frame; to run code in a frame use debug_eval; to resume ' +
+    'it, or to give it up, use debug_restart. Runs no code, and keeps the evaluation suspended for longer. For an ' +
+    'error that was not suspended use get_last_error.',
+  parameters: {
+    suspension: SUSPENSION,
+    from: z.int().min(0).max(1_000_000).default(0).describe('The first frame that is shown.'),
+    count: z.int().min(1).max(200).default(20).describe('How many frames are shown at most.'),
+  },
+  level: 'safe',
+  profile: 'live',
+  categories: ['debugging'],
+  needs: ['suspensions', 'suspension'],
+  onlyLiving: true,
+  examples: [
+    { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
+    { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
+  ],
+
+  async handler({ suspension: given, from, count }, context) {
+    const meant = await suspensionMeant(given, context, 'look')
+    const state = meant.type === 'failed' ? meant : await stateOf(meant, { from, count }, context)
+    return orElsewhere(state, { given, look: 'suspensions' }, context)
+  },
+
+  show: result => showState(result as DebugState),
+})
+
+async function stateOf(
+  { id: suspension, all }: Meant,
+  page: { readonly from: number; readonly count: number },
+  context: KernelContext,
+): Promise<Outcome<DebugState>> {
+  const words = aSuspension(suspension, context, 'from')
+  const looked = await lookUp(
+    { look: 'suspension', query: { suspension, ...page, ...keeping(suspension, context) }, words },
+    context,
+  )
+  if (looked.type === 'failed') return looked
+  const { frames: found, next, restarts, ...state } = looked.result
+  const frames = fitting(found, dataSize)
+  const last = frames.at(-1)
+  return ok<DebugState>({
+    ...state,
+    holder: context.leases.ownershipOf(suspension) ?? NOBODY,
+    restarts: numbered(restarts),
+    frames,
+    next: frames.length < found.length && last !== undefined ? last.number + 1 : next,
+    ...othersOf(suspension, all, context),
+  })
+}
+
+/** One that this daemon has not seen stop. */
+const NOBODY: Ownership = { type: 'other', who: 'nobody here', person: false }
+
+function othersOf(shown: string, all: readonly Suspension[] | undefined, { leases }: KernelContext) {
+  const others = all?.filter(({ id }) => id !== shown) ?? []
+  if (others.length === 0) return {}
+  return {
+    others: others.map(({ id, how, who, within, type, message }) => ({
+      id,
+      how,
+      who,
+      within,
+      type,
+      message,
+      holder: leases.ownershipOf(id) ?? NOBODY,
+    })),
+  }
+}
+
+function showState(state: DebugState): string {
+  const { suspension, holder, restarts, others = [] } = state
+  const { who, at, busy, leaving } = suspension
+  return [
+    setIn(conditionLine(suspension)),
+    suspensionLine(suspension),
+    `since ${at}, asked for by ${oneLine(who)}; it ${ownerWords(holder)}`,
+    ...(leaving !== undefined
+      ? [leaving]
+      : busy
+        ? ['code runs in it at this moment; nothing else can be asked of it until that has ended']
+        : []),
+    ...(restarts.length === 0
+      ? [noRestarts(state)]
+      : ['restarts, for debug_restart:', ...restartChoices(restarts)]),
+    ...stackOf(state),
+    ...others.map(otherLine),
+  ].join('\n')
+}
+
+/** Where there are no frames either, it looks as if there was nothing to be done. */
+function noRestarts({ suspension: { id, how }, frames_total: total }: DebugState): string {
+  if (total !== 0) return 'no restarts'
+  const inside = how === 'held' ? 'debug_eval runs code in it all the same, and ' : ''
+  return `no restarts; ${inside}debug_restart ${JSON.stringify({ suspension: id, leave: true })} gives it up`
+}
+
+/** The page of the stack, and how to get the next one. */
+function stackOf(state: DebugState): string[] {
+  const { frames, next, frames_total: total } = state
+  const [first, last] = [frames[0], frames.at(-1)]
+  if (first === undefined || last === undefined)
+    return [
+      total === null || total === 0 ? 'no frames of the program’s' : `no frames there; there are ${total}`,
+    ]
+  const order = termsOf(state).innermostFirst ? 'innermost first' : 'innermost last'
+  const whole = first.number === 0 && next === null
+  const page = whole ? '' : ` ${first.number} to ${last.number}${total === null ? '' : ` of ${total}`}`
+  const more = next === null ? '' : `; for more: from ${next}`
+  return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state)]
+}
+
+function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
+  const nested = within === null ? '' : `, within ${oneLine(within)}`
+  return `also suspended: ${oneLine(id)}${nested}, which ${ownerWords(holder)}, asked for by ${oneLine(who)}: ${oneLine(conditionLine(error))}`
+}
+
+/** What `debug_frame` answers with. */
+export interface DebugFrame extends SuspendedFrame, Told {
+  readonly suspension: string
+}
+
+export const debugFrame = defineTool({
+  name: 'debug_frame',
+  description:
+    'Show one frame of an evaluation that an error has suspended: its call, the source around the place where it ' +
+    'stands, and its arguments and local variables with handles that inspect accepts, and what can be done there. ' +
+    'Runs no code. The numbers of frames are in debug_state. To calculate with the variables, or to set one, use ' +
+    'debug_eval; to return from the frame, or to call its function again, use debug_restart.',
+  parameters: { suspension: SUSPENSION, frame: FRAME.default(0) },
+  level: 'safe',
+  profile: 'live',
+  categories: ['debugging'],
+  needs: ['suspensions', 'frame'],
+  onlyLiving: true,
+  examples: [
+    { args: {}, shows: 'the place where the last error happened, with its variables' },
+    { args: { suspension: 's3', frame: 4 }, shows: 'an outer frame' },
+  ],
+
+  async handler({ suspension: given, frame }, context) {
+    const meant = await suspensionMeant(given, context, 'look')
+    const shown = meant.type === 'failed' ? meant : await frameOf({ suspension: meant.id, frame }, context)
+    return orElsewhere(shown, { given, look: 'suspensions' }, context)
+  },
+
+  show: result => showFrame(result as DebugFrame),
+})
+
+async function frameOf(
+  { suspension, frame }: FrameQuery,
+  context: KernelContext,
+): Promise<Outcome<DebugFrame>> {
+  const query = { suspension, frame, ...keeping(suspension, context) }
+  const looked = await lookUp({ look: 'frame', query, words: aSuspension(suspension, context) }, context)
+  if (looked.type === 'failed') return looked
+  const { locals: found, locals_omitted, ...rest } = looked.result
+  const locals = fitting(found, dataSize)
+  return ok<DebugFrame>({
+    suspension,
+    ...rest,
+    locals,
+    locals_omitted: locals_omitted + found.length - locals.length,
+  })
+}
+
+function showFrame(shown: DebugFrame): string {
+  const { suspension, locals, locals_omitted, notes } = shown
+  const more = locals_omitted === 0 ? [] : [indent(`and ${counted(locals_omitted, 'variable')} more`)]
+  const none = locals.length === 0 && locals_omitted === 0
+  return [
+    `in ${oneLine(suspension)}, frame`,
+    ...backtrace([shown.around === null ? shown : { ...shown, source: null }], shown),
+    ...aroundLines(shown),
+    ...(none ? ['no variables to be seen'] : ['variables:', ...locals.map(localLine), ...more]),
+    canLine(shown),
+    ...notes.map(note => `note: ${oneLine(note)}`),
+  ].join('\n')
+}
+
+/** The lines around the place, numbered, the one where it stands with a mark. */
+function aroundLines({ around, line }: SuspendedFrame): string[] {
+  if (around === null) return []
+  const { first_line, lines } = around
+  const width = String(first_line + lines.length - 1).length
+  return lines.map((text, index) => {
+    const number = first_line + index
+    return `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${oneLine(text.replaceAll('\t', '    '))}`
+  })
+}
+
+/** `order (argument) = #<ORDER 3>  inspect @ab12.4` */
+function localLine({ name, argument, value }: FrameLocal): string {
+  const { repr, handle } = value
+  const notes = [
+    ...(repr.truncated ? [cutNote(repr)] : []),
+    ...(repr.handle !== undefined && repr.truncated ? [`all of it: read_more ${repr.handle}`] : []),
+    ...(handle === undefined ? [] : [`inspect ${handle}`]),
+  ]
+  const told = notes.length === 0 ? '' : `  (${notes.join(' · ')})`
+  return indent(`${oneLine(name)}${argument ? ' (argument)' : ''} = ${oneLine(repr.text)}${told}`)
+}
+
+function canLine({ can, number }: DebugFrame): string {
+  const ways = {
+    evaluate: `debug_eval {"frame":${number}} runs code here`,
+    return: `debug_restart {"return_from":${number}, "value":…} returns a value from it`,
+    again: `debug_restart {"restart_frame":${number}} calls its function again`,
+  }
+  return can.length === 0 ? 'nothing can be done in this frame' : can.map(way => ways[way]).join('; ')
+}
