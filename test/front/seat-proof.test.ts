@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,6 +89,46 @@ test('a bridge bars the program that started it, and only while it lives or its 
   assert.equal(readdirSync(runtimeDir), [])
   gone()
   closeSync(held)
+})
+
+/** Programs that speak with a bridge, which is a process that holds a file as `imago mcp` does, and live until it is closed. */
+async function bridgeBelow(host: string, ...words: readonly string[]) {
+  const file = `mcp.${randomBytes(16).toString('hex')}.proof`
+  const held = `exec 3<>"${join(runtimeDir, file)}"; echo $$ >&2; read line`
+  const child = spawn('python3', ['-c', HOST, host, held, ...words], { stdio: ['pipe', 'ignore', 'pipe'] })
+  const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
+  const hosts = openHosts({ runtimeDir })
+  const came = hosts.came({ process: { pid: Number(said), file } })
+  return {
+    pid: child.pid,
+    barred: hosts.list().map(({ pid }) => pid),
+    why: came.doubt([])?.why,
+    close: () => child.stdin.end(),
+  }
+}
+
+/** Speaks with what it starts through pipes, as the host of an MCP server does, until its own input ends. */
+const HOST = `
+import subprocess, sys
+how, held = sys.argv[1:3]
+command = ['sh', '-c', held] if how == 'alone' else ['sh', '-c', 'sh -c "$1"; true', 'npx', held]
+with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    sys.stdin.read()
+    child.stdin.close()
+`
+
+test('a host is the program that speaks with the bridge, whatever stands on its command line', async () => {
+  const { pid, barred, why, close } = await bridgeBelow('alone', 'node', '/src/imago/dist/src/main.js', 'mcp')
+  close()
+  assert.equal(barred, [pid])
+  assert.is(why, undefined)
+})
+
+test('what hands its own input on to a bridge is no host, whatever it is called, and makes its answers doubtful', async () => {
+  const { pid, barred, why, close } = await bridgeBelow('through a launcher')
+  close()
+  assert.equal(barred, [pid])
+  assert.match(why ?? '', /another program, sh, stands between it and imago mcp/)
 })
 
 test('a bridge that lies about its process bars nobody', () => {

@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { startOf } from '../../instance.ts'
-import { descendsFromKernel, holds, lineOf, type SeenProcess } from './processes.ts'
+import { descendsFromKernel, holds, inputOf, lineOf, type SeenProcess } from './processes.ts'
 import type { Barred } from './proof.ts'
 
 /**
@@ -110,18 +110,16 @@ function seenBehind(bridge: number | undefined): Seen | undefined {
   return { line: lineOf(bridge), within: descendsFromKernel(bridge) || descendsFromKernel(process.pid) }
 }
 
-/** The nearest process above it that is no launcher of ours, as `npx imago mcp` has them. */
-function hostOf({ line: [, ...above] }: Seen): Host | undefined {
-  const host = above.find(({ command }) => !isLauncher(command))
+/**
+ * Who writes to the bridge: the nearest process above it that has another input. What stands between has handed its own
+ * input on, as `npx` and a shell do. A terminal is no such sign, for all that runs there has it.
+ */
+function hostOf({ line: [bridge, ...above] }: Seen): Host | undefined {
+  const input = bridge && inputOf(bridge.pid)
+  const host = above.find(({ pid }) => input === undefined || inputOf(pid) !== input)
   return (
     host && { ...host, what: `the host of an MCP server, ${nameOf(host)}`, shell: isShell(host), bridges: 0 }
   )
-}
-
-/** `imago mcp`, whatever stands before or behind the name in its word, as in `npx imago@1 mcp`. */
-function isLauncher(command: string): boolean {
-  const words = command.split(/\s+/)
-  return words.some((word, at) => /\bimago\b/.test(word) && /^mcp\b/.test(words[at + 1] ?? ''))
 }
 
 interface Doubting {
@@ -131,7 +129,7 @@ interface Doubting {
   readonly barred: readonly Barred[]
 }
 
-/** A launcher is known by what it calls itself, which is good enough to bar its host and not to believe its answers. */
+/** Whoever hands its input on to a bridge can write there, too: it is not believed. */
 function doubtOf({ seen: { line, within }, host, barred }: Doubting): Doubt | undefined {
   const doubted = (why: string): Doubt => ({ why, liftable: false })
   if (within) return doubted('its program was started from inside a kernel')

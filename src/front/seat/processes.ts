@@ -93,6 +93,16 @@ export function deviceOf(pid: number, descriptor: number): number {
   }
 }
 
+/** The pipe or socket that is its standard input, by a name that no other has; undefined for anything else. */
+export function inputOf(pid: number): string | undefined {
+  try {
+    const input = statSync(`/proc/${pid}/fd/0`)
+    return input.isFIFO() || input.isSocket() ? `${input.dev}:${input.ino}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
  * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/descent.py`). What it starts inherits
