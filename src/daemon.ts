@@ -24,7 +24,6 @@ import { realOf } from './core/roots.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
-import { openSeals } from './front/elicitation/request-state.ts'
 import { listTools } from './front/listing.ts'
 import { openMethods } from './front/methods.ts'
 import { openPolicyMethods } from './front/policy-methods.ts'
@@ -122,7 +121,6 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   })
   const hosts = openHosts({ runtimeDir: paths.runtimeDir, kernels })
   const seats = openSeats({ approvals, journal, prove: hosts.prove })
-  const seals = openSeals()
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({
@@ -165,7 +163,6 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
           registry,
           version: VERSION,
           log,
-          seals,
           questionMs: approvalMs,
           doubt: client => doubt(client, policy.yesOf(root, client)),
         }).finally(gone)
