@@ -24,14 +24,12 @@ import { Leases } from './core/suspensions/leases.ts'
 import { openTexts, type TextStore } from './core/texts.ts'
 import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
-import { doubtOf } from './front/elicitation/doubt.ts'
-import { openSeals } from './front/elicitation/request-state.ts'
 import { listTools } from './front/listing.ts'
 import { openMethods } from './front/methods.ts'
 import { openPolicyMethods } from './front/policy-methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
-import { openSeating } from './front/seat/seating.ts'
+import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
 import { guard } from './guard.ts'
@@ -121,9 +119,8 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
-  const { runtimeDir } = paths
-  const { seats, whileBridged } = openSeating({ runtimeDir, approvals, journal, kernels })
-  const seals = openSeals()
+  const hosts = openHosts({ runtimeDir: paths.runtimeDir, kernels })
+  const seats = openSeats({ approvals, journal, prove: hosts.prove })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({
@@ -154,7 +151,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     }),
     came: ({ id, root }) => leases.came({ id, root, kind: 'cli' }),
     serveMcp: connection =>
-      whileBridged(connection.session.options, async ({ origin, doubt }) => {
+      hosts.whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
         const { serveMcp } = await import('./front/mcp.ts')
         const { id, root } = connection.session
@@ -166,10 +163,8 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
           registry,
           version: VERSION,
           log,
-          seals,
           questionMs: approvalMs,
-          doubt: client =>
-            doubtOf({ client, process: doubt(), yes: policy.yesOf(connection.session.root, client) }),
+          doubt: client => doubt(client, policy.yesOf(root, client)),
         }).finally(gone)
       }),
     log,

@@ -136,7 +136,7 @@ async function introduced(
 
 /**
  * Which process this is, shown by a file that it holds open for as long as it lives, so that nothing that its host
- * starts gets a seat. Whoever leaves it out gains nothing by that: `src/front/seat/hosts.ts`.
+ * starts gets a seat. Whoever leaves it out gains nothing by that: `src/front/seat/seats.ts`.
  */
 function shownProcess(runtimeDir: string): { process?: { pid: number; file: string } } {
   const file = `mcp.${randomBytes(16).toString('hex')}.proof`

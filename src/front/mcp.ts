@@ -16,10 +16,7 @@ import type { ClientAsker } from '../core/approvals.ts'
 import type { Caller, CallRequest, Calls } from '../core/call.ts'
 import type { Registry } from '../core/registry.ts'
 import type { Log } from '../log.ts'
-import { isModern, putsForms } from './elicitation/client.ts'
-import { Exchanges, QUESTION_KEY } from './elicitation/exchanges.ts'
-import { pushedAsker } from './elicitation/pushed.ts'
-import { openSeals, type Seals } from './elicitation/request-state.ts'
+import { Exchanges, isModern, putsForms, QUESTION_KEY, requestingAsker } from './elicitation/dialog.ts'
 import { answerOf } from './mcp-answers.ts'
 import { LineTransport } from './mcp-lines.ts'
 import { followProgress } from './mcp-progress.ts'
@@ -45,8 +42,6 @@ export interface McpOptions {
   readonly doubt?: (client: string) => string | undefined
   /** How long the client may take to answer a question about a plan, in milliseconds. */
   readonly questionMs?: number
-  /** Of this daemon. Left out: of this connection. */
-  readonly seals?: Seals
 }
 
 /** Who is at the other end; fixed for the connection. */
@@ -67,8 +62,8 @@ export interface McpSession {
  */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const lines = new LineTransport(options.transport)
-  const { session, seals = openSeals(), questionMs = QUESTION_MS, doubt = () => UNKNOWN } = options
-  const exchanges = new Exchanges({ session, seals, questionMs })
+  const { session, questionMs = QUESTION_MS, doubt = () => UNKNOWN } = options
+  const exchanges = new Exchanges({ questionMs })
   const shown = shownBy(session.options)
   const connection: Connection = { ...options, ...shown, lines, exchanges, questionMs, doubt }
   const serving = serveStdio(() => makeServer(connection), {
@@ -182,19 +177,19 @@ function answerTo(
 
   const asks = putsForms(call)
   if (!isModern(server)) {
-    const client = asks ? pushedAsker({ context, who, doubt, questionMs }) : undefined
+    const client = asks ? requestingAsker({ context, who, doubt, questionMs }) : undefined
     return run({ ...heard, client })
   }
-  const asked = { client: who, tool: tool.name, args }
+  const request = { client: who, tool: tool.name, args }
   const state = context.mcpReq.requestState()
   if (state !== undefined) {
     const answer = context.mcpReq.inputResponses?.[QUESTION_KEY]
-    const exchange = exchanges.resume(String(state), { asked, answer })
-    return exchange.request(leg => run({ ...leg, ...heard }))
+    const exchange = exchanges.resume(String(state), { request, answer })
+    return exchange.answer(leg => run({ ...leg, ...heard }))
   }
   if (!asks) return run(heard)
-  const exchange = exchanges.begin(asked, { doubt, ended: leg => run({ ...leg, toItsEnd: true }) })
-  return exchange.request(leg => run({ ...leg, ...heard }))
+  const exchange = exchanges.begin({ request, doubt, ended: leg => run({ ...leg, toItsEnd: true }) })
+  return exchange.answer(leg => run({ ...leg, ...heard }))
 }
 
 function callerOf(

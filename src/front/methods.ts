@@ -19,7 +19,7 @@ import {
   type ShutdownWhen,
   type WatchEvent,
 } from './protocol.ts'
-import type { Seats } from './seat/seats.ts'
+import type { SeatMethods } from './seat/seats.ts'
 import type { Serve, ServeContext, Session } from './server.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
 import { untilCancelled } from './until-cancelled.ts'
@@ -28,7 +28,7 @@ import { untilCancelled } from './until-cancelled.ts'
 export interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
-  readonly seats: Seats
+  readonly seats: SeatMethods
   readonly policy: PolicyMethods
   readonly suspensions: SuspensionMethods
   /** Who has a seat on that connection. */

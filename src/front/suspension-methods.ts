@@ -3,7 +3,7 @@ import type { Person, SuspensionDesk } from '../core/suspensions/desk.ts'
 import type { Claimant } from '../core/suspensions/owners.ts'
 import { onKernels } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
-import type { Held } from './seat/held-seats.ts'
+import type { HeldSeat } from './seat/seats.ts'
 import type { ServeContext } from './server.ts'
 import { untilCancelled } from './until-cancelled.ts'
 
@@ -19,7 +19,7 @@ export type SuspensionMethods = {
 export interface SuspensionMethodsOptions {
   readonly desk: SuspensionDesk
   /** The seat of that connection; throws the refusal `no_seat`, which everybody who sits hears of. */
-  seatOf(what: string, context: ServeContext): Held
+  seatOf(what: string, context: ServeContext): HeldSeat
   whoSits(link: Link): string | undefined
 }
 

@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import { addressOf, IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
+import { addressOf, journalOf, openScene, textOf } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 
@@ -12,9 +13,12 @@ import { until } from '../support/rig.ts'
 const test = suite('attacker, over MCP', { limitMs: 60_000 })
 const scene = openScene()
 const CLIENT = join(import.meta.dirname, '../support/self_approving.py')
-const SERVER = [...IMAGO, 'mcp', '--profile', 'full']
+/** Imago in a folder of its name, so that its words stand on the command line of whatever starts it, too. */
+const FOLDER = join(scene.rig.folder, 'imago')
+const SERVER = [process.execPath, join(FOLDER, 'dist/src/main.js'), 'mcp', '--profile', 'full']
 const policyFile = join(scene.rig.paths.configDir, 'policy.toml')
 test.before(async () => {
+  symlinkSync(PACKAGE_ROOT, FOLDER)
   mkdirSync(scene.rig.paths.configDir, { recursive: true })
   await scene.begin()
   // The kernel of the project, in which code runs below.

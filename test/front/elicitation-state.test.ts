@@ -1,4 +1,3 @@
-import { openSeals, type Seals } from '../../src/front/elicitation/request-state.ts'
 import type { McpOptions } from '../../src/front/mcp.ts'
 import { settled } from '../support/calls-rig.ts'
 import { served } from '../support/eliciting.ts'
@@ -23,8 +22,8 @@ interface Retry {
   readonly client?: string
 }
 
-function speaking(made: FileRig, options: Partial<McpOptions> = {}) {
-  const peer = linePeer(served(made, options).stream)
+function speaking(made: FileRig, options: Partial<McpOptions> = {}, { stream } = served(made, options)) {
+  const peer = linePeer(stream)
   let id = 0
   return async ({ name = 'put', args = PUT, client = 'by hand', ...more }: Retry = {}): Promise<Line> => {
     const meta = {
@@ -99,11 +98,11 @@ test('a state that was changed in any one byte is refused, and the question stan
     changed[at] = (changed[at] ?? 0) ^ 1
     refusedFor(
       await send({ requestState: changed.toString('base64url'), inputResponses: YES }),
-      /not given out by this daemon, or was changed/,
+      /was changed/,
     )
   }
   for (const other of ['', 'approved', `${state}=`, `${state}A`, state.slice(0, -4), 'A'.repeat(100_000)])
-    refusedFor(await send({ requestState: other, inputResponses: YES }), /not given out by this daemon/)
+    refusedFor(await send({ requestState: other, inputResponses: YES }), /was not given to this connection/)
   assert.equal([made.files.text('a.txt'), made.approvals.waiting().length], ['old', 1])
   assert.is(resultOf(await send({ requestState: state, inputResponses: YES })).resultType, 'complete')
 })
@@ -141,30 +140,19 @@ for (const [what, retry, because] of SWAPS)
 
 test('a state that was given to another connection, or in another project, is refused (threat 35)', async () => {
   const made = rig()
-  const seals = openSeals()
-  const state = stateIn(await speaking(made, { seals })())
+  const state = stateIn(await speaking(made)())
   const session = { id: 'client-2', root: made.root, env: {}, options: { profile: 'full' } }
   const elsewhere = { ...session, id: 'client-1', root: '/elsewhere' }
   for (const other of [session, elsewhere]) {
-    const send = speaking(made, { seals, session: other })
-    refusedFor(await send({ requestState: state, inputResponses: YES }), /to another client/)
+    const send = speaking(made, { session: other })
+    refusedFor(await send({ requestState: state, inputResponses: YES }), /was not given to this connection/)
   }
   assert.equal([made.files.text('a.txt'), made.approvals.waiting().length], ['old', 1])
 })
 
-test('a state of an earlier daemon is refused: its key is not kept (threat 35)', async () => {
-  const made = rig()
-  const state = stateIn(await speaking(made)())
-  const later = speaking(made)
-  refusedFor(await later({ requestState: state, inputResponses: YES }), /not given out by this daemon/)
-  assert.is(made.files.text('a.txt'), 'old')
-})
-
 test('a state that has expired is refused (threat 35)', async () => {
   const made = rig()
-  const real = openSeals()
-  const seals: Seals = { seal: state => real.seal({ ...state, expires: 0 }), open: text => real.open(text) }
-  const send = speaking(made, { seals })
+  const send = speaking(made, { questionMs: 0 })
   const state = stateIn(await send())
   refusedFor(await send({ requestState: state, inputResponses: YES }), /has expired/)
   assert.is(made.files.text('a.txt'), 'old')
@@ -232,10 +220,24 @@ test('what a seat edits is asked about anew where the client comes back, as anot
   assert.is(made.files.text('a.txt'), 'edited')
 })
 
+test('a client that goes away before it comes back for what a seat has edited leaves nothing that waits', async () => {
+  const made = rig()
+  const person = made.seat(undefined, 'a seat')
+  const { stream, done } = served(made)
+  await speaking(made, {}, { stream, done })()
+  person.answer({ edit: { path: 'a.txt', text: 'edited' } }, (await person.next()).id)
+  await person.next()
+  person.leave()
+  stream.end()
+  await done
+  while (made.approvals.waiting().length > 0) await settled()
+  assert.is(made.files.text('a.txt'), 'old')
+})
+
 test('a state from nowhere is refused also where the client puts no forms', async () => {
   const made = rig()
   const peer = linePeer(served(made).stream)
   const params = { name: 'put', arguments: PUT, requestState: 'approved', inputResponses: YES }
   peer.send(request(MODERN, { id: 1, method: 'tools/call', params }))
-  refusedFor(await peer.answer(1), /not given out by this daemon/)
+  refusedFor(await peer.answer(1), /was not given to this connection/)
 })

@@ -127,7 +127,7 @@ const LOG: HostileAsker = {
 /** The dialog of an MCP client, which takes the message for plain text or for Markdown. */
 const DIALOG: HostileAsker = {
   what: 'the dialog of an MCP client',
-  by: ['question', 'pushed', 'exchanges'].map(name => `src/front/elicitation/${name}.ts`),
+  by: ['question', 'dialog'].map(name => `src/front/elicitation/${name}.ts`),
   own: NOTHING_OF_OURS,
   margin: /^ {4}\| /,
   named: /^ {4}/,

@@ -1,52 +1,55 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { randomBytes, randomInt } from 'node:crypto'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { messageOf } from '../../failure.ts'
 import { startOf } from '../../instance.ts'
+import type { TerminalChallenge } from '../protocol.ts'
+import type { AnswerFacts, DaemonFacts, Line, Process, SeatFacts } from './rule.ts'
 
-/** A process as Linux shows it in `/proc`. */
-export interface SeenProcess {
-  readonly pid: number
-  readonly parent: number
-  /** Its process group, and the session that it belongs to, by the numbers of their leaders. */
-  readonly group: number
-  readonly session: number
-  /** The number of the device of its controlling terminal; 0 without one. */
-  readonly terminal: number
-  /** The process group in the foreground of that terminal. */
-  readonly foreground: number
-  /** As `startOf` has it: with the number it names one process for good. */
-  readonly started: string
-  readonly uid: number
-  /** What it was called with, as it says itself. For people. */
-  readonly command: string
-}
+/** The facts that `rule.ts` judges, as the system tells them: `/proc` on Linux, and elsewhere only when a process began. */
 
 /** `undefined` where there is none of that number, or it only waits to be collected. */
-export function processOf(pid: number): SeenProcess | undefined {
+export function processOf(pid: number): Process | undefined {
   const started = startOf(pid)
   if (started === undefined) return undefined
   try {
-    const [, parent, group, session, terminal, foreground] = statOf(pid)
-    const uid = statSync(`/proc/${pid}`).uid
-    if (startOf(pid) !== started) return undefined
-    return {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The command stands in parentheses and may hold anything.
+    const [, parent, group, session, terminal, foreground] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const found = {
       pid,
-      parent: Number(parent),
-      group: Number(group),
-      session: Number(session),
-      terminal: Number(terminal),
-      foreground: Number(foreground),
+      parent: parent ?? 0,
+      group: group ?? 0,
+      session: session ?? 0,
+      terminal: terminal ?? 0,
+      foreground: foreground ?? 0,
       started,
-      uid,
+      uid: statSync(`/proc/${pid}`).uid,
+      input: inputOf(pid),
+      fromKernel: descendsFromKernel(pid),
       command: commandOf(pid),
     }
+    return startOf(pid) === started ? found : undefined
   } catch {
     return undefined
   }
 }
 
-/** The process itself, the one that started it, and so on; as far as they still live. */
-export function lineOf(pid: number): SeenProcess[] {
-  const line: SeenProcess[] = []
+function lineOf(pid: number): Line {
+  const line: Process[] = []
   for (let next = pid; next > 1 && line.length < GENERATIONS; ) {
     const seen = processOf(next)
     if (seen === undefined) break
@@ -59,7 +62,40 @@ export function lineOf(pid: number): SeenProcess[] {
 /** More than any real line has: one that seems longer was changed while it was read. */
 const GENERATIONS = 1_000
 
-export interface HeldFile {
+/**
+ * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
+ * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/descent.py`). What it starts inherits
+ * that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
+ */
+function descendsFromKernel(pid: number): boolean {
+  try {
+    const hard = /^Max file locks\s+\S+\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]
+    return hard !== 'unlimited'
+  } catch {
+    return true
+  }
+}
+
+function inputOf(pid: number): string | undefined {
+  try {
+    const input = statSync(`/proc/${pid}/fd/0`)
+    return input.isFIFO() || input.isSocket() ? `${input.dev}:${input.ino}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function commandOf(pid: number): string {
+  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
+  return words === '' ? readFileSync(`/proc/${pid}/comm`, 'utf8').trim() : words
+}
+
+const daemonFacts = (): DaemonFacts => ({
+  uid: process.getuid?.(),
+  fromKernel: descendsFromKernel(process.pid),
+})
+
+interface HeldFile {
   readonly dev: number
   readonly ino: number
   /** Where the file is read or written next. */
@@ -67,7 +103,7 @@ export interface HeldFile {
 }
 
 /** Whether a process has that very file open for reading and writing, at that position. */
-export function holds(pid: number, file: HeldFile): boolean {
+function holds(pid: number, file: HeldFile): boolean {
   return descriptorsOf(pid).some(name => {
     try {
       const { dev, ino } = statSync(`/proc/${pid}/fd/${name}`)
@@ -84,8 +120,61 @@ export function holds(pid: number, file: HeldFile): boolean {
 const ACCESS = 0o3
 const READ_AND_WRITE = 0o2
 
+function descriptorsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`)
+  } catch {
+    return []
+  }
+}
+
+export interface SeatQuestion {
+  /** Where the file is made that is to be opened: private to this user. */
+  readonly runtimeDir: string
+  /** Told to the client, which answers with its process number. Rejects where the client does not. */
+  challenge(challenge: TerminalChallenge): Promise<number>
+  readonly platform?: NodeJS.Platform
+}
+
+/**
+ * What is known of a client that asks for a seat. It is told of a fresh file and of a position in it, opens the file for
+ * reading and writing, goes to the position, and says its process number. Never rejects; the file goes.
+ */
+export async function seatFacts({
+  runtimeDir,
+  challenge,
+  platform = process.platform,
+}: SeatQuestion): Promise<SeatFacts> {
+  const path = join(runtimeDir, `seat.${randomBytes(16).toString('hex')}.proof`)
+  const position = 1 + randomInt(FILE_BYTES - 1)
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, Buffer.alloc(FILE_BYTES))
+    const { dev, ino } = fstatSync(file)
+    const pid = await challenge({ file: path, position })
+    if (platform !== 'linux') return { type: 'unseen', pid, started: startOf(pid) }
+    const line = lineOf(pid)
+    const seen = {
+      holdsFile: holds(pid, { dev, ino, position }),
+      reads: deviceOf(pid, 0),
+      writes: deviceOf(pid, 1),
+      device: deviceName(pid),
+    }
+    // Whatever was read was that of this process, and not of a later one of its number.
+    const same = startOf(pid) === line[0]?.started
+    return { type: 'seen', pid, line: same ? line : [], ...seen, daemon: daemonFacts() }
+  } catch (error) {
+    return { type: 'silent', why: `It did not show its terminal: ${messageOf(error)}` }
+  } finally {
+    closeSync(file)
+    rmSync(path, { force: true })
+  }
+}
+
+const FILE_BYTES = 4_096
+
 /** The device behind one of its descriptors; 0 where that is none, or cannot be seen. */
-export function deviceOf(pid: number, descriptor: number): number {
+function deviceOf(pid: number, descriptor: number): number {
   try {
     return statSync(`/proc/${pid}/fd/${descriptor}`).rdev
   } catch {
@@ -93,35 +182,36 @@ export function deviceOf(pid: number, descriptor: number): number {
   }
 }
 
-/**
- * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
- * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/descent.py`). What it starts inherits
- * that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
- */
-export function descendsFromKernel(pid: number): boolean {
+function deviceName(pid: number): string {
   try {
-    const hard = /^Max file locks\s+\S+\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]
-    return hard !== 'unlimited'
+    return readlinkSync(`/proc/${pid}/fd/0`)
   } catch {
-    return true
+    return 'that has gone'
   }
 }
 
-function statOf(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The command stands in parentheses and may hold anything.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-}
-
-function commandOf(pid: number): string {
-  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
-  return words === '' ? readFileSync(`/proc/${pid}/comm`, 'utf8').trim() : words
-}
-
-function descriptorsOf(pid: number): string[] {
+/**
+ * What is known of a bridge that has connected. It names its process number and a file that it holds open; one that
+ * does not hold it is `hidden`. The file goes: it counts once.
+ */
+export function bridgeFacts(
+  { process: shown }: Readonly<Record<string, unknown>>,
+  runtimeDir: string,
+): Pick<AnswerFacts, 'bridge' | 'daemon'> {
+  const daemon = daemonFacts()
+  if (process.platform !== 'linux') return { bridge: 'unseen', daemon }
+  const hidden = { bridge: 'hidden', daemon } as const
+  if (typeof shown !== 'object' || shown === null || !('pid' in shown) || !('file' in shown)) return hidden
+  const { pid, file } = shown
+  if (typeof pid !== 'number' || typeof file !== 'string' || !/^mcp\.[0-9a-f]+\.proof$/.test(basename(file)))
+    return hidden
+  const path = join(runtimeDir, basename(file))
   try {
-    return readdirSync(join('/proc', String(pid), 'fd'))
+    const { dev, ino } = statSync(path)
+    return holds(pid, { dev, ino, position: 0 }) ? { bridge: lineOf(pid), daemon } : hidden
   } catch {
-    return []
+    return hidden
+  } finally {
+    rmSync(path, { force: true })
   }
 }

@@ -1,39 +1,50 @@
-import type { Link } from '../../../wire/link/link.ts'
-import type { Approvals, CodedAnswer, Taken } from '../../core/approvals.ts'
+import { type Link, Refusal } from '../../../wire/link/link.ts'
+import type { Signal } from '../../../wire/signal.ts'
+import type { Approvals, CodedAnswer, Seat, Taken } from '../../core/approvals.ts'
 import { type Clock, SYSTEM_CLOCK } from '../../core/clock.ts'
 import type { Journal } from '../../core/journal.ts'
-import type { Methods } from '../protocol.ts'
+import type { KernelRow } from '../../core/kernel-row.ts'
+import type { Yes } from '../../core/policy/written.ts'
+import { startOf } from '../../instance.ts'
+import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
-import { Admissions } from './admissions.ts'
-import { type Held, HeldSeats } from './held-seats.ts'
-import { AT_A_TERMINAL, refusal } from './seat-refusals.ts'
-import { openTaking, type TakingOptions } from './taking.ts'
+import { bridgeFacts, seatFacts } from './processes.ts'
+import { answerDoubt, type Barred, hostOf, isShell, type Judgement, judgeSeat, nameOf } from './rule.ts'
 
 export interface SeatsOptions {
   readonly approvals: Approvals
   readonly journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'>
-  readonly prove: TakingOptions['prove']
+  /** Looks whether a person runs the client at a terminal; `challenge` puts the question to it. */
+  prove(challenge: (told: TerminalChallenge) => Promise<number>): Promise<Judgement>
   readonly clock?: Clock
 }
 
-/** Who sits, for the methods about seats and for all others. */
-export interface OpenSeats {
-  readonly methods: Seats
+/** Who has a seat, for the methods about seats and for all others. */
+export interface Seats {
+  readonly methods: SeatMethods
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
-  seatOf(what: string, context: ServeContext): Held
+  seatOf(what: string, context: ServeContext): HeldSeat
   /** Undefined where nobody has a seat on that connection. */
   whoSits(link: Link): string | undefined
 }
 
+/** A seat and the process behind the connection that it belongs to. */
+export interface HeldSeat {
+  readonly seat: Seat
+  readonly who: string
+  readonly process: { readonly pid: number; readonly started: string }
+  tell(event: SeatEvent): void
+}
+
 /** The methods about seats. Who may do what is told by the connection that a message came on, never by the message. */
-export type Seats = {
+export type SeatMethods = {
   readonly [M in SeatMethod]: (
     params: Methods[M]['params'],
     context: ServeContext,
   ) => Methods[M]['result'] | Promise<Methods[M]['result']>
 }
 
-export type SeatMethod =
+type SeatMethod =
   | 'sit'
   | 'admit'
   | 'answer'
@@ -45,17 +56,118 @@ export type SeatMethod =
   | 'lift'
   | 'revoke'
 
-/**
- * Who sits, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant, refusal
- * and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
- */
-export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: SeatsOptions): OpenSeats {
-  const held = new HeldSeats()
-  const admissions = new Admissions(clock)
-  const { seatOf, withCode } = openRights({ held, approvals, journal })
+type Proved = Extract<Judgement, { type: 'proved' }>
 
-  const methods: Seats = {
-    sit: openTaking({ held, admissions, approvals, journal, prove }),
+/**
+ * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
+ * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
+ */
+export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: SeatsOptions): Seats {
+  const held = new Map<Link, HeldSeat>()
+  const admissions = new Admissions(clock)
+  /** Connections that are taking a seat, and those that were found to do without one. */
+  const [sitting, told] = [new Set<Link>(), new WeakSet<Link>()]
+
+  const rows = (): SeatRow[] => [...held.values()].map(({ seat, who }) => ({ seat: seat.id, who }))
+  const tellAll = (event: SeatEvent) => {
+    for (const one of held.values()) one.tell(event)
+  }
+  const notice = (text: string) => tellAll({ type: 'notice', text })
+  const noteRefused = (who: string, why: string) =>
+    journal.later({ type: 'seat', what: 'refused', seat: null, who, why })
+
+  /** That of the connection, as long as the process that it was granted to lives. */
+  function heldBy(link: Link): HeldSeat | undefined {
+    const found = held.get(link)
+    return found !== undefined && startOf(found.process.pid) === found.process.started ? found : undefined
+  }
+
+  function seatOf(what: string, { link, session }: ServeContext): HeldSeat {
+    const found = heldBy(link)
+    if (found !== undefined) return found
+    const [who, why] = [`${session.name} (${session.id})`, `It tried to ${what}, and has no seat.`]
+    noteRefused(who, why)
+    // Once for each connection: the journal has the others.
+    if (!told.has(link)) notice(`${who}: ${why}`)
+    told.add(link)
+    throw refusal('no_seat', `Only a seat may ${what}, and this connection has none.`)
+  }
+
+  function withCode(given: CodedAnswer, { session }: ServeContext): Taken {
+    const answer = approvals.answerWithCode(given)
+    if (answer.type !== 'wrong_code') return answer
+    const [who, why] = [`${session.name} (${session.id})`, `It gave a wrong code for ${given.plan}.`]
+    noteRefused(who, why)
+    notice(`${who}: ${why}`)
+    return answer
+  }
+
+  function refuse(who: string, why: string, next: string): Refusal {
+    noteRefused(who, why)
+    notice(`${who} wanted a seat and did not get it. ${why}`)
+    return refusal('seat_refused', `No seat: ${why}`, next)
+  }
+
+  async function proved({ alone = false }: Methods['sit']['params'], link: Link): Promise<Proved> {
+    const taken = () => refusal('seat_taken', `There is a seat already: ${admittedBy(rows())}`, null)
+    if (alone && held.size > 0) throw taken()
+    const judged = await prove(challenge => challenged(link, challenge))
+    if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
+    if (alone && held.size > 0) throw taken()
+    return judged
+  }
+
+  async function admitted({ who, terminal, pid, command }: Proved, { served }: ServeContext): Promise<void> {
+    if (held.size === 0) return
+    served.event({ type: 'asked', seats: rows() } satisfies SeatEvent)
+    const wanted = { type: 'seat_wanted', who, terminal, pid, command } as const
+    const refused = await admissions.ask({ wanted, signal: served.signal, tell: tellAll })
+    if (refused !== undefined) throw refuse(who, refused, admittedBy(rows()))
+  }
+
+  /** Until the client cancels it, goes away, or does not read what it is told. */
+  function seated({ who, pid, started }: Proved, { link, served }: ServeContext) {
+    return new Promise<Methods['sit']['result']>((resolve, reject) => {
+      let seat: Seat | undefined
+      const early: SeatEvent[] = []
+      const tell = (event: SeatEvent) => {
+        if (seat === undefined) early.push(event)
+        else if (served.event(event) === 'dropped' && !served.signal.aborted)
+          over(refusal('seat_refused', 'The seat is over: it did not read what it was told.'))
+      }
+      const over = (error?: Refusal) => {
+        if (!held.delete(link)) return
+        seat?.leave()
+        notice(`${seat?.id}, ${who}, has left.`)
+        if (held.size === 0) admissions.close('The seat that was asked has left. Try again.')
+        if (error === undefined) resolve({})
+        else reject(error)
+      }
+      const granted = approvals.sit({ who, tell: news => tell(eventOf(news)) })
+      notice(`${granted.id} was taken by ${who}.`)
+      const others = rows()
+      held.set(link, { seat: granted, who, process: { pid, started }, tell })
+      seat = granted
+      tell({ type: 'seated', seat: granted.id, who, others, trouble: journal.trouble ?? null })
+      for (const event of early) tell(event)
+      admissions.tellAgain(tell)
+      served.signal.addEventListener('abort', () => over())
+    })
+  }
+
+  const methods: SeatMethods = {
+    async sit(params, context) {
+      const { link, served } = context
+      if (sitting.has(link)) throw refusal('seat_refused', 'This connection has a seat already.', null)
+      sitting.add(link)
+      try {
+        const person = await proved(params, link)
+        await admitted(person, context)
+        return served.signal.aborted ? {} : await seated(person, context)
+      } finally {
+        sitting.delete(link)
+      }
+    },
     admit({ wanted, admit }, context) {
       const { seat, who } = seatOf('admit somebody', context)
       return { taken: admissions.answer(wanted, { admit, by: `${seat.id}, ${who}` }) }
@@ -67,7 +179,7 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       return { body, hunks, args }
     },
     approvals: () => ({
-      seats: held.rows(),
+      seats: rows(),
       approvals: approvals.waiting(),
       grants: approvals.grants(),
       pauses: approvals.pauses(),
@@ -90,40 +202,186 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     methods,
     seatOf,
     whoSits(link) {
-      const found = held.of(link)
+      const found = heldBy(link)
       return found && `${found.seat.id}, ${found.who}`
     },
   }
 }
 
-type RightsOptions = Pick<SeatsOptions, 'approvals' | 'journal'> & { readonly held: HeldSeats }
+function refusal(
+  code: 'seat_refused' | 'seat_taken' | 'no_seat',
+  message: string,
+  next: string | null = 'A person takes a seat with: imago watch',
+): Refusal {
+  return new Refusal(code, message, { details: {}, next, retryable: false } satisfies FailureData)
+}
 
-/** By what right a message may do something: the seat of its connection, or the code of a plan. */
-function openRights({ held, approvals, journal }: RightsOptions) {
-  const told = new WeakSet<Link>()
+/** Who would have to admit another one. */
+const admittedBy = (seats: readonly SeatRow[]): string =>
+  seats.length === 0
+    ? 'Run imago watch again.'
+    : `It has to be admitted by ${seats.map(({ seat, who }) => `${seat}, ${who}`).join(', or by ')}. If that is not you, end that process.`
 
-  function tried({ session }: ServeContext, why: string): string {
-    const who = `${session.name} (${session.id})`
-    journal.later({ type: 'seat', what: 'refused', seat: null, who, why })
-    return `${who}: ${why}`
+/** How long a client may take to show its terminal, in milliseconds. */
+const CHALLENGE_MS = 10_000
+
+async function challenged(link: Link, challenge: TerminalChallenge): Promise<number> {
+  const answer = await link.call('prove', challenge, { deadlineMs: CHALLENGE_MS })
+  if (typeof answer === 'object' && answer !== null && 'pid' in answer && Number.isSafeInteger(answer.pid))
+    return Number(answer.pid)
+  throw new Refusal('invalid_params', 'The client did not say its process number.')
+}
+
+/** The body of a plan may be large, and is asked for. */
+function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): SeatEvent {
+  if (news.type !== 'plan') return news
+  const { body: _, hunks: __, args: ___, ...plan } = news.plan
+  return { type: 'plan', plan }
+}
+
+/** How long those who sit may take to admit another one, in milliseconds. Silence refuses. */
+const ADMIT_MS = 60_000
+/** How many questions of this kind wait at once: more are refused unasked. */
+const AT_ONCE = 4
+
+interface Admission {
+  readonly wanted: SeatWanted
+  settle(refused: string | undefined): void
+}
+
+/** Whether those who sit let another one sit beside them. The first answer counts. */
+export class Admissions {
+  readonly #clock: Clock
+  readonly #waiting = new Map<string, Admission>()
+  #made = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Resolves with undefined once it is admitted, and with a sentence where it is not. `signal`: it has gone. */
+  ask(o: {
+    readonly wanted: Omit<SeatWanted, 'id'>
+    readonly signal: Signal
+    tell(event: SeatEvent): void
+  }): Promise<string | undefined> {
+    if (this.#waiting.size >= AT_ONCE) return Promise.resolve('Too many want one at this moment. Try again.')
+    const id = `wanted-${++this.#made}`
+    return new Promise(resolve => {
+      const settle = (refused: string | undefined) => {
+        if (!this.#waiting.delete(id)) return
+        forget()
+        o.tell({ type: 'settled', id, why: refused ?? 'It was admitted.' })
+        resolve(refused)
+      }
+      const forget = this.#clock.after(ADMIT_MS, () =>
+        settle(`Nobody answered within ${ADMIT_MS / 1_000} s.`),
+      )
+      o.signal.addEventListener('abort', () => settle('It has gone.'))
+      const wanted = { ...o.wanted, id }
+      this.#waiting.set(id, { wanted, settle })
+      o.tell(wanted)
+    })
+  }
+
+  /** `false` for a question that waits no more. */
+  answer(id: string, { admit, by }: { admit: boolean; by: string }): boolean {
+    const found = this.#waiting.get(id)
+    found?.settle(admit ? undefined : `It was turned away by ${by}.`)
+    return found !== undefined
+  }
+
+  /** For somebody who has just sat down. */
+  tellAgain(tell: (event: SeatEvent) => void): void {
+    for (const { wanted } of this.#waiting.values()) tell(wanted)
+  }
+
+  /** Nobody is there any more who could answer. */
+  close(why: string): void {
+    for (const { settle } of [...this.#waiting.values()]) settle(why)
+  }
+}
+
+/**
+ * The programs behind MCP connections. A model may have asked for whatever they start, so nothing below them approves.
+ *
+ * A bridge that keeps silent, or lies, gains what a program has that never connected as a bridge: its own tree is not
+ * barred by this list. It can bar nobody else's.
+ */
+export interface Hosts {
+  /** Remembers what started this bridge, by the options of its hello, as long as `work` goes on or its host lives. */
+  whileBridged<Result>(
+    options: Readonly<Record<string, unknown>>,
+    work: (bridge: Bridge) => Promise<Result>,
+  ): Promise<Result>
+  /** All below which nobody approves: the daemon, kernels, attached programs, and hosts that live. */
+  barred(): readonly Barred[]
+  /** For a client that asks for a seat. */
+  prove: SeatsOptions['prove']
+}
+
+/** What is known of the program behind a bridge. */
+export interface Bridge {
+  /** `host 4711 STARTED`: the same for all bridges of one life of it. Undefined where it is unknown. */
+  readonly origin: string | undefined
+  /** Why the yes of a client of that name may not be a person's, as a clause. `yes`: what the policy says of it. */
+  doubt(client: string, yes: Yes | undefined): string | undefined
+}
+
+interface Host extends Barred {
+  readonly started: string
+  readonly shell: boolean
+  bridges: number
+}
+
+export interface HostsOptions {
+  readonly runtimeDir: string
+  readonly kernels: { list(): readonly Pick<KernelRow, 'pid' | 'name' | 'owned'>[] }
+}
+
+export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
+  const hosts = new Map<string, Host>()
+
+  /** A host stays barred after its bridge has gone. */
+  function barredBeside(own?: Host): Barred[] {
+    for (const [key, { pid, started, shell, bridges }] of hosts)
+      if (startOf(pid) !== started || (shell && bridges === 0)) hosts.delete(key)
+    return [
+      { pid: process.pid, what: 'the daemon' },
+      ...kernels.list().flatMap(({ pid, name, owned }) => {
+        if (pid === null) return []
+        return [{ pid, what: owned ? `the kernel ${name}` : `${name}, a program that is attached` }]
+      }),
+      ...[...hosts.values()].filter(one => one !== own),
+    ]
+  }
+
+  function remember(facts: ReturnType<typeof bridgeFacts>): [key: string, Host] | [] {
+    const found = typeof facts.bridge === 'string' ? undefined : hostOf(facts.bridge)
+    if (found === undefined) return []
+    const { pid, started } = found
+    const key = `host ${pid} ${started}`
+    const what = `the host of an MCP server, ${nameOf(found)}`
+    const host = hosts.get(key) ?? { pid, started, what, shell: isShell(found), bridges: 0 }
+    hosts.set(key, host)
+    return [key, host]
   }
 
   return {
-    /** The seat of this connection, or a refusal that everybody hears of. */
-    seatOf(what: string, context: ServeContext): Held {
-      const { link } = context
-      const found = held.of(link)
-      if (found !== undefined) return found
-      const notice = tried(context, `It tried to ${what}, and has no seat.`)
-      // Once for each connection: the journal has the others.
-      if (!told.has(link)) held.notice(notice)
-      told.add(link)
-      throw refusal('no_seat', `Only a seat may ${what}, and this connection has none.`, AT_A_TERMINAL)
+    async whileBridged(options, work) {
+      const facts = bridgeFacts(options, runtimeDir)
+      const [origin, host] = remember(facts)
+      if (host !== undefined) host.bridges++
+      try {
+        return await work({
+          origin,
+          doubt: (client, yes) => answerDoubt({ ...facts, barred: barredBeside(host), client, yes }),
+        })
+      } finally {
+        if (host !== undefined) host.bridges--
+      }
     },
-    withCode(given: CodedAnswer, context: ServeContext): Taken {
-      const answer = approvals.answerWithCode(given)
-      if (answer.type === 'wrong_code') held.notice(tried(context, `It gave a wrong code for ${given.plan}.`))
-      return answer
-    },
+    barred: () => barredBeside(),
+    prove: async challenge => judgeSeat(await seatFacts({ runtimeDir, challenge }), barredBeside()),
   }
 }
