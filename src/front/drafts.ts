@@ -1,5 +1,5 @@
 import { oneLine } from '../../tools/wording.ts'
-import { markedLine } from '../core/marks.ts'
+import { markedLine } from '../core/escape.ts'
 import { messageOf } from '../failure.ts'
 
 /** What a draft begins with that could not be used. Lines that begin with `#` count for nothing in any draft. */

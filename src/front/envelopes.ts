@@ -1,6 +1,7 @@
 import { type Envelope, type ToolError, toolError } from '../../tools/outcome.ts'
+import { escapeJson } from '../core/escape.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
-import { escapeControlsInJson, type Printer } from './terminal.ts'
+import type { Printer } from './terminal.ts'
 
 /** What an envelope means for the exit code of a command. */
 export function exitOf(envelope: Envelope): ExitCode {
@@ -22,7 +23,7 @@ export function exitOf(envelope: Envelope): ExitCode {
 
 /** The one thing that `--json` prints on standard output. */
 export function printEnvelope(printer: Printer, envelope: Envelope): void {
-  printer.out(`${escapeControlsInJson(JSON.stringify(envelope))}\n`)
+  printer.out(`${escapeJson(JSON.stringify(envelope))}\n`)
 }
 
 /** What went wrong, for a person: the sentence, and what to do now where that is known. */

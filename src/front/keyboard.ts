@@ -1,7 +1,8 @@
 import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
+import { escapeText } from '../core/escape.ts'
 import type { Lines } from './lines.ts'
-import { escapeControls, isCapable } from './terminal.ts'
+import { isCapable } from './terminal.ts'
 
 /** Asks the terminal to mark where a paste begins and ends. */
 const MARK_PASTES = '\x1b[?2004h'
@@ -108,7 +109,7 @@ export function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   }
 
   function typed(question: Asked): Promise<readonly string[]> {
-    show(escapeControls(question.prompt))
+    show(escapeText(question.prompt))
     hidden = question.secret
     return new Promise(settle => {
       asked = { ...question, settle }

@@ -16,7 +16,7 @@ import { askPerson, type Lines } from './lines.ts'
 import { openLispBlocks } from './lisp-blocks.ts'
 import type { Margin } from './margin.ts'
 import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
-import type { Printer } from './terminal.ts'
+import { openPrinter, type Printer } from './terminal.ts'
 
 /** The prompt where there is no terminal, or one that can only print lines: nothing is coloured or redrawn. */
 export interface Plain {
@@ -30,7 +30,7 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
   const image = await openImage({ kernel, said: printer.err })
   const ready = await begin(image, printer)
   if (ready !== EXIT.done) return ready
-  const runner = openRunner(image, { lines, printer })
+  const runner = openRunner(image, { lines, printer, program: printer })
   const blocks = await blocksFor(image, { emptyLineEnds: true })
   lines.onInterrupt(() => {
     if (runner.interrupt()) return
@@ -86,7 +86,8 @@ async function besides(command: string, { image, printer }: { image: Image; prin
 /** For a program: the first failure ends it. */
 export async function runInput({ kernel, lines, printer }: Plain): Promise<ExitCode> {
   const image = await openImage({ kernel, said: printer.err })
-  const runner = openRunner(image, { lines, printer })
+  const program = openPrinter({ exactInPipe: true })
+  const runner = openRunner(image, { lines, printer, program })
   const blocks = await blocksFor(image, { emptyLineEnds: false })
   process.on('SIGINT', () => {
     if (!runner.interrupt()) process.exit(EXIT.failed)
@@ -129,7 +130,14 @@ interface Runner {
   interrupt(): boolean
 }
 
-function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: Margin }): Runner {
+interface Running {
+  readonly lines: Lines
+  readonly printer: Margin
+  /** Where the code prints. */
+  readonly program: Printer
+}
+
+function openRunner(image: Image, { lines, printer, program }: Running): Runner {
   let running: AbortController | undefined
   let asked: string | undefined
 
@@ -149,7 +157,7 @@ function openRunner(image: Image, { lines, printer }: { lines: Lines; printer: M
         // Nobody here could go on with what an error suspends.
         args: { expr, patience: WAIT_SECONDS, on_error: 'end' },
         signal: running.signal,
-        output: (text, stream) => (stream === 'stderr' ? printer.err(text) : printer.out(text)),
+        output: (text, stream) => (stream === 'stderr' ? program.err(text) : program.out(text)),
         ask: ({ prompt, ...question }) => askPerson(lines, { ...question, prompt: printer.asking(prompt) }),
         ...(lines.terminal && {
           asked: before,

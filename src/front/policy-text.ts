@@ -2,7 +2,6 @@ import type { CheckReport } from '../core/policy/checking.ts'
 import type { ClientReport, FileReport, PolicyReport, RuleReport } from '../core/policy/report.ts'
 import type { TestResult } from '../core/policy/tests.ts'
 import { MATCHERS } from '../core/policy/written.ts'
-import { escapeControls } from './terminal.ts'
 
 /** `imago policy`: what is in force, each rule with its file and its number. */
 export function policyText(report: PolicyReport): string {
@@ -32,7 +31,7 @@ function fileLines(report: FileReport, said: string | null): string[] {
     problem === null ? '' : 'not in order',
   ]
   const remarks = [...(problem === null || problem === said ? [] : [problem]), ...warnings].map(
-    one => `  ${escapeControls(one)}`,
+    one => `  ${one}`,
   )
   const lines = [...rules.map(ruleLine), ...clients.map(clientLine)]
   return [heading.filter(Boolean).join('; '), ...lines, ...remarks, '']
@@ -42,13 +41,13 @@ const dayOf = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`
 
 function ruleLine(rule: RuleReport): string {
   const about = MATCHERS.flatMap(word => (rule[word] === undefined ? [] : [`${word}=${rule[word]}`]))
-  const what = about.length === 0 ? 'everything' : escapeControls(about.join(' '))
+  const what = about.length === 0 ? 'everything' : about.join(' ')
   return `  ${String(rule.number).padStart(3)}  ${rule.decision.padEnd(5)} ${what}${STATES[rule.state]}`
 }
 
 function clientLine({ number, name, yes, state }: ClientReport): string {
   const what = yes === 'counts' ? 'its yes counts' : 'a seat is asked'
-  return `  client ${number}  ${escapeControls(name)}: ${what}${STATES[state]}`
+  return `  client ${number}  ${name}: ${what}${STATES[state]}`
 }
 
 const STATES = {
@@ -61,7 +60,7 @@ const STATES = {
 function waitingLines(waiting: readonly Pick<RuleReport, 'loosens'>[]): string[] {
   return [
     'Waits for a person (imago policy accept). Once accepted, the policy',
-    ...waiting.map(({ loosens }) => `  ${escapeControls(loosens ?? '')}`),
+    ...waiting.map(({ loosens }) => `  ${loosens ?? ''}`),
   ]
 }
 
@@ -77,7 +76,7 @@ export function testsText({ files }: PolicyReport): string {
 
 function testLine({ number, call, expected, got, by, problem }: TestResult): string {
   const result = problem === undefined ? `${got}, by ${by}` : `expected ${expected}, got ${got}, by ${by}`
-  return `  ${problem === undefined ? 'ok  ' : 'FAIL'} ${number}  ${escapeControls(call)}: ${result}`
+  return `  ${problem === undefined ? 'ok  ' : 'FAIL'} ${number}  ${call}: ${result}`
 }
 
 /** `imago policy check TOOL`: which rule decides, why, and which others speak about the call. */
@@ -85,18 +84,18 @@ export function checkText(report: CheckReport): string {
   const { tool, level, kernel, paths, effects, decision, by, why, matching, parts, notes } = report
   const call = [`${tool} (${level})`, kernel && `in ${kernel}`, ...paths, ...effects].filter(Boolean)
   return [
-    `${decision}: ${escapeControls(call.join(', '))}`,
+    `${decision}: ${call.join(', ')}`,
     `${sentenceOf(by)} decides. ${why}`,
     ...(matching.length < 2 ? [] : ['All rules that speak about it:']),
     ...(matching.length < 2
       ? []
-      : matching.map(one => `  ${one.decision.padEnd(5)} ${escapeControls(one.about)}  (${one.by})`)),
+      : matching.map(one => `  ${one.decision.padEnd(5)} ${one.about}  (${one.by})`)),
     ...(parts.length < 2 ? [] : ['Its parts, each by itself:']),
     ...(parts.length < 2
       ? []
       : parts.map(
           part =>
-            `  ${part.decision.padEnd(5)} ${escapeControls([part.effect, part.path].filter(Boolean).join(' '))}  (${part.by})`,
+            `  ${part.decision.padEnd(5)} ${[part.effect, part.path].filter(Boolean).join(' ')}  (${part.by})`,
         )),
     ...notes,
   ].join('\n')

@@ -2,6 +2,7 @@ import { accessSync, constants, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { escapeText } from '../../core/escape.ts'
 import { isProject, realOf } from '../../core/roots.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot, PACKAGE_ROOT } from '../../paths.ts'
@@ -71,7 +72,7 @@ async function agreed({ file }: InstallPlan): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const answer = await lines.question(`Change ${file} so? [y/N] `)
+    const answer = await lines.question(escapeText(`Change ${file} so? [y/N] `))
     return /^y(es)?$/i.test(answer.trim())
   } catch {
     // Ctrl-C, or the end of input.

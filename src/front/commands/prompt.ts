@@ -19,12 +19,12 @@ export async function prompt({ options, printer }: CommandInput): Promise<ExitCo
   }
   const lines = openLines(process.stdin, process.stdout)
   try {
-    if (!lines.terminal) return await runInput({ kernel, lines, printer: asIs(printer) })
+    if (!lines.terminal) return await runInput({ kernel, lines, printer: withoutMargin(printer) })
     return await converse({ kernel, lines, printer: keepMargin(printer, process.stdout) })
   } finally {
     lines.close()
   }
 }
 
-/** For a program, which is given exactly what was printed. */
-const asIs = (printer: Printer): Margin => ({ ...printer, toMargin() {}, asking: prompt => prompt })
+/** For a program, which reads what the code has printed and nothing besides. */
+const withoutMargin = (printer: Printer): Margin => ({ ...printer, toMargin() {}, asking: prompt => prompt })

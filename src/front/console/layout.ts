@@ -1,4 +1,4 @@
-import { escapeControls } from '../terminal.ts'
+import { escapeText } from '../../core/escape.ts'
 import type { Look, Palette, Span } from './style.ts'
 import { graphemesOf, widthOf } from './width.ts'
 
@@ -44,7 +44,7 @@ export function layOut(pieces: readonly Piece[], options: { columns: number; pal
 export function printed(spans: readonly Span[], palette: Palette): string {
   return spans
     .map(({ text, look }) => {
-      const shown = escapeControls(text)
+      const shown = escapeText(text)
       return look === undefined || shown === '' ? shown : `${palette.begin(look)}${shown}${palette.end(look)}`
     })
     .join('')

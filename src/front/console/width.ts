@@ -1,5 +1,5 @@
 import { eastAsianWidth } from 'get-east-asian-width'
-import { escapeControls } from '../terminal.ts'
+import { escapeText } from '../../core/escape.ts'
 
 /** How many columns text takes at a terminal, and where what a person sees as one character begins and ends. */
 
@@ -70,8 +70,8 @@ function lineEnd(text: string, from: number): number {
 }
 
 function graphemeOf(text: string): Grapheme {
-  const shown = text === '\t' ? '    ' : escapeControls(text)
-  if (shown !== text) return { text, shown, columns: shown.length }
+  const shown = text === '\t' ? '    ' : escapeText(text)
+  if (shown !== text) return { text, shown, columns: PLAIN.test(shown) ? shown.length : widthOf(shown) }
   return { text, shown, columns: columnsOf(text) }
 }
 

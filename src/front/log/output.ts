@@ -1,4 +1,5 @@
-import { escapeControlsInJson, isCapable } from '../terminal.ts'
+import { escapeJson, escapeText } from '../../core/escape.ts'
+import { isCapable } from '../terminal.ts'
 import { type Piece, painted } from './paint.ts'
 
 /** Where lines go: collected, since a system call for each of a million would be most of the work. */
@@ -8,7 +9,7 @@ export interface Output {
   /** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */
   readonly ended: AbortSignal
   pieces(pieces: readonly Piece[]): void
-  /** A line of JSON, without its end. */
+  /** A line of the journal, without its end: in a pipe as it is in the file, since its hash is over those bytes. */
   json(text: string): void
   /** A sentence for the person, on standard error. */
   beside(sentence: string): void
@@ -42,8 +43,8 @@ export function openOutput({ stdout, stderr, env } = process): Output {
     },
     ended: ended.signal,
     pieces: pieces => add(painted(pieces, { coloured })),
-    json: text => add(`${terminal ? escapeControlsInJson(text) : text}\n`),
-    beside: sentence => void stderr.write(`imago: ${sentence}\n`),
+    json: text => add(`${terminal ? escapeJson(text) : text}\n`),
+    beside: sentence => void stderr.write(escapeText(`imago: ${sentence}\n`)),
     flush,
   }
 }

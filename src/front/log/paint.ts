@@ -1,4 +1,4 @@
-import { escapeControls } from '../terminal.ts'
+import { escapeText } from '../../core/escape.ts'
 
 /** How a piece of a line looks. Each stands for itself without colours too. */
 const LOOKS = { plain: '', faint: '2', strong: '1', bad: '1;31', doubt: '1;33' } as const
@@ -16,7 +16,7 @@ export const piece = (text: string, look: Look = 'plain'): Piece => ({ text, loo
 export function painted(pieces: readonly Piece[], { coloured }: { coloured: boolean }): string {
   return pieces
     .map(({ text, look }) => {
-      const safe = escapeControls(text)
+      const safe = escapeText(text)
       return coloured && LOOKS[look] !== '' && safe !== '' ? `\x1b[${LOOKS[look]}m${safe}\x1b[0m` : safe
     })
     .join('')

@@ -3,7 +3,6 @@ import { sentence, type Verified, verifyJournal } from '../../core/journal/verif
 import { EXIT, type ExitCode } from '../../failure.ts'
 import type { CommandInput } from '../commands.ts'
 import { printEnvelope } from '../envelopes.ts'
-import { escapeControls } from '../terminal.ts'
 
 /** `imago log verify`: whether the journal is what was written, as far as it can show that. Exit code 1 if it is not. */
 export async function verify(dir: string, { options, printer }: CommandInput): Promise<ExitCode> {
@@ -49,7 +48,7 @@ function openProgress() {
       const text = `${of === 0 ? 100 : Math.floor((100 * bytes) / of)} % read`
       if (stderr.isTTY !== true || text === shown) return
       shown = text
-      stderr.write(`\r${escapeControls(text)}`)
+      stderr.write(`\r${text}`)
     },
     clear() {
       if (shown !== '') stderr.write(`\r${' '.repeat(shown.length)}\r`)

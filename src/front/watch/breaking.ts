@@ -1,8 +1,7 @@
 import { eastAsianWidth } from 'get-east-asian-width'
+import { escapeText } from '../../core/escape.ts'
 
 const PLAIN = /^[\x20-\x7e]*$/
-/** Controls that turn, part or hide text, which are shown as six characters. */
-const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]/u
 
 /** Where the rows of a line begin, the first at 0, so that each fits into so many columns at any terminal. */
 export interface Breaks {
@@ -50,8 +49,8 @@ function startsOf(line: string, width: number): number[] {
 function columnsOf(code: number): number {
   if (code >= 0x20 && code < 0x7f) return 1
   if (code === 0x09) return 4
-  if (code < 0x20 || code < 0xa0) return 4
-  return HIDDEN.test(String.fromCodePoint(code)) ? 6 : eastAsianWidth(code, { ambiguousAsWide: true })
+  const escaped = escapeText(String.fromCodePoint(code))
+  return PLAIN.test(escaped) ? escaped.length : eastAsianWidth(code, { ambiguousAsWide: true })
 }
 
 /** The index of the last number that is not above `sought`, among numbers that rise. */

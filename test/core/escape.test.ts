@@ -1,10 +1,58 @@
 import fc from 'fast-check'
-import { fitsMarked, marked, markedLine, warningsOf } from '../../src/core/marks.ts'
+import { escapeJson, escapeText, fitsMarked, marked, markedLine, warningsOf } from '../../src/core/escape.ts'
 import { shownPlan, unshowable } from '../../src/core/shown-plan.ts'
 import { assert, suite } from '../support/harness.ts'
 import { somePlan } from '../support/plans.ts'
 
-const test = suite('marks')
+const test = suite('escape')
+
+const PRINTED: readonly (readonly [what: string, text: string, shown: string])[] = [
+  ['plain text, tabs and line ends', 'a\tb\nc\r\nd é 語 עברית', 'a\tb\nc\nd é 語 עברית'],
+  ['a carriage return that would overwrite', 'safe\revil', 'safe\\x0devil'],
+  ['C0, delete and C1', '\x00\x07\x08\x1b\x7f\x9b', '\\x00\\x07\\x08\\x1b\\x7f\\x9b'],
+  ['what turns text', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
+  ['what has no width', 'a\u200bb\ufeffc\u200c\u00ad\u034f', 'a\\u200bb\\ufeffc\\u200c\\xad\\u034f'],
+  ['formats that nobody uses', '\u206a\ufff9', '\\u206a\\ufff9'],
+  ['tags', 'a\u{e0041}', 'a\\u{e0041}'],
+  ['fillers and other blanks', '\u3164\u115f\u2800\u00a0\u3000', '\\u3164\\u115f\\u2800\\xa0\\u3000'],
+  ['private and unassigned ones', '\ue000\u{f0000}\u0378', '\\ue000\\u{f0000}\\u0378'],
+  ['half of a character', 'a\ud800', 'a\\ud800'],
+  ['emoji of several characters', '👩‍🔬 ❤️ 1️⃣ 👍🏽 🇨🇿', '👩‍🔬 ❤️ 1️⃣ 👍🏽 🇨🇿'],
+  [
+    'joiners elsewhere',
+    'pass\u200dword 1\u200d2 👩\u200d\u200d',
+    'pass\\u200dword 1\\u200d2 👩\\u200d\\u200d',
+  ],
+  ['a flag that says more than a flag', '🏴\u{e0065}\u{e0076}\u{e007f}', '🏴\\u{e0065}\\u{e0076}\\u{e007f}'],
+  ['brackets of a plan', '⟦U+202E⟧', '⟦U+202E⟧'],
+]
+
+for (const [what, text, shown] of PRINTED)
+  test(`${what}, as a reader is shown it (threat 16)`, () => {
+    assert.is(escapeText(text), shown)
+    assert.is(escapeText(shown), shown)
+  })
+
+test('JSON keeps its value when what cannot be seen in it is escaped (threat 16)', () => {
+  const text = JSON.stringify({ a: PRINTED.map(([, raw]) => raw).join('') })
+  assert.equal(JSON.parse(escapeJson(text)), JSON.parse(text))
+  assert.is(escapeText(escapeJson(text)), escapeJson(text))
+})
+
+test('whatever a text holds, nothing that cannot be seen is left in what is printed, but in emoji (threat 16)', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => {
+      const rest = escapeText(text)
+        .replace(/[\n\t ]/g, '')
+        .replace(EMOJI, '')
+      assert.not.match(rest, /[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800]/u)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const RGI = String.raw`\p{RGI_Emoji}`
+const EMOJI = new RegExp(`${RGI}`, 'gv')
 
 const HIDDEN: readonly (readonly [what: string, text: string, shown: string, threat: 16 | 17])[] = [
   ['a colour', '\x1b[31mred\x1b[0m', '⟦U+001B⟧[31mred⟦U+001B⟧[0m', 16],

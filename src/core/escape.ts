@@ -1,3 +1,67 @@
+/** Characters that have ink by their category and none on the screen: empty Braille, null notes, fillers, objects. */
+const BLANK = String.raw`\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`
+/** What could be taken for a mark in a plan: pictures of controls, and the brackets. */
+const LIKE_MARKS = String.raw`\u2400-\u2426\u27e6\u27e7`
+
+/**
+ * The one table of what cannot be seen, for every place that prints: control characters (C0, DEL, C1), formats
+ * (bidirectional and zero-width ones, tags), fillers and variation selectors, lone surrogates, private and unassigned
+ * characters, separators of lines, and every space but the plain one. Tab and newline are not in it. The plain space is
+ * told by a look ahead, because most of any text is spaces.
+ */
+const INVISIBLE = String.raw`(?![ \t\n])[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}${BLANK}]`
+
+/** An emoji with something invisible in it, as far as its form tells: families, flags, keycaps. */
+const LIKE_EMOJI = String.raw`\p{Emoji}(?:\p{Emoji_Modifier}|[\ufe0f\u20e3\u{e0020}-\u{e007f}]|\u200d\p{Emoji})+`
+
+const PRINTED = new RegExp(String.raw`(${LIKE_EMOJI})|\r\n|${INVISIBLE}`, 'gu')
+const EACH = new RegExp(INVISIBLE, 'gu')
+
+/**
+ * Text from kernels, tools, files and people on its way to a reader: each character that cannot be seen is written as
+ * an escape, `\x1b`, `\u202e` or `\u{e0041}`. Nothing in the result moves a cursor, colours, hides text or turns its
+ * direction. Tabs and newlines stay, and CRLF becomes a newline. An emoji that Unicode recommends (RGI) stays whole
+ * with its joiners: a reader expects one picture. Every other joiner is escaped. The same text again is left as it is.
+ */
+export function escapeText(text: string): string {
+  return text.replace(PRINTED, (found: string, picture?: string) => {
+    if (found === '\r\n') return '\n'
+    return isEmoji(picture) ? found : found.replace(EACH, escapeOf)
+  })
+}
+
+/** The same inside a JSON text: still JSON, still the same value. */
+export function escapeJson(text: string): string {
+  return text.replace(PRINTED, (found: string, picture?: string) =>
+    isEmoji(picture) ? found : found.replace(EACH, escapeInJson),
+  )
+}
+
+const escapeOf = (character: string): string => {
+  const code = character.codePointAt(0) ?? 0
+  if (code < 0x100) return `\\x${hex(code, 2)}`
+  return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\u{${hex(code, 1)}}`
+}
+
+/** JSON knows no code points: one that takes two UTF-16 units is two escapes. */
+const escapeInJson = (character: string): string =>
+  character
+    .split('')
+    .map(unit => `\\u${hex(unit.charCodeAt(0), 4)}`)
+    .join('')
+
+const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0')
+
+const RGI = String.raw`\p{RGI_Emoji}`
+let emoji: RegExp | undefined
+
+/** Made when it is first needed: it is large. */
+function isEmoji(picture: string | undefined): boolean {
+  if (picture === undefined) return false
+  emoji ??= new RegExp(`^${RGI}$`, 'v')
+  return emoji.test(picture)
+}
+
 /** A text that shows everything that is in it, and what it had to show by a mark. */
 export interface Marked {
   readonly text: string
@@ -5,21 +69,11 @@ export interface Marked {
   readonly hidden: ReadonlyMap<string, number>
 }
 
-/** Characters that have ink by their category and none on the screen: empty Braille, null notes, fillers, objects. */
-const BLANK = String.raw`\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`
-/** What could be taken for a mark of ours: pictures of controls, and the brackets. */
-const LIKE_MARKS = String.raw`\u2400-\u2426\u27e6\u27e7`
-
 /**
- * Whatever a terminal or an editor would obey, reorder or not show: control characters (C0, DEL, C1), formats
- * (bidirectional and zero-width ones, tags), fillers and variation selectors, lone surrogates, private and
- * unassigned characters, separators of lines, and every space that is not the plain one. Those that stay are no match:
- * most of any text is spaces.
+ * The table as a plan needs it: whoever approves one has to see each character, those inside of emoji too, and nothing
+ * in a plan may look like a mark of ours.
  */
-const UNSEEN = new RegExp(
-  String.raw`\r\n|(?![ \t\n])[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}${BLANK}${LIKE_MARKS}]`,
-  'gu',
-)
+const UNSEEN = new RegExp(String.raw`\r\n|${INVISIBLE}|[${LIKE_MARKS}]`, 'gu')
 
 /** A carriage return before a newline, which ends a line and does nothing else: visible, and one column wide. */
 const RETURN = '␍'
