@@ -1,7 +1,7 @@
-import { evaluated, failureSpans } from '../../src/front/console/answers.ts'
-import { forPerson, inCommands } from '../../src/front/console/debug-words.ts'
-import { plain, textOf } from '../../src/front/console/style.ts'
-import { suspendedSpans, theirLine } from '../../src/front/console/suspension-spans.ts'
+import { evaluated, failureSpans } from '../../src/terminal/answers.ts'
+import { forPerson, inCommands } from '../../src/terminal/debug-words.ts'
+import { plain, textOf } from '../../src/terminal/layout.ts'
+import { suspendedSpans, theirLine } from '../../src/terminal/suspension-spans.ts'
 import type { ToolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 

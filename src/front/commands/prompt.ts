@@ -14,7 +14,7 @@ export async function prompt({ options, printer }: CommandInput): Promise<ExitCo
   const { kernel } = options
   const person = process.stdin.isTTY && process.stdout.isTTY
   if (person && isCapable(process.env)) {
-    const { converse } = await import('../console/console.ts')
+    const { converse } = await import('../../terminal/console.ts')
     return await converse({ kernel })
   }
   const lines = openLines(process.stdin, process.stdout)

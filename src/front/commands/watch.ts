@@ -32,7 +32,7 @@ interface Parts {
 }
 
 async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
-  const { watchHere } = await import('../watch/here.ts')
+  const { watchHere } = await import('../../terminal/desk-page.ts')
   const { lost, past } = await watchHere({
     desktop,
     sit: options => openSeat(client, options),
