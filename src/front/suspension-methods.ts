@@ -1,11 +1,10 @@
 import type { Link } from '../../wire/link/link.ts'
 import type { Claimant } from '../core/claims.ts'
 import type { LeaseDesk, Person } from '../core/lease-desk.ts'
-import { onKernels } from './on-kernels.ts'
+import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { Held } from './seat/held-seats.ts'
 import type { ServeContext } from './server.ts'
-import { untilCancelled } from './until-cancelled.ts'
 
 type SuspensionMethod = 'suspensions' | 'watch_suspensions' | 'take' | 'hand' | 'theirs' | 'adopt'
 

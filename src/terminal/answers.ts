@@ -8,13 +8,11 @@ import { duration, linesOf, oneLine, REPORT_MARGIN, setIn } from '../../tools/wo
 import type { EntryRead } from '../core/journal/reading.ts'
 import { journalDir } from '../core/journal/segments.ts'
 import { messageOf } from '../failure.ts'
-import { withoutOutput } from '../front/envelopes.ts'
+import { kernelsText } from '../front/commands/kernels.ts'
 import type { Image } from '../front/image.ts'
-import { kernelsText } from '../front/kernel-table.ts'
-import { EVERYTHING } from '../front/log/asked.ts'
 import { noteText } from '../front/log/lines.ts'
-import { showStories } from '../front/log/show.ts'
-import type { CallStory, Note, Story } from '../front/log/stories.ts'
+import { type CallStory, EVERYTHING, type Note, type Story, showStories } from '../front/log/stories.ts'
+import { withoutOutput } from '../front/print.ts'
 import { highlightTraceback, languageNamed, type Spoken } from './languages.ts'
 import {
   afterOf,
@@ -300,7 +298,7 @@ export async function journalSpans({ stateDir, count, columns }: Wanted): Promis
   }
   const also = (story: Story) => isCall(story) || isNews(story)
   try {
-    await showStories(place, { asked: { ...EVERYTHING, count, also }, show })
+    await showStories(place, { filter: { ...EVERYTHING, count, also }, show })
   } catch (error) {
     return [looking('error', `The journal cannot be read: ${messageOf(error)}\n`)]
   }

@@ -1,7 +1,6 @@
 import type { SeatAnswer } from '../core/approvals.ts'
-import { argumentsDraft, readArguments } from '../front/drafts.ts'
 import type { Deciding, Decision } from '../front/hunks/deciding.ts'
-import type { Redrafted } from '../front/person-editor.ts'
+import { argumentsDraft, type Redrafted, readArguments } from '../front/person-editor.ts'
 import { type Did, type Edited, type Items, letThrough, type PlanItem, type Wish } from './desk-items.ts'
 import type { Shown, View } from './desk-view.ts'
 import type { Look } from './layout.ts'

@@ -12,8 +12,8 @@ import {
 import { termsOf } from '../../tools/terms.ts'
 import { cutNote, duration, oneLine, setIn } from '../../tools/wording.ts'
 import type { TheirError } from '../../wire/kernel.ts'
+import { table } from '../front/print.ts'
 import type { SuspendedRow } from '../front/protocol.ts'
-import { table } from '../front/table.ts'
 import type { Language } from './languages.ts'
 import { looking, plain, prose, type Span } from './layout.ts'
 

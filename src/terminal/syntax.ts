@@ -1,5 +1,5 @@
-import { isLispWhole, type LispScan, type OpenList, scanLisp } from '../front/lisp-scan.ts'
-import { advance, indentOf, isInside, newScan, opensBlock, type Scan } from '../front/scan.ts'
+import { advance, indentOf, isInside, newScan, opensBlock, type Scan } from '../front/blocks.ts'
+import { isLispWhole, type LispScan, type OpenList, scanLisp } from '../front/lisp-blocks.ts'
 
 /** What the editor must know of a language. All of it is by how text looks, and nothing is run. */
 export interface Syntax {

@@ -1,5 +1,4 @@
-import { openLispBlocks } from '../../src/front/lisp-blocks.ts'
-import { LispScanner, scanLisp } from '../../src/front/lisp-scan.ts'
+import { LispScanner, openLispBlocks, scanLisp } from '../../src/front/lisp-blocks.ts'
 import { highlightLisp, highlightLispAt } from '../../src/terminal/languages.ts'
 import { type Span, textOf } from '../../src/terminal/layout.ts'
 import { LISP } from '../../src/terminal/syntax.ts'

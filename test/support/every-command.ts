@@ -1,5 +1,4 @@
-import { runCommandLine } from '../../src/front/command-line.ts'
-import { COMMANDS } from '../../src/front/commands.ts'
+import { COMMANDS, runCommandLine } from '../../src/front/cli.ts'
 
 /**
  * Runs every command in this process, one after the other, with a hostile text wherever a command takes a text. What

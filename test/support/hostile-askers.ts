@@ -5,15 +5,14 @@ import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { approvalsText } from '../../src/front/commands/approvals.ts'
+import { type FollowOptions, followPlans } from '../../src/front/commands/watch.ts'
 import { questionOf } from '../../src/front/elicitation/question.ts'
-import { storyPieces } from '../../src/front/log/lines.ts'
-import { painted } from '../../src/front/log/paint.ts'
+import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import type { Typed } from '../../src/front/seat/typing.ts'
-import { type FollowOptions, followPlans } from '../../src/front/watch/follow.ts'
 import { Desk, openDeskSeat } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -171,7 +170,7 @@ const LIST: HostileAsker = {
 /** `imago watch` in a pipe, or in a terminal that nobody answers at. */
 const LINES_ONLY: HostileAsker = {
   what: 'imago watch in a pipe',
-  by: ['src/front/watch/follow.ts'],
+  by: ['src/front/commands/watch.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
   named: /^(?:waits {4}|settled {2})plan-/,

@@ -1,7 +1,7 @@
 import type { ShownPlan } from '../../src/core/approvals.ts'
 import { markedLine } from '../../src/core/escape.ts'
 import { shownPlan } from '../../src/core/shown-plan.ts'
-import { openPrinter } from '../../src/front/terminal.ts'
+import { openPrinter } from '../../src/front/print.ts'
 import { hunkText, unifiedDiff } from '../../tools/diff.ts'
 import { linesOf } from '../../tools/newlines.ts'
 import { somePlan } from './plans.ts'

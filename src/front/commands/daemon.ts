@@ -1,10 +1,21 @@
 import { EXIT, type ExitCode } from '../../failure.ts'
+import { findPaths } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
-import type { CommandInput } from '../commands.ts'
-import { printEnvelope } from '../envelopes.ts'
+import type { CommandInput } from '../command.ts'
+import { printEnvelope } from '../print.ts'
 import type { ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
-import { endsWith } from './waiting.ts'
+import { endsWith } from './kernels.ts'
+
+/** `imago serve`: the daemon, until it is asked to end or has had nothing to do for long. */
+export async function serve({ printer, openDaemon }: CommandInput): Promise<ExitCode> {
+  const paths = findPaths()
+  const daemon = await openDaemon(paths)
+  printer.out(`imago serves at ${daemon.address}; its log is ${paths.log}\n`)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.close())
+  await daemon.ended
+  return EXIT.done
+}
 
 /**
  * `imago shutdown`: waits until the daemon has ended in order, and says first what is suspended in images that end with

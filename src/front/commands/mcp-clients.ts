@@ -1,3 +1,21 @@
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import {
   applyEdits,
   type Edit,
@@ -11,7 +29,176 @@ import {
 } from 'jsonc-parser'
 import { parse, stringify } from 'smol-toml'
 import { Failure, messageOf } from '../../failure.ts'
-import type { Host } from './hosts.ts'
+
+/** One way of starting the MCP server: a program and its arguments. */
+export interface Server {
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** One MCP client: where its configuration is, and what an entry in it looks like. */
+export interface Host {
+  readonly name: string
+  readonly label: string
+  readonly format: 'json' | 'toml'
+  /** Whether the file belongs to one project or to the user. */
+  readonly scope: 'project' | 'user'
+  /** Where the entry stands in the file. */
+  readonly place: readonly string[]
+  /** Whether the client starts its servers in the project; where it does not, the entry names the project. */
+  readonly startsInProject: boolean
+  file(where: Where): string
+  entry(server: Server): Readonly<Record<string, unknown>>
+}
+
+export interface Where {
+  readonly root: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly platform: NodeJS.Platform
+}
+
+const plain = ({ command, args }: Server) => ({ command, args })
+const home = ({ env }: Where) => env.HOME || homedir()
+const configHome = (where: Where) => where.env.XDG_CONFIG_HOME || join(home(where), '.config')
+
+/** The clients whose configuration is known, as their documentation describes it (docs/mcp.md). */
+export const HOSTS: readonly Host[] = [
+  {
+    name: 'claude-code',
+    label: 'Claude Code',
+    format: 'json',
+    scope: 'project',
+    place: ['mcpServers', 'imago'],
+    startsInProject: true,
+    file: ({ root }) => join(root, '.mcp.json'),
+    entry: plain,
+  },
+  {
+    name: 'claude-desktop',
+    label: 'Claude Desktop',
+    format: 'json',
+    scope: 'user',
+    place: ['mcpServers', 'imago'],
+    startsInProject: false,
+    file: where =>
+      where.platform === 'darwin'
+        ? join(home(where), 'Library/Application Support/Claude/claude_desktop_config.json')
+        : join(configHome(where), 'Claude/claude_desktop_config.json'),
+    entry: plain,
+  },
+  {
+    name: 'codex',
+    label: 'Codex',
+    format: 'toml',
+    scope: 'user',
+    place: ['mcp_servers', 'imago'],
+    startsInProject: true,
+    file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
+    entry: plain,
+  },
+  {
+    name: 'cursor',
+    label: 'Cursor',
+    format: 'json',
+    scope: 'project',
+    place: ['mcpServers', 'imago'],
+    startsInProject: false,
+    file: ({ root }) => join(root, '.cursor/mcp.json'),
+    entry: plain,
+  },
+  {
+    name: 'gemini',
+    label: 'Gemini CLI',
+    format: 'json',
+    scope: 'project',
+    place: ['mcpServers', 'imago'],
+    startsInProject: true,
+    file: ({ root }) => join(root, '.gemini/settings.json'),
+    entry: plain,
+  },
+  {
+    name: 'vscode',
+    label: 'VS Code',
+    format: 'json',
+    scope: 'project',
+    place: ['servers', 'imago'],
+    startsInProject: false,
+    file: ({ root }) => join(root, '.vscode/mcp.json'),
+    entry: server => ({ type: 'stdio', ...plain(server) }),
+  },
+  {
+    name: 'zed',
+    label: 'Zed',
+    format: 'json',
+    scope: 'user',
+    place: ['context_servers', 'imago'],
+    startsInProject: false,
+    file: where => join(configHome(where), 'zed/settings.json'),
+    entry: plain,
+  },
+]
+
+/** The entry of one client for one project: what it starts, and where. */
+export function entryFor(host: Host, { root, server }: { root: string; server: Server }) {
+  const args = host.startsInProject ? server.args : [...server.args, '--root', root]
+  return host.entry({ ...server, args })
+}
+
+/** The text of a file as UTF-8, or `undefined` where there is no file. Throws a `Failure` for anything else. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw new Failure(`${path} cannot be read as text: ${messageOf(error)}. Nothing was changed.`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Replaces a file as a whole, or makes it. A link is followed, as people keep their settings elsewhere; the mode stays.
+ * Returns the outermost folder that had to be made for it.
+ */
+export function replaceFile(path: string, text: string): string | undefined {
+  const target = targetOf(path)
+  const made = mkdirSync(dirname(target), { recursive: true })
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
+  const draft = join(dirname(target), `.imago-${randomBytes(6).toString('hex')}`)
+  try {
+    const file = openSync(draft, 'wx', 0o600)
+    try {
+      writeSync(file, text)
+      fchmodSync(file, mode & 0o777)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(draft, target)
+    return made
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new Failure(`${path} cannot be written: ${messageOf(error)}. It is as it was.`, { cause: error })
+  }
+}
+
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** Removes a file, and the folders up to and with `outermost` that are empty then. */
+export function removeFile(path: string, outermost: string | undefined): void {
+  rmSync(path)
+  if (outermost === undefined) return
+  for (let folder = dirname(path); folder.startsWith(outermost); folder = dirname(folder)) {
+    if (readdirSync(folder).length > 0) return
+    rmdirSync(folder)
+  }
+}
 
 /** An entry as data; `undefined` where there is none. */
 export type Entry = Readonly<Record<string, unknown>> | undefined
@@ -39,7 +226,7 @@ export function changeEntry(text: string, shape: Shape, entry: Entry): Change {
   return change
 }
 
-export type Shape = Pick<Host, 'format' | 'place'>
+type Shape = Pick<Host, 'format' | 'place'>
 
 export function applied(text: string, { offset, was, is }: Change): string {
   return text.slice(0, offset) + is + text.slice(offset + was.length)
