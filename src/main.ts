@@ -20,7 +20,7 @@ if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
   const { bridge } = await import('./front/bridge.ts')
   process.exitCode = await bridge(rest)
 } else {
-  const { runCommandLine } = await import('./front/command-line.ts')
+  const { runCommandLine } = await import('./front/cli.ts')
   const exit = await runCommandLine({
     argv: process.argv.slice(2),
     async openDaemon(paths) {

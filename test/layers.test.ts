@@ -92,19 +92,21 @@ const TABLE: readonly Row[] = [
       'smol-toml',
       'node:',
     ],
-    lazily: ['src/front/console', 'src/front/watch'],
+    lazily: ['src/terminal'],
   },
-  // The prompt at a terminal: loaded by nothing but a person's terminal.
+  // The console and the desk: loaded by nothing but a person's terminal.
   {
-    layer: 'src/front/console',
-    may: ['src', 'src/core', 'src/front', 'src/front/watch', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
-    packages: ['@lezer/common', '@lezer/highlight', '@lezer/python', 'get-east-asian-width', 'zod', 'node:'],
-  },
-  // A seat on a whole screen: of the console it uses the terminal alone.
-  {
-    layer: 'src/front/watch',
-    may: ['src', 'src/core', 'src/front', 'src/front/console', 'tools', 'wire/errors.ts'],
-    packages: ['diff', 'get-east-asian-width', 'node:'],
+    layer: 'src/terminal',
+    may: ['src', 'src/core', 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: [
+      '@lezer/common',
+      '@lezer/highlight',
+      '@lezer/python',
+      'diff',
+      'get-east-asian-width',
+      'zod',
+      'node:',
+    ],
   },
   {
     layer: 'src/daemon',

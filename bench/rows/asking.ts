@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Seat } from '../../src/core/approvals.ts'
-import { openPalette } from '../../src/front/console/style.ts'
-import { Desk } from '../../src/front/watch/desk.ts'
+import { Desk } from '../../src/terminal/desk.ts'
+import { openPalette } from '../../src/terminal/layout.ts'
 import { type CallsRig, openCallsRig, toolAt } from '../../test/support/calls-rig.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 

@@ -1,5 +1,5 @@
 import type { DaemonClient } from '../../src/front/client.ts'
-import { openPrinter } from '../../src/front/terminal.ts'
+import { openPrinter } from '../../src/front/print.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 
 /** One call of a demo, and what has to come of it. */

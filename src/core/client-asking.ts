@@ -1,7 +1,7 @@
 import { LightSignal } from '../../wire/signal.ts'
 import type { ClientAnswer, ClientAsker, ShownPlan } from './approvals.ts'
+import { plainName } from './escape.ts'
 import { reasonOf } from './given-answers.ts'
-import { plainName } from './marks.ts'
 import type { Answer, Plan } from './plan.ts'
 
 /** What the client that a call came from has made of the question. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { FileChange } from '../../tools/proposal.ts'
+import { markedLine } from './escape.ts'
 import { folded } from './files/names.ts'
-import { markedLine } from './marks.ts'
 import type { Plan } from './plan.ts'
 import type { Shown } from './shown-plan.ts'
 import { isWithin } from './within.ts'

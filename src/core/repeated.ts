@@ -1,5 +1,5 @@
+import { markedLine } from './escape.ts'
 import { canonical } from './freezing.ts'
-import { markedLine } from './marks.ts'
 import type { Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
 

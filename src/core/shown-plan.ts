@@ -1,7 +1,7 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
 import type { Hunk } from '../../tools/proposal.ts'
 import type { ShownHunk, ShownPlan, WaitingPlan } from './approvals.ts'
-import { fitsMarked, marked, markedLine, warningsOf } from './marks.ts'
+import { fitsMarked, marked, markedLine, warningsOf } from './escape.ts'
 import type { Plan } from './plan.ts'
 import { unboundIn } from './unbound.ts'
 

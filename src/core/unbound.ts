@@ -1,4 +1,4 @@
-import { markedLine } from './marks.ts'
+import { markedLine } from './escape.ts'
 import type { Plan } from './plan.ts'
 
 /**

@@ -1,5 +1,3 @@
-import { advance, isInside, newScan, opensBlock } from './scan.ts'
-
 /**
  * Puts lines together to what is run at once, by how they look and without knowing the language well: a line that
  * ends inside brackets, inside a triple-quoted text, or with a backslash goes on; so does a line that ends with a
@@ -75,3 +73,89 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
 }
 
 const complete = (texts: (string | undefined)[]) => texts.filter(text => text !== undefined)
+
+/**
+ * Reads Python a line at a time, by how it looks: which brackets are open, whether a text over several lines is, and
+ * whether a backslash carries the line on. Linear in the line.
+ */
+export interface Scan {
+  /** Brackets that are open, outermost first. */
+  open: Bracket[]
+  /** The quotes that a text over several lines ends with. */
+  quotes: string | undefined
+  continued: boolean
+  /** The last line without its texts and its comment. */
+  code: string
+  /** How many lines were read. */
+  lines: number
+}
+
+interface Bracket {
+  readonly line: number
+  /** Where it stands in its line, and what that line is set in by. */
+  readonly column: number
+  readonly indent: string
+  /** Nothing but blanks and a comment follow it in its line. */
+  last: boolean
+}
+
+export const newScan = (): Scan => ({ open: [], quotes: undefined, continued: false, code: '', lines: 0 })
+
+/** Whether the next line goes on with what the last one has begun. */
+export const isInside = ({ open, quotes, continued }: Scan) =>
+  open.length > 0 || quotes !== undefined || continued
+
+/** Whether lines that are set in follow. */
+export const opensBlock = (line: string, { code }: Scan) => code.trimEnd().endsWith(':') || /^\s*@/.test(line)
+
+export const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
+
+/** Reads one more line. */
+export function advance(scan: Scan, line: string): void {
+  scan.code = ''
+  scan.continued = false
+  readLine(scan, line)
+  scan.lines++
+}
+
+function readLine(scan: Scan, line: string): void {
+  for (let at = 0; at < line.length; ) {
+    const unit = line[at] ?? ''
+    if (scan.quotes !== undefined) at = skipText(scan, line, at)
+    else if (unit === '#') return
+    else if (unit === '"' || unit === "'") {
+      const three = unit.repeat(3)
+      scan.quotes = line.startsWith(three, at) ? three : unit
+      at += scan.quotes.length
+      followed(scan)
+    } else {
+      scan.code += unit
+      if (!/\s/.test(unit)) followed(scan)
+      if ('([{'.includes(unit))
+        scan.open.push({ line: scan.lines, column: at, indent: indentOf(line), last: true })
+      if (')]}'.includes(unit)) scan.open.pop()
+      at++
+    }
+  }
+  if (scan.quotes === undefined) scan.continued = line.endsWith('\\')
+  // An ordinary text ends with its line, unless a backslash carries it over.
+  else if (scan.quotes.length === 1 && !line.endsWith('\\')) scan.quotes = undefined
+}
+
+function followed({ open }: Scan) {
+  const innermost = open.at(-1)
+  if (innermost !== undefined) innermost.last = false
+}
+
+/** Where the text goes on being one, or has ended. */
+function skipText(scan: Scan, line: string, from: number): number {
+  const quotes = scan.quotes ?? ''
+  for (let at = from; at < line.length; at++) {
+    if (line[at] === '\\') at++
+    else if (line.startsWith(quotes, at)) {
+      scan.quotes = undefined
+      return at + quotes.length
+    }
+  }
+  return line.length
+}

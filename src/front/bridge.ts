@@ -3,6 +3,7 @@ import { openSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { escapeText } from '../core/escape.ts'
 import { helloEnvironment } from '../environment.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
 import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
@@ -25,7 +26,7 @@ export async function bridge(args: string[], streams: BridgeStreams = process): 
     const wanted = wantedBy(args)
     return await carried({ ...(await attached(wanted)), streams })
   } catch (error) {
-    streams.stderr.write(`imago mcp: ${messageOf(error)}\n`)
+    streams.stderr.write(escapeText(`imago mcp: ${messageOf(error)}\n`))
     return error instanceof Failure ? error.exit : EXIT.failed
   }
 }

@@ -8,7 +8,7 @@ import { type Link, Refusal } from '../../wire/link/link.ts'
 import { helloEnvironment } from '../environment.ts'
 import { Failure, messageOf } from '../failure.ts'
 import { startOf } from '../instance.ts'
-import { findPaths, type Paths, VERSION } from '../paths.ts'
+import { findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import type {
   Ask,
   CallEvent,
@@ -251,4 +251,14 @@ function refusedBy(error: unknown): unknown {
     `The daemon that runs speaks another protocol than this command: ${error.message} End it with the imago that started it: imago shutdown`,
     { cause: error },
   )
+}
+
+/** One request to the daemon, on a connection of its own; the daemon is started where it is not there. */
+export async function request<M extends Exclude<Method, 'call'>>(
+  method: M,
+  params: Methods[M]['params'],
+): Promise<Methods[M]['result']> {
+  const root = findRoot(process.cwd())
+  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
+  return await client.request(method, params)
 }

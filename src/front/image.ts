@@ -5,7 +5,7 @@ import { WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
 import { findRoot, VERSION } from '../paths.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
-import { lostDaemon } from './envelopes.ts'
+import { lostDaemon } from './print.ts'
 import type { CallEvent, KernelRow, Method, Methods, SuspensionEvent } from './protocol.ts'
 import { type OpenSeat, openSeat, type SeatOptions } from './seat/open-seat.ts'
 

@@ -6,8 +6,10 @@ import type { CallId } from '../../wire/kernel.ts'
 import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import type { CallEvent, Caller, Calls } from '../core/call.ts'
+import { describe, FORMATS } from '../core/describe.ts'
 import type { Kernels } from '../core/kernels.ts'
-import { onKernels } from './on-kernels.ts'
+import type { Registry } from '../core/registry.ts'
+import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { PolicyMethods } from './policy-methods.ts'
 import {
   type Ask,
@@ -22,7 +24,6 @@ import {
 import type { SeatMethods } from './seat/seats.ts'
 import type { Serve, ServeContext, Session } from './server.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
-import { untilCancelled } from './until-cancelled.ts'
 
 /** What the methods of the client protocol work on. */
 export interface MethodParts {
@@ -264,4 +265,16 @@ function cancelled({ signal }: ServedCall): Signal {
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null || !('ok' in value)) return false
   return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
+}
+
+/** What `imago tools` prints. Throws the `Refusal` `invalid_params`, which names what there is instead. */
+export function listTools(registry: Registry, wanted: Methods['tools']['params']): string {
+  const { profile = 'full', format: asked = 'text', name } = wanted
+  const format = FORMATS.find(known => known === asked)
+  if (format === undefined)
+    throw new Refusal('invalid_params', `There is no format ${asked}. Formats: ${FORMATS.join(', ')}.`)
+  const description = describe({ registry, profile, format, ...(name === undefined ? {} : { name }) })
+  if (description.type === 'described') return description.text
+  const nearest = description.nearest.length === 0 ? '' : ` Did you mean ${description.nearest.join(' or ')}?`
+  throw new Refusal('invalid_params', `There is no tool ${description.name}.${nearest}`)
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../../wire/link/link.ts'
+import { Refusal, type ServedCall } from '../../wire/link/link.ts'
 import { KernelError } from '../core/kernel-error.ts'
 import { SuspensionError } from '../core/suspensions/desk.ts'
 import type { FailureData } from './protocol.ts'
@@ -21,3 +21,15 @@ export async function onKernels<Result>(work: () => Promise<Result>): Promise<Re
 
 /** Reasons of a `KernelError` that are mistakes in what was asked for. */
 const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language', 'bad_address']
+
+/** Settles once the client cancels it or goes away; `end` is called then. */
+export function untilCancelled(served: ServedCall, end: () => void): Promise<Record<string, never>> {
+  return new Promise(resolve => {
+    const over = () => {
+      end()
+      resolve({})
+    }
+    if (served.signal.aborted) over()
+    else served.signal.addEventListener('abort', over)
+  })
+}

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { oneLine } from '../../tools/wording.ts'
+import { markedLine } from '../core/escape.ts'
 import { messageOf } from '../failure.ts'
 
 /** A text that a person is to go on with in their own editor. */
@@ -90,4 +91,37 @@ function readBack(file: string, before: string): Redrafted {
   if (size > MOST) return { type: 'failed', why: `It has ${size} bytes by now, and may have ${MOST}.` }
   const text = readFileSync(file, 'utf8')
   return text === before ? { type: 'unchanged' } : { type: 'text', text }
+}
+
+/** What a draft begins with that could not be used. Lines that begin with `#` count for nothing in any draft. */
+const REFUSED = '# This could not be used: '
+
+/** What a person wrote, to be opened again: its first line says why it could not be used, as that of `git add -p` does. */
+export function refusedDraft(text: string, why: string): string {
+  const own = text.startsWith(REFUSED) ? text.slice(text.indexOf('\n') + 1 || text.length) : text
+  return `${REFUSED}${oneLine(why)}\n${own}`
+}
+
+/** What came of arguments that a person edited. */
+type ReadArguments =
+  | { readonly type: 'arguments'; readonly args: Readonly<Record<string, unknown>> }
+  /** `why` is a sentence for that person; `draft` is what they go on with. */
+  | { readonly type: 'bad'; readonly why: string; readonly draft: string }
+
+/** The arguments of a call as a person edits them, in JSON. */
+export const argumentsDraft = (args: Readonly<Record<string, unknown>>): string =>
+  `${JSON.stringify(args, null, 2)}\n`
+
+/** What a person made of `argumentsDraft`, or of a draft that was refused before. */
+export function readArguments(text: string): ReadArguments {
+  const bad = (why: string): ReadArguments => ({ type: 'bad', why, draft: refusedDraft(text, why) })
+  try {
+    // No text of JSON goes over the end of a line; and lines are counted as they will be seen again.
+    const read: unknown = JSON.parse(refusedDraft(text, '').replace(/^[ \t]*#.*$/gm, ''))
+    if (typeof read === 'object' && read !== null && !Array.isArray(read))
+      return { type: 'arguments', args: { ...read } }
+    return bad('The arguments have to be one JSON object: { "name": value }. Nothing was sent.')
+  } catch (error) {
+    return bad(`The arguments are not JSON any more: ${markedLine(messageOf(error))}. Nothing was sent.`)
+  }
 }

@@ -1,11 +1,10 @@
 import type { Link } from '../../wire/link/link.ts'
 import type { Person, SuspensionDesk } from '../core/suspensions/desk.ts'
 import type { Claimant } from '../core/suspensions/owners.ts'
-import { onKernels } from './on-kernels.ts'
+import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { HeldSeat } from './seat/seats.ts'
 import type { ServeContext } from './server.ts'
-import { untilCancelled } from './until-cancelled.ts'
 
 type SuspensionMethod = 'suspensions' | 'watch_suspensions' | 'take' | 'hand' | 'theirs' | 'adopt'
 

@@ -5,7 +5,7 @@ import { decide } from '../../src/core/gate.ts'
 import { previewOf } from '../../src/core/policy/preview.ts'
 import { reportPolicy } from '../../src/core/policy/report.ts'
 import { openPolicy } from '../../src/core/policy.ts'
-import { policyText } from '../../src/front/policy-text.ts'
+import { policyText } from '../../src/front/commands/policy.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** What the policy says of the yes of MCP clients: loosened by a person alone, like any rule. */

@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
 import type { NewLife } from '../../src/core/kernel-row.ts'
 import { type KernelRow, openKernels } from '../../src/core/kernels.ts'
-import { kernelLine } from '../../src/front/kernel-table.ts'
-import { EVERYTHING } from '../../src/front/log/asked.ts'
-import { storyPieces } from '../../src/front/log/lines.ts'
-import { painted } from '../../src/front/log/paint.ts'
-import { showStories } from '../../src/front/log/show.ts'
+import { kernelLine } from '../../src/front/commands/kernels.ts'
+import { painted, storyPieces } from '../../src/front/log/lines.ts'
+import { EVERYTHING, showStories } from '../../src/front/log/stories.ts'
 import { reasonToStay } from '../../src/in-use.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { FakeKernel } from '../support/fake-kernel.ts'
@@ -114,7 +112,7 @@ test('imago log says in a line what was suspended, who took or was handed it, an
   await showStories(
     { dir: join(folder, 'journal'), signal: new AbortController().signal },
     {
-      asked: { ...EVERYTHING, kernel: ['shop'] },
+      filter: { ...EVERYTHING, kernel: ['shop'] },
       show: story =>
         said.push(painted(storyPieces(story, { columns: undefined, long: false }), { coloured: false })),
     },

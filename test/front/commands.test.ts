@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { COMMANDS } from '../../src/front/commands.ts'
+import { COMMANDS } from '../../src/front/cli.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { ToolError } from '../../tools/outcome.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'

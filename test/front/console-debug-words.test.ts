@@ -1,7 +1,7 @@
-import { evaluated, failureSpans } from '../../src/front/console/answers.ts'
-import { inCommands } from '../../src/front/console/colon-debug.ts'
-import { plain, textOf } from '../../src/front/console/style.ts'
-import { suspendedSpans } from '../../src/front/console/suspension-spans.ts'
+import { evaluated, failureSpans } from '../../src/terminal/answers.ts'
+import { inCommands } from '../../src/terminal/colon-debug.ts'
+import { plain, textOf } from '../../src/terminal/layout.ts'
+import { suspendedSpans } from '../../src/terminal/suspension-spans.ts'
 import type { ToolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 

@@ -1,6 +1,6 @@
-import { Editor, type Wish } from '../../src/front/console/editor.ts'
-import { openDecoder } from '../../src/front/console/keys.ts'
-import { PYTHON } from '../../src/front/console/python.ts'
+import { Editor, type Wish } from '../../src/terminal/editor.ts'
+import { PYTHON } from '../../src/terminal/syntax.ts'
+import { openDecoder } from '../../src/terminal/tty.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console editor')

@@ -3,8 +3,8 @@ import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { historyPath, openHistory } from '../../src/front/console/history.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { historyPath, openHistory } from '../../src/terminal/history.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console history')
@@ -73,7 +73,7 @@ test('where it cannot be written, it is kept in memory', () => {
 
 test('several consoles write at once, one of them shortens it, and nothing of what is new is lost', async () => {
   const program = `
-    import { openHistory } from ${JSON.stringify(join(PACKAGE_ROOT, 'dist/src/front/console/history.js'))}
+    import { openHistory } from ${JSON.stringify(join(PACKAGE_ROOT, 'dist/src/terminal/history.js'))}
     const [path, who] = process.argv.slice(1)
     for (let number = 0; number < 150; number++) openHistory(path, { entries: 300, length: 100 }).add(who + number)`
   const run = promisify(execFile)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Key, openDecoder } from '../../src/front/console/keys.ts'
+import { type Key, openDecoder } from '../../src/terminal/tty.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console keys')

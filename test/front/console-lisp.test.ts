@@ -1,8 +1,7 @@
-import { LISP } from '../../src/front/console/lisp.ts'
-import { highlightLisp, highlightLispAt } from '../../src/front/console/lisp-highlight.ts'
-import { type Span, textOf } from '../../src/front/console/style.ts'
-import { openLispBlocks } from '../../src/front/lisp-blocks.ts'
-import { LispScanner, scanLisp } from '../../src/front/lisp-scan.ts'
+import { LispScanner, openLispBlocks, scanLisp } from '../../src/front/lisp-blocks.ts'
+import { highlightLisp, highlightLispAt } from '../../src/terminal/languages.ts'
+import { type Span, textOf } from '../../src/terminal/layout.ts'
+import { LISP } from '../../src/terminal/syntax.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console lisp')

@@ -1,11 +1,20 @@
-import { openCompleting } from '../../src/front/console/completing.ts'
-import { endOfRows, flowed, layOut } from '../../src/front/console/layout.ts'
-import { Live } from '../../src/front/console/live.ts'
-import { Pager } from '../../src/front/console/pager.ts'
-import { sentencesBroken } from '../../src/front/console/showing.ts'
-import { openPalette, plain, prose, textOf, wantsColour } from '../../src/front/console/style.ts'
-import { argumentsFor, type ToolFacts } from '../../src/front/console/tool-line.ts'
-import { fitted, widthOf } from '../../src/front/console/width.ts'
+import { sentencesBroken } from '../../src/terminal/answers.ts'
+import { argumentsFor, type ToolFacts } from '../../src/terminal/colon.ts'
+import { openCompleting } from '../../src/terminal/console.ts'
+import {
+  endOfRows,
+  fitted,
+  flowed,
+  layOut,
+  openPalette,
+  plain,
+  prose,
+  textOf,
+  wantsColour,
+  widthOf,
+} from '../../src/terminal/layout.ts'
+import { Pager } from '../../src/terminal/pager.ts'
+import { Live } from '../../src/terminal/run.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 

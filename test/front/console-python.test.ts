@@ -1,6 +1,6 @@
-import { highlight, highlightAt, highlightTraceback } from '../../src/front/console/highlight.ts'
-import { PYTHON } from '../../src/front/console/python.ts'
-import { type Span, textOf } from '../../src/front/console/style.ts'
+import { highlight, highlightAt, highlightTraceback } from '../../src/terminal/languages.ts'
+import { type Span, textOf } from '../../src/terminal/layout.ts'
+import { PYTHON } from '../../src/terminal/syntax.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console python')

@@ -11,7 +11,7 @@ const test = suite('hostile texts in every asker', { limitMs: 60_000 })
 
 test('each file that shows something of a plan is one of an asker that is tried here', () => {
   const tried = new Set(HOSTILE_ASKERS.flatMap(({ by }) => by))
-  const showing = filesIn(['src/front'], ['.ts']).filter(path => SHOWS.test(textOf(path)))
+  const showing = filesIn(['src/front', 'src/terminal'], ['.ts']).filter(path => SHOWS.test(textOf(path)))
   assert.equal(
     showing.filter(path => !tried.has(path) && !(path in SHOW_NOTHING)),
     [],
@@ -26,10 +26,6 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   'src/front/protocol.ts': 'what the messages are',
   'src/front/seat/open-seat.ts': 'hands it to an asker',
   'src/front/hunks/deciding.ts': 'remembers what was decided',
-  'src/front/watch/pulse.ts': 'keeps time',
-  'src/front/watch/session.ts': 'has a terminal for a desk',
-  'src/front/watch/wishes.ts': 'what a desk wants done',
-  'src/front/watch/answers.ts': 'keeps what is answered',
   'src/front/hunks/patch.ts': 'is for an editor, which shows what is in a file as it does',
   'src/front/hunks/raw.ts': 'is for an editor',
   'src/front/hunks/split.ts': 'makes several hunks of one',

@@ -14,8 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { applied, changeEntry, inverse, readEntry } from '../../src/front/install/document.ts'
-import { HOSTS } from '../../src/front/install/hosts.ts'
+import { applied, changeEntry, HOSTS, inverse, readEntry } from '../../src/front/commands/mcp-clients.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 

@@ -1,10 +1,8 @@
 import { EXIT, Failure } from '../../src/failure.ts'
-import type { Options } from '../../src/front/commands.ts'
-import { askedFor } from '../../src/front/log/asked.ts'
-import { storyPieces } from '../../src/front/log/lines.ts'
-import { painted } from '../../src/front/log/paint.ts'
-import { showStories } from '../../src/front/log/show.ts'
-import { parseTime } from '../../src/front/log/times.ts'
+import type { Options } from '../../src/front/command.ts'
+import { filterOf, parseTime } from '../../src/front/log/filter.ts'
+import { painted, storyPieces } from '../../src/front/log/lines.ts'
+import { showStories } from '../../src/front/log/stories.ts'
 import { assert, suite } from '../support/harness.ts'
 import { journalWith } from '../support/journal-sample.ts'
 import { openRig } from '../support/rig.ts'
@@ -37,7 +35,7 @@ for (const [options, calls] of FILTERS)
     await showStories(
       { dir, signal },
       {
-        asked: askedFor(options, new Date()),
+        filter: filterOf(options, new Date()),
         show: story =>
           found.push(painted(storyPieces(story, { columns: undefined, long: false }), { coloured: false })),
       },
@@ -62,7 +60,7 @@ const BAD: readonly (readonly [options: Options, says: RegExp])[] = [
 for (const [options, says] of BAD)
   test(`${JSON.stringify(options)} is refused with what would be right`, () => {
     try {
-      askedFor(options, new Date())
+      filterOf(options, new Date())
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       assert.is(error.exit, EXIT.usage)

@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
-import { EVERYTHING } from '../../src/front/log/asked.ts'
-import { storyPieces } from '../../src/front/log/lines.ts'
-import { painted } from '../../src/front/log/paint.ts'
-import { showStories } from '../../src/front/log/show.ts'
+import { painted, storyPieces } from '../../src/front/log/lines.ts'
+import { EVERYTHING, showStories } from '../../src/front/log/stories.ts'
 import { assert, suite } from '../support/harness.ts'
 import { dangerous, id, planned } from '../support/journal-sample.ts'
 
@@ -22,7 +20,7 @@ async function said(entries: readonly JournalEntry[], long = false): Promise<str
     await showStories(
       { dir: join(stateDir, 'journal'), signal: new AbortController().signal },
       {
-        asked: EVERYTHING,
+        filter: EVERYTHING,
         show: story => {
           if (story.type === 'call')
             found.push(painted(storyPieces(story, { columns: undefined, long }), { coloured: false }))

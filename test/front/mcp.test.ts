@@ -1,7 +1,6 @@
 import type { CallRequest } from '../../src/core/call.ts'
 import { REPLY_BYTES } from '../../src/front/mcp-answers.ts'
-import type { Envelope } from '../../tools/outcome.ts'
-import { toolError } from '../../tools/outcome.ts'
+import { type Envelope, toolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import type { Line } from '../support/line-peer.ts'
 import {

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { escapeControls, escapeControlsInJson } from '../../src/front/terminal.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, within } from '../support/rig.ts'
@@ -228,23 +227,6 @@ test('nothing that code prints, raises, names or asks moves the cursor of a term
   )
   assert.not.ok(call.text.includes(ESCAPE))
   assert.not.ok(call.text.includes('\x9b'))
-})
-
-const MARKED: readonly (readonly [what: string, text: string, shown: string])[] = [
-  ['plain text, tabs and line ends', 'a\tb\nc\r\nd é 語 👩‍🔬', 'a\tb\nc\nd é 語 👩‍🔬'],
-  ['a carriage return that would overwrite', 'safe\revil', 'safe\\x0devil'],
-  ['C0, delete and C1', '\x00\x07\x08\x1b\x7f\x9b', '\\x00\\x07\\x08\\x1b\\x7f\\x9b'],
-  ['marks that turn text', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
-  ['marks that hide', 'a\u200bb\ufeff', 'a\\u200bb\\ufeff'],
-]
-
-for (const [what, text, shown] of MARKED)
-  test(`${what}, as a terminal is sent it (threat 16)`, () => assert.is(escapeControls(text), shown))
-
-test('JSON keeps its value when its controls are escaped (threat 16)', () => {
-  const text = JSON.stringify({ a: MARKED.map(([, raw]) => raw).join('') })
-  assert.equal(JSON.parse(escapeControlsInJson(text)), JSON.parse(text))
-  assert.is(escapeControls(escapeControlsInJson(text)), escapeControlsInJson(text))
 })
 
 test('npm run demo finds the mistake, and fails on a program without one', async () => {

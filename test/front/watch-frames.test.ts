@@ -1,7 +1,7 @@
 import xterm from '@xterm/headless'
 import fc from 'fast-check'
-import type { Row } from '../../src/front/console/layout.ts'
-import { Frames } from '../../src/front/watch/frames.ts'
+import type { Row } from '../../src/terminal/layout.ts'
+import { Frames } from '../../src/terminal/screen.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('frames')

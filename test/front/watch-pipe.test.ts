@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Ended, WaitingPlan } from '../../src/core/approvals.ts'
-import { followPlans } from '../../src/front/watch/follow.ts'
+import { followPlans } from '../../src/front/commands/watch.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'

@@ -1,12 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
-import { openPalette } from '../../src/front/console/style.ts'
-import { widthOf } from '../../src/front/console/width.ts'
 import { DiffLines } from '../../src/front/hunks/diff-lines.ts'
-import { breaksOf } from '../../src/front/watch/breaking.ts'
-import { PlanText } from '../../src/front/watch/plan-rows.ts'
-import { Sheet } from '../../src/front/watch/sheet.ts'
-import { changedWords } from '../../src/front/watch/words.ts'
+import { openPalette, widthOf } from '../../src/terminal/layout.ts'
+import { breaksOf, changedWords, PlanText } from '../../src/terminal/plan-text.ts'
+import { Sheet } from '../../src/terminal/sheet.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('rows of a plan')

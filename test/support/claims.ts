@@ -1,4 +1,4 @@
-import { COMMANDS } from '../../src/front/commands.ts'
+import { COMMANDS } from '../../src/front/cli.ts'
 import { filesIn, importsOf, textOf } from './imports.ts'
 
 /** What pages say that there is: commands with their options, tools, and source that something uses. */

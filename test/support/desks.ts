@@ -1,9 +1,8 @@
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import type { Key } from '../../src/front/console/keys.ts'
-import type { Row } from '../../src/front/console/layout.ts'
-import { openPalette } from '../../src/front/console/style.ts'
-import { Desk } from '../../src/front/watch/desk.ts'
-import type { Wish } from '../../src/front/watch/wishes.ts'
+import { Desk } from '../../src/terminal/desk.ts'
+import type { Wish } from '../../src/terminal/desk-items.ts'
+import { openPalette, type Row } from '../../src/terminal/layout.ts'
+import type { Key } from '../../src/terminal/tty.ts'
 
 /** A desk without a terminal, and somebody who waits until each question counts. */
 export interface DeskOf {

@@ -5,18 +5,16 @@ import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
 import type { LineRead } from '../../src/core/journal/reading.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { approvalsText } from '../../src/front/commands/approvals.ts'
-import { openPalette } from '../../src/front/console/style.ts'
+import { type FollowOptions, followPlans } from '../../src/front/commands/watch.ts'
 import { questionOf } from '../../src/front/elicitation/question.ts'
-import { storyPieces } from '../../src/front/log/lines.ts'
-import { painted } from '../../src/front/log/paint.ts'
+import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import type { Typed } from '../../src/front/seat/typing.ts'
-import { Desk } from '../../src/front/watch/desk.ts'
-import { openDeskSeat } from '../../src/front/watch/desk-seat.ts'
-import { type FollowOptions, followPlans } from '../../src/front/watch/follow.ts'
+import { Desk, openDeskSeat } from '../../src/terminal/desk.ts'
+import { openPalette } from '../../src/terminal/layout.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { OF_THE_CONSOLE } from './hostile-console.ts'
 import { DESK } from './hostile-desk.ts'
@@ -172,7 +170,7 @@ const LIST: HostileAsker = {
 /** `imago watch` in a pipe, or in a terminal that nobody answers at. */
 const LINES_ONLY: HostileAsker = {
   what: 'imago watch in a pipe',
-  by: ['src/front/watch/follow.ts'],
+  by: ['src/front/commands/watch.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
   named: /^(?:waits {4}|settled {2})plan-/,
@@ -206,7 +204,7 @@ const LINES_ONLY: HostileAsker = {
 /** What the desktop shows in a corner, of one that only writes down what it is given. */
 const CORNER: HostileAsker = {
   what: 'a notification',
-  by: ['src/front/watch/desk-seat.ts'],
+  by: ['src/terminal/desk.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
   named: /^Imago: /,

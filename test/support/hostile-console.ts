@@ -1,11 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import { type ConsoleApprovalsOptions, openConsoleApprovals } from '../../src/front/console/approvals.ts'
-import type { Key } from '../../src/front/console/keys.ts'
-import { Stage } from '../../src/front/console/stage.ts'
-import { openPalette } from '../../src/front/console/style.ts'
-import type { Tty } from '../../src/front/console/tty.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
+import { type ConsoleApprovalsOptions, openConsoleApprovals } from '../../src/terminal/console-seat.ts'
+import { openPalette } from '../../src/terminal/layout.ts'
+import { Stage } from '../../src/terminal/screen.ts'
+import type { Key, Tty } from '../../src/terminal/tty.ts'
 import { DESK, LOOKS_OF_OURS } from './hostile-desk.ts'
 import type { HostileAsker } from './hostile-plan.ts'
 
@@ -17,7 +16,7 @@ const MOVES = ['\\?(?:7|25|1049)[hl]', '\\d{0,3}(?:;\\d{1,3})?[ABCDHJKLMSTr]'].m
 )
 const OF_A_CONSOLE = new RegExp([LOOKS_OF_OURS.source, ...MOVES, '\\r'].join('|'), 'g')
 
-const BY = ['approvals', 'desk-page', 'notices'].map(name => `src/front/console/${name}.ts`)
+const BY = ['console-seat', 'desk-page'].map(name => `src/terminal/${name}.ts`)
 
 /** What a console writes: when a plan is told and settled while a line is being written, and when it is looked at. */
 async function written(plan: ShownPlan) {

@@ -1,5 +1,5 @@
-import { openPalette } from '../../src/front/console/style.ts'
-import { Desk } from '../../src/front/watch/desk.ts'
+import { Desk } from '../../src/terminal/desk.ts'
+import { openPalette } from '../../src/terminal/layout.ts'
 import type { HostileAsker } from './hostile-plan.ts'
 
 /** Colours of the sixteen names, and no blinking, hiding or striking out. */
@@ -45,7 +45,7 @@ const MARGIN = new RegExp(`^(?:${'\x1b'}\\[[0-9;]+m)?[|+] `)
 export const DESK: HostileAsker = {
   what: 'imago watch',
   takesHunks: true,
-  by: ['desk', 'view', 'items', 'plan-sheets', 'plan-lines'].map(name => `src/front/watch/${name}.ts`),
+  by: ['desk', 'desk-items', 'desk-keys', 'desk-sheets', 'desk-view'].map(name => `src/terminal/${name}.ts`),
   own: LOOKS_OF_OURS,
   margin: /^[|+] /,
   named: /^(?: |▸ |──)/,

@@ -1,7 +1,7 @@
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import { markedLine } from '../../src/core/marks.ts'
+import { markedLine } from '../../src/core/escape.ts'
 import { shownPlan } from '../../src/core/shown-plan.ts'
-import { openPrinter } from '../../src/front/terminal.ts'
+import { openPrinter } from '../../src/front/print.ts'
 import { hunkText, unifiedDiff } from '../../tools/diff.ts'
 import { linesOf } from '../../tools/newlines.ts'
 import { somePlan } from './plans.ts'
@@ -71,6 +71,6 @@ export function fakeTerminal({ columns = 80, rows = 24 } = {}) {
     on: () => stream,
     write: (text: string) => written.push(text) > 0,
   } as unknown as NodeJS.WriteStream & { fd: 1 & 2 }
-  const printer = openPrinter({ stdout: stream, stderr: stream })
+  const printer = openPrinter({ streams: { stdout: stream, stderr: stream } })
   return { stream, printer, written: () => written.join('') }
 }

@@ -35,7 +35,8 @@ interface Writing {
 /** Tabs and the ends of lines are obeyed by terminals, too, and are seen. */
 export function straysIn(written: string, own: RegExp): string[] {
   const rest = written.replace(own, '').replaceAll('\r\n', '\n')
-  const found = rest.match(/(?![\n\t])[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu) ?? []
+  const found =
+    rest.match(/(?![\n\t ])[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800]/gu) ?? []
   return [...new Set(found)].map(
     stray => `U+${(stray.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
   )

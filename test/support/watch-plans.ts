@@ -1,5 +1,5 @@
 import type { ShownHunk, ShownPlan } from '../../src/core/approvals.ts'
-import { marked, warningsOf } from '../../src/core/marks.ts'
+import { marked, warningsOf } from '../../src/core/escape.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
 import { hunksFrom, widened } from '../../tools/hunks.ts'
 import { shownPlanOf } from './shown-plans.ts'

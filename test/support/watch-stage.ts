@@ -1,7 +1,7 @@
-import { openPalette, wantsColour } from '../../src/front/console/style.ts'
-import { openTty } from '../../src/front/console/tty.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import { watchAtTerminal } from '../../src/front/watch/session.ts'
+import { watchAtTerminal } from '../../src/terminal/desk-page.ts'
+import { openPalette, wantsColour } from '../../src/terminal/layout.ts'
+import { openTty } from '../../src/terminal/tty.ts'
 import { CODE, EDIT, PROPOSED, STANDING, TROJAN } from './watch-plans.ts'
 
 /**

@@ -2,12 +2,11 @@ import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/wording.ts'
 import type { Grant, Pause, Taken, WaitingPlan } from '../../core/approvals.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import type { CommandInput } from '../commands.ts'
-import { exitOf, printEnvelope, printError } from '../envelopes.ts'
+import { request } from '../client.ts'
+import type { CommandInput } from '../command.ts'
+import { exitOf, print, printEnvelope, printError, table } from '../print.ts'
 import type { Methods } from '../protocol.ts'
 import { whyNot } from '../seat/asker.ts'
-import { table } from '../table.ts'
-import { print, request } from './kernels.ts'
 
 /** `imago approvals`: what waits for an answer, who could give one, what is let through without and who is let be. */
 export async function approvals(input: CommandInput): Promise<ExitCode> {

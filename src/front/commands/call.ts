@@ -1,11 +1,12 @@
 import { text as readAll } from 'node:stream/consumers'
+import { PROFILES } from '../../../tools/words.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
-import type { CommandInput } from '../commands.ts'
-import { exitOf, printEnvelope, printError, withoutOutput } from '../envelopes.ts'
+import type { CommandInput } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
+import { exitOf, printEnvelope, printError, withoutOutput } from '../print.ts'
 import type { CallEvent } from '../protocol.ts'
 import { askHere, untilAnswered } from '../seat/sitting.ts'
 
@@ -24,7 +25,7 @@ export async function call(input: CommandInput): Promise<ExitCode> {
 }
 
 /** One call, as a command makes it. */
-export interface CommandCall {
+interface CommandCall {
   /** The name of the client, for people. */
   readonly as: string
   readonly tool: string
@@ -39,7 +40,7 @@ export interface CommandCall {
 }
 
 /** Makes the call, prints its answer, and says what that means for the exit code. */
-export async function callTool(
+async function callTool(
   { as, tool, args, answers, approves = false }: CommandCall,
   { options, printer }: Pick<CommandInput, 'options' | 'printer'>,
 ): Promise<ExitCode> {
@@ -131,4 +132,34 @@ function onInterrupt(said: () => void): AbortSignal {
     cancel.abort()
   })
   return cancel.signal
+}
+
+/** `imago undo NAME`: a call of `undo_change`, which a person is asked about: on the seats, or else at this terminal. */
+export async function undo(input: CommandInput): Promise<ExitCode> {
+  const [change = ''] = input.operands
+  return callTool(
+    { as: 'imago undo', tool: 'undo_change', args: { change }, answers: false, approves: true },
+    input,
+  )
+}
+
+/** `imago tools`: what the registry says of its tools, in the form that was asked for. */
+export async function tools({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
+  const profile = PROFILES.find(known => known === options.profile)
+  if (options.profile !== undefined && profile === undefined)
+    throw new Failure(`There is no profile ${options.profile}. Profiles: ${PROFILES.join(', ')}.`, {
+      exit: EXIT.usage,
+    })
+  await using client = await connectDaemon({
+    name: 'imago tools',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+  const { text } = await client.request('tools', {
+    ...(profile === undefined ? {} : { profile }),
+    ...(options.format === undefined ? {} : { format: options.format }),
+    ...(name === undefined ? {} : { name }),
+  })
+  printer.out(text.endsWith('\n') ? text : `${text}\n`)
+  return EXIT.done
 }

@@ -1,11 +1,28 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { z } from 'zod'
+import { TOOLS } from '../../../tools/index.ts'
+import { duration } from '../../../tools/wording.ts'
+import { WireError } from '../../../wire/errors.ts'
+import { readConfig } from '../../config.ts'
+import { openPolicy } from '../../core/policy.ts'
+import { openRegistry } from '../../core/registry.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
-import { findPaths, findRoot } from '../../paths.ts'
-import { connectDaemon } from '../client.ts'
-import type { CommandInput } from '../commands.ts'
-import { type Area, type Check, showAreas } from '../doctor/check.ts'
-import { checkDaemon, checkKernels, checkLisp, checkPython } from '../doctor/live.ts'
-import { checkClients, checkFolders, checkProgram, findInterpreter } from '../doctor/machine.ts'
-import { printEnvelope } from '../envelopes.ts'
+import {
+  findPaths,
+  findRoot,
+  PACKAGE_ROOT,
+  type Paths,
+  prepareRuntimeDir,
+  prepareStateDir,
+  VERSION,
+} from '../../paths.ts'
+import { connectDaemon, type DaemonClient } from '../client.ts'
+import type { CommandInput } from '../command.ts'
+import { printEnvelope } from '../print.ts'
+import type { KernelRow } from '../protocol.ts'
+import { HOSTS, type Host, readEntry, readIfThere, type Where } from './mcp-clients.ts'
 
 /**
  * `imago doctor`: what is there, what is missing and what that would give, and what does not work, each with the line
@@ -57,4 +74,355 @@ function withoutDaemon(why: string): readonly Area[] {
     { title: 'Common Lisp', checks: [unknown('a lisp kernel')] },
     { title: 'Kernels', checks: [unknown('kernels')] },
   ]
+}
+
+/** What `imago doctor` found out about one thing. */
+export interface Check {
+  readonly name: string
+  /**
+   * `missing` is something that one may have and need not, `broken` something that does not work, and `unknown` what
+   * could not be found out for a reason that is told elsewhere.
+   */
+  readonly state: 'ok' | 'missing' | 'broken' | 'unknown'
+  readonly found: string
+  /** What it would be good for, where it is missing. */
+  readonly gives?: string
+  /** What to do: a command line, or a sentence. */
+  readonly fix?: string
+}
+
+/** Checks that belong together. */
+export interface Area {
+  readonly title: string
+  readonly checks: readonly Check[]
+}
+
+const MARK = { ok: 'ok', missing: '--', broken: '!!', unknown: '??' } as const
+
+/** All areas as text: what is well takes one line, and only the rest more. */
+function showAreas(areas: readonly Area[]): string {
+  const width = Math.max(0, ...areas.flatMap(({ checks }) => checks.map(({ name }) => name.length)))
+  const lines = areas.flatMap(({ title, checks }) => [
+    title,
+    ...checks.flatMap(one => showCheck(one, width)),
+    '',
+  ])
+  const broken = areas.flatMap(({ checks }) => checks.filter(({ state }) => state === 'broken'))
+  const verdict =
+    broken.length === 0
+      ? 'Everything that Imago needs works.'
+      : `${broken.length === 1 ? 'One thing does' : `${broken.length} things do`} not work: ${broken.map(({ name }) => name).join(', ')}.`
+  return `${[...lines, verdict].join('\n')}\n`
+}
+
+function showCheck({ name, state, found, gives, fix }: Check, width: number): string[] {
+  const margin = ' '.repeat(width + 7)
+  const more = [gives && `would give: ${gives}`, fix && `do: ${fix}`].filter(line => line !== undefined)
+  return [`  ${MARK[state]}  ${name.padEnd(width)} ${found}`, ...more.map(line => margin + line)]
+}
+
+/** The daemon that answers, with the time that one question there and back takes. */
+async function checkDaemon(client: DaemonClient): Promise<Area> {
+  const asked = performance.now()
+  const { version, pid, uptime_ms, log, clients, kernels } = await client.request('status', {})
+  const took = milliseconds(performance.now() - asked)
+  const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${count(clients, 'client')}, ${count(kernels, 'kernel')}`
+  return {
+    title: 'Daemon',
+    checks: [
+      { name: 'answers', state: 'ok', found: `${found}; round trip ${took}` },
+      { name: 'log', state: 'ok', found: log },
+    ],
+  }
+}
+
+const FACTS = z.object({
+  executable: z.string(),
+  packages: z.record(z.string(), z.string().nullable()),
+})
+
+/** Whether a Python kernel can be started for this project, and what its interpreter has. */
+async function checkPython(client: DaemonClient): Promise<Area> {
+  const title = 'Python'
+  try {
+    const trial = await client.request('trial', { language: 'python' })
+    const { executable, packages } = FACTS.parse(JSON.parse(trial.facts))
+    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
+    const interpreter = `${trial.implementation} at ${executable}`
+    return {
+      title,
+      checks: [
+        { name: 'interpreter', state: 'ok', found: interpreter },
+        { name: 'a kernel', state: 'ok', found: start },
+        ...OPTIONAL.map(wanted => checkPackage({ ...wanted, version: packages[wanted.name], executable })),
+      ],
+    }
+  } catch (error) {
+    const check: Check = {
+      name: 'a kernel',
+      state: 'broken',
+      found: messageOf(error),
+      fix: 'install Python 3.9 or newer, or name one as kernels.python in config.toml',
+    }
+    return { title, checks: [check] }
+  }
+}
+
+const OPTIONAL = [
+  {
+    name: 'msgpack',
+    gives: 'a more compact link to large results',
+    install: 'msgpack',
+  },
+  {
+    name: 'imago',
+    gives: '`import imago; imago.listen()` in programs that this interpreter runs, and `%load_ext imago`',
+    install: '"$(imago runtime python)"',
+  },
+] as const
+
+function checkPackage(
+  o: (typeof OPTIONAL)[number] & { version: string | null | undefined; executable: string },
+): Check {
+  const { name, gives, install, version, executable } = o
+  if (typeof version === 'string') return { name, state: 'ok', found: version }
+  return {
+    name,
+    state: 'missing',
+    found: 'not installed there',
+    gives,
+    fix: `${executable} -m pip install ${install}`,
+  }
+}
+
+const LISP_FACTS = z.object({ executable: z.string(), swank: z.string(), version: z.string().nullable() })
+
+/** Whether a Lisp kernel can be started for this project, and which Swank it loads. A machine without Lisp is well. */
+async function checkLisp(client: DaemonClient): Promise<Area> {
+  const title = 'Common Lisp'
+  try {
+    const trial = await client.request('trial', { language: 'lisp' })
+    const { executable, swank, version } = LISP_FACTS.parse(JSON.parse(trial.facts))
+    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
+    return {
+      title,
+      checks: [
+        { name: 'lisp', state: 'ok', found: `${trial.implementation} at ${executable}` },
+        { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
+        { name: 'a lisp kernel', state: 'ok', found: start },
+      ],
+    }
+  } catch (error) {
+    return { title, checks: [isNotThere(error) ? NO_LISP : brokenLisp(error)] }
+  }
+}
+
+const NO_LISP: Check = {
+  name: 'lisp',
+  state: 'missing',
+  found: 'no SBCL, ECL or CCL on the PATH',
+  gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
+  fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
+}
+
+const brokenLisp = (error: unknown): Check => ({
+  name: 'a lisp kernel',
+  state: 'broken',
+  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
+  fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
+})
+
+/** The daemon found no interpreter, rather than one that does not work. */
+function isNotThere(error: unknown): boolean {
+  const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined
+  return data?.data?.details.reason === 'KERNEL_NOT_FOUND'
+}
+
+const FAILURE = z.object({ details: z.object({ reason: z.string() }) })
+
+/** Each kernel that lives, with one look there and back; a kernel that is busy answers looks as well. */
+async function checkKernels(client: DaemonClient): Promise<Area> {
+  const { kernels } = await client.request('kernels', {})
+  const checks = await Promise.all(kernels.filter(isThere).map(row => checkKernel(client, row)))
+  const none: Check = {
+    name: 'kernels',
+    state: 'ok',
+    found: 'none lives now; the first call in a project starts one',
+  }
+  return { title: 'Kernels', checks: checks.length === 0 ? [none] : checks }
+}
+
+const isThere = ({ state }: KernelRow) => state !== 'ended'
+
+async function checkKernel(
+  client: DaemonClient,
+  { name, implementation, state, message }: KernelRow,
+): Promise<Check> {
+  if (state === 'crash_loop')
+    return {
+      name,
+      state: 'broken',
+      found: message ?? 'it ends each time it is started',
+      fix: `imago restart ${name}`,
+    }
+  const asked = performance.now()
+  const envelope = await client.call({ tool: 'list_globals', args: { kernel: name, limit: 1 } })
+  const took = milliseconds(performance.now() - asked)
+  const found = `${implementation ?? 'not started yet'}, ${state}; round trip ${took}`
+  if (envelope.ok) return { name, state: 'ok', found }
+  const { message: why, next } = envelope.error
+  return { name, state: 'broken', found: why, ...(next !== null && { fix: next }) }
+}
+
+const milliseconds = (ms: number) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+
+/** This program itself: its version, its Node, and whether a shell finds it. */
+function checkProgram(env: Where['env']): Area {
+  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const found = (env.PATH ?? '')
+    .split(delimiter)
+    .map(folder => join(folder, 'imago'))
+    .find(isProgram)
+  const path: Check =
+    found === undefined
+      ? {
+          name: 'on the PATH',
+          state: 'missing',
+          found: 'no',
+          gives: '`imago` in every shell and in MCP clients',
+          fix: `npm link   (in ${PACKAGE_ROOT})`,
+        }
+      : realpathSync(found) === realpathSync(main)
+        ? { name: 'on the PATH', state: 'ok', found }
+        : {
+            name: 'on the PATH',
+            state: 'broken',
+            found: `${found} is another one than this (${main})`,
+            fix: `npm link   (in ${PACKAGE_ROOT})`,
+          }
+  return {
+    title: 'Program',
+    checks: [{ name: 'imago', state: 'ok', found: VERSION }, checkNode(process.versions.node), path],
+  }
+}
+
+/** Whether Node is of a version that package.json allows. */
+export function checkNode(version: string): Check {
+  const { engines } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+    engines: { node: string }
+  }
+  const least = engines.node.replace(/[^\d.]/g, '')
+  const enough = version.localeCompare(least, undefined, { numeric: true }) >= 0
+  const found = `${version} (${engines.node} is needed)`
+  return enough
+    ? { name: 'node', state: 'ok', found }
+    : {
+        name: 'node',
+        state: 'broken',
+        found,
+        fix: `install Node ${least} or newer, from nodejs.org or your package manager`,
+      }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The Python that a shell finds, where no kernel can be started to ask it. */
+function findInterpreter(): Check {
+  const { stdout, error } = spawnSync('python3', ['--version'], { encoding: 'utf8', timeout: 5_000 })
+  const fix = 'install Python 3.9 or newer'
+  if (error !== undefined)
+    return { name: 'interpreter', state: 'broken', found: 'there is no python3 on the PATH', fix }
+  return { name: 'interpreter', state: 'ok', found: `${stdout.trim()} on the PATH` }
+}
+
+/** The directories of this user, made as a daemon makes them, and the settings in them and in the project. */
+function checkFolders(paths: Paths, root: string): Area {
+  const { configDir } = paths
+  const lists = 'docs/configuration.md lists all that can stand there'
+  return {
+    title: 'Folders and settings',
+    checks: [
+      attempt('sockets', 'set IMAGO_RUNTIME_DIR to a short directory of your own', () => socketsOf(paths)),
+      attempt('state', 'set IMAGO_STATE_DIR to a directory of your own', () => {
+        prepareStateDir(paths)
+        return paths.stateDir
+      }),
+      attempt('config.toml', `mend that line; ${lists}`, () => {
+        readConfig(configDir)
+        return where(join(configDir, 'config.toml'))
+      }),
+      attempt('policy', `mend that file; ${lists}`, () => {
+        const { problem } = openPolicy(configDir, { tools: openRegistry(TOOLS) }).rulesFor(root)
+        if (problem !== undefined) throw new Failure(problem)
+        return `${where(join(configDir, 'policy.toml'))}; of the project: ${where(join(root, 'imago.toml'))}`
+      }),
+    ],
+  }
+}
+
+function attempt(name: string, fix: string, work: () => string): Check {
+  try {
+    return { name, state: 'ok', found: work() }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return { name, state: 'broken', found: error.message.replaceAll(/\s*\n\s*/g, ' '), fix }
+  }
+}
+
+/** Every command closes a directory that others can enter, this one too. */
+function socketsOf(paths: Paths): string {
+  const { runtimeDir } = paths
+  const before = lstatSync(runtimeDir, { throwIfNoEntry: false })?.isDirectory() ? modeOf(runtimeDir) : '0700'
+  prepareRuntimeDir(paths)
+  const now = modeOf(runtimeDir)
+  return before === now
+    ? `${runtimeDir} (${now}, only yours)`
+    : `${runtimeDir} (was ${before}, open to others; is ${now} now)`
+}
+
+const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8).padStart(4, '0')
+const where = (path: string) => (readIfThere(path) === undefined ? `${path} (none: defaults hold)` : path)
+
+/** In which MCP clients of this user and project Imago is entered, and whether what is entered is there. */
+function checkClients(where: Where): Area {
+  const checks = HOSTS.map(host => checkClient(host, where))
+  const without = checks.filter(({ state }) => state === 'missing').map(({ name }) => name)
+  const rest: Check = {
+    name: 'others',
+    state: 'missing',
+    found: `no entry for ${without.join(', ')}`,
+    gives: 'the model of that client sees the running program',
+    fix: 'imago install CLIENT',
+  }
+  const entered = checks.filter(({ state }) => state !== 'missing')
+  return { title: 'MCP clients', checks: without.length === 0 ? entered : [...entered, rest] }
+}
+
+function checkClient(host: Host, where: Where): Check {
+  const { name } = host
+  const file = host.file(where)
+  try {
+    const entry = readEntry(readIfThere(file) ?? '', host)
+    if (entry === undefined) return { name, state: 'missing', found: file }
+    const command = String(entry.command)
+    if (isOnPath(command, where.env)) return { name, state: 'ok', found: file }
+    const found = `${file} starts ${command}, which is not there`
+    return { name, state: 'broken', found, fix: `imago install ${name}` }
+  } catch (error) {
+    const fix = `mend it by hand, as docs/mcp.md shows it, or remove it and: imago install ${name}`
+    return { name, state: 'broken', found: `${file}: ${messageOf(error)}`, fix }
+  }
+}
+
+function isOnPath(command: string, env: Where['env']): boolean {
+  if (command.includes('/')) return isProgram(command)
+  return (env.PATH ?? '').split(delimiter).some(folder => isProgram(join(folder, command)))
 }

@@ -1,15 +1,32 @@
-import { accessSync, constants, realpathSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { createTwoFilesPatch } from 'diff'
+import { z } from 'zod'
+import { escapeText } from '../../core/escape.ts'
 import { isProject, realOf } from '../../core/roots.ts'
-import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findPaths, findRoot, PACKAGE_ROOT } from '../../paths.ts'
-import type { CommandInput } from '../commands.ts'
-import { readIfThere, removeFile, replaceFile } from '../install/file.ts'
-import { HOSTS, type Host, type Server, type Where } from '../install/hosts.ts'
-import { type InstallPlan, planInstall, planUndo, recordOf, showPlan } from '../install/plan.ts'
-import { openRecords } from '../install/records.ts'
+import type { CommandInput } from '../command.ts'
+import {
+  applied,
+  type Change,
+  changeEntry,
+  type Entry,
+  entryFor,
+  HOSTS,
+  type Host,
+  inverse,
+  readEntry,
+  readIfThere,
+  removeFile,
+  replaceFile,
+  type Server,
+  type Where,
+} from './mcp-clients.ts'
 
 /**
  * `imago install CLIENT`: shows how the client's configuration would change, and changes it if a person says yes at
@@ -71,7 +88,7 @@ async function agreed({ file }: InstallPlan): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const answer = await lines.question(`Change ${file} so? [y/N] `)
+    const answer = await lines.question(escapeText(`Change ${file} so? [y/N] `))
     return /^y(es)?$/i.test(answer.trim())
   } catch {
     // Ctrl-C, or the end of input.
@@ -115,4 +132,125 @@ function foundOnPath(program: string): string | undefined {
     }
   }
   return undefined
+}
+
+/** A change of one configuration file, worked out and not yet made. */
+interface InstallPlan {
+  readonly host: Host
+  readonly file: string
+  /** What stands in the file now; `undefined` where there is none. */
+  readonly text: string | undefined
+  /** What it is to be; `undefined` where the file is to go. */
+  readonly result: string | undefined
+  readonly change: Change
+  readonly before: Entry
+}
+
+/** What `imago install` would change, or `undefined` where the entry stands there already. */
+function planInstall(o: { host: Host; where: Where; server: Server }): InstallPlan | undefined {
+  const { host, where, server } = o
+  const file = host.file(where)
+  const entry = JSON.parse(JSON.stringify(entryFor(host, { root: where.root, server })))
+  const text = readIfThere(file)
+  return within(file, () => {
+    const before = readEntry(text ?? '', host)
+    if (isDeepStrictEqual(JSON.parse(JSON.stringify(before ?? null)), entry)) return undefined
+    const change = changeEntry(text ?? '', host, entry)
+    return { host, file, text, result: applied(text ?? '', change), change, before }
+  })
+}
+
+/**
+ * What undoing it would change: to the byte where nobody has changed the file since; otherwise our entry is taken
+ * away, or the one before it put back, and all else is left. `undefined` where there is no entry to take away.
+ */
+function planUndo(o: {
+  host: Host
+  where: Where
+  record: InstallRecord | undefined
+}): InstallPlan | undefined {
+  const { host, where, record } = o
+  const file = host.file(where)
+  const text = readIfThere(file)
+  if (text === undefined) return undefined
+  return within(file, () => {
+    const before = readEntry(text, host)
+    if (record && hashOf(text) === record.written) {
+      const { undo: change } = record
+      const result = record.made ? undefined : applied(text, change)
+      return { host, file, text, result, change, before }
+    }
+    if (before === undefined) return undefined
+    const change = changeEntry(text, host, record?.before)
+    return { host, file, text, result: applied(text, change), change, before }
+  })
+}
+
+/** What is kept of an installation, so that it can be undone; `folder` is what was made for the file. */
+function recordOf({ text, result = '', change, before }: InstallPlan, folder?: string): InstallRecord {
+  const made = { made: text === undefined, ...(folder !== undefined && { folder }) }
+  const kept = { written: hashOf(result), undo: inverse(change), ...made }
+  return before === undefined ? kept : { ...kept, before }
+}
+
+/** The change as a unified diff, which names the file. */
+function showPlan({ file, text, result }: InstallPlan): string {
+  const [from, to] = [text === undefined ? '/dev/null' : file, result === undefined ? '/dev/null' : file]
+  const patch = createTwoFilesPatch(from, to, text ?? '', result ?? '', undefined, undefined, { context: 3 })
+  return patch.replace(/^=+\n/, '')
+}
+
+function within<Result>(file: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(
+      `${file}: ${messageOf(error)}. Nothing was changed. Mend the file, or add the entry by hand as docs/mcp.md shows it.`,
+      { exit: EXIT.failed, cause: error },
+    )
+  }
+}
+
+const RECORD = z.object({
+  /** The hash of the text that was written: where it still stands, the change is taken back to the byte. */
+  written: z.string(),
+  undo: z.object({ offset: z.number(), was: z.string(), is: z.string() }),
+  /** The file was made for the entry alone. */
+  made: z.boolean(),
+  /** The outermost folder that was made for it. */
+  folder: z.string().optional(),
+  /** The entry that stood there before, if there was one. */
+  before: z.record(z.string(), z.unknown()).optional(),
+})
+const RECORDS = z.record(z.string(), RECORD)
+
+/** What `imago install` did to one file, kept to be undone. Of the file itself nothing is kept but our own entry. */
+type InstallRecord = z.output<typeof RECORD>
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The records of all installations of this user, by the path of the file. */
+function openRecords(stateDir: string) {
+  const path = join(stateDir, 'installed.json')
+  const read = (): Record<string, InstallRecord> => {
+    try {
+      return RECORDS.parse(JSON.parse(readFileSync(path, 'utf8')))
+    } catch {
+      // Without a record, undoing takes our entry away and leaves everything else.
+      return {}
+    }
+  }
+  const write = (records: Record<string, InstallRecord>) => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    replaceFile(path, `${JSON.stringify(records, null, 2)}\n`)
+  }
+  return {
+    find: (file: string): InstallRecord | undefined => read()[file],
+    keep: (file: string, record: InstallRecord) => write({ ...read(), [file]: record }),
+    forget(file: string) {
+      const { [file]: _, ...others } = read()
+      write(others)
+    },
+  }
 }

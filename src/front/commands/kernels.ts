@@ -1,15 +1,16 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
-import { connectDaemon } from '../client.ts'
-import type { CommandInput } from '../commands.ts'
-import { exitOf, printEnvelope, printError } from '../envelopes.ts'
-import { kernelLine, kernelsText, readMore } from '../kernel-table.ts'
-import type { KernelRow, Method, Methods } from '../protocol.ts'
-import { endsWith } from './waiting.ts'
+import { conditionLine } from '../../../tools/suspension-text.ts'
+import { beginning, duration, oneLine } from '../../../tools/wording.ts'
+import { readSecretFile } from '../../../wire/secret-file.ts'
+import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { PACKAGE_ROOT } from '../../paths.ts'
+import { request } from '../client.ts'
+import type { CommandInput } from '../command.ts'
+import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
+import type { AnnouncedRow, KernelRow, Methods, SuspendedRow } from '../protocol.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -59,15 +60,6 @@ export async function interrupt(input: CommandInput): Promise<ExitCode> {
 const lastResort = ({ operands: [name = ''] }: CommandInput) =>
   `imago restart ${name} ends its process by force and begins another: what is in the image is lost then.`
 
-export async function request<M extends Exclude<Method, 'call'>>(
-  method: M,
-  params: Methods[M]['params'],
-): Promise<Methods[M]['result']> {
-  const root = findRoot(process.cwd())
-  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
-  return await client.request(method, params)
-}
-
 /** The path of a program; one that is not there is told before anything starts. */
 function fileOf(script: string): string {
   const path = resolve(script)
@@ -109,11 +101,151 @@ const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 
-export function print(
-  { options, printer }: CommandInput,
-  { result, text }: { result: unknown; text: string },
-) {
-  if (options.json) printEnvelope(printer, { ok: true, result })
-  else printer.out(`${text}\n`)
+/** What `imago kernels` prints: the kernels, what can be attached to, and what was passed over. */
+export function kernelsText(
+  { kernels, announced, skipped }: Methods['kernels']['result'],
+  home: string,
+): string {
+  const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
+  const blocks = [
+    kernels.length === 0 ? NONE : table([HEAD, ...kernels.map(row => kernelCells(row, home))]),
+    ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
+    ...(passed.length === 0 ? [] : [passed.join('\n')]),
+  ]
+  return blocks.join('\n\n')
+}
+
+/** One of them, for a command that had to do with it. */
+export function kernelLine(row: KernelRow, home: string): string {
+  return table([kernelCells(row, home)])
+}
+
+const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
+
+const NONE = 'No kernels. Start one with: imago start python (or lisp)'
+const HEAD: Line = { cells: ['KERNEL', 'STATE', 'PROCESS', 'PROJECT', 'WHAT IT IS'], below: [] }
+
+function kernelCells(row: KernelRow, home: string): Line {
+  const { name, pid, root, message, background } = row
+  const printed = background === null ? [] : [`What it printed by itself: ${readMore(background.handle)}`]
+  return {
+    cells: [name, stateOf(row), pid === null ? '-' : String(pid), shortened(root, home), whatItIs(row)],
+    below: [...(message === null ? [] : message.trimEnd().split('\n')), ...printed],
+  }
+}
+
+function stateOf({ state, running, suspended }: KernelRow): string {
+  const word = state.replace('_', ' ')
+  const now = running === null ? word : `${word} ${duration(running.elapsed_ms)}`
+  return suspended === 0 ? now : `${now}, ${suspended} suspended`
+}
+
+function whatItIs({ implementation, language, script, script_state, attached }: KernelRow): string {
+  const fate = script_state === null ? '' : ` (${script_state})`
+  const ran = script === null ? [] : [`${basename(script)}${fate}`]
+  const program = attached === null ? [] : [`attached to ${programOf(attached)}`]
+  return [implementation ?? language, ...ran, ...program].map(oneLine).join(', ')
+}
+
+type Attached = NonNullable<KernelRow['attached']>
+
+const programOf = ({ program, announced, address }: Attached) =>
+  program === null ? (announced ?? address) : calledOf(program)
+
+/** A package that is run is called by its folder. */
+const calledOf = (program: string) =>
+  basename(program) === '__main__.py' ? basename(dirname(program)) : basename(program)
+
+/** Ready to be typed. */
+function programs(announced: readonly AnnouncedRow[], home: string): string {
+  return table(
+    announced.map(({ attach, pid, parent, cwd, implementation, program, name }) => ({
+      cells: [
+        `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}`,
+        parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
+        oneLine(shortened(cwd, home)),
+        oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
+      ],
+      below: [],
+    })),
+  )
+}
+
+function shortened(path: string, home: string): string {
+  if (path === home) return '~'
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}
+
+/** `imago attach TARGET`: its program is a kernel from then on, and calls of this project go to it. */
+export async function attach(input: CommandInput): Promise<ExitCode> {
+  const [target = ''] = input.operands
+  const { name, anywhere, 'no-secret': open } = input.options
+  const result = await request('attach', {
+    target,
+    ...(name === undefined ? {} : { name }),
+    ...(open ? {} : keyFrom(input.options['key-file'])),
+    ...(anywhere && { anywhere }),
+    ...(open && { no_secret: open }),
+  })
+  const how = `Use it with --kernel ${result.name}; imago detach ${result.name} lets go of it, and nothing ends it.`
+  return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}` })
+}
+
+/** `imago detach NAME`: the program runs on. */
+export async function detach(input: CommandInput): Promise<ExitCode> {
+  const [name = ''] = input.operands
+  const result = await request('detach', { name })
+  const { state, pid, attached } = result
+  const again = (attached?.announced === null ? attached.address : pid) ?? attached?.announced ?? name
+  const process = pid === null ? '' : ` (process ${pid})`
+  const text =
+    state === 'ended'
+      ? `${name} has ended, and is forgotten.`
+      : `Let go of ${name}${process}, which runs on. To join it again: imago attach ${again}`
+  return print(input, { result, text })
+}
+
+/** The key in a file that was named and nobody else can read, or in the environment. It is sent to the daemon, and kept by nobody. */
+function keyFrom(file: string | undefined): { key?: string; key_file?: string } {
+  if (file === undefined) {
+    const key = process.env.IMAGO_KEY?.trim()
+    return key ? { key } : {}
+  }
+  const path = resolve(file)
+  try {
+    return { key: readSecretFile(path).trim(), key_file: path }
+  } catch (error) {
+    throw new Failure(`The key file cannot be read: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
+  }
+}
+
+/** Characters of an error in a line. */
+const ERROR_CHARS = 120
+
+/**
+ * What ends with images that somebody is about to end, a line each; empty where nothing waits there. `kernel` left out:
+ * in all of them.
+ */
+export function endsWith(rows: readonly SuspendedRow[], kernel?: string): string {
+  const there = rows.filter(row => kernel === undefined || row.kernel === kernel)
+  return there.map(row => `${lineOf(row)}\n`).join('')
+}
+
+/** `imago: s3@ab12 in shop, of claude-code, is suspended and ends with it: KeyError: 'beer'` */
+function lineOf({ id, kernel, who, ...error }: SuspendedRow): string {
+  const why = beginning(oneLine(conditionLine(error)), ERROR_CHARS)
+  return `imago: ${oneLine(id)} in ${kernel}, of ${oneLine(who)}, is suspended and ends with it: ${why}`
+}
+
+const LISP =
+  'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
+  'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005'
+
+/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
+export async function runtime({ operands: [language], printer }: CommandInput): Promise<ExitCode> {
+  if (language === 'lisp') throw new Failure(LISP, { exit: EXIT.usage })
+  if (language !== 'python')
+    throw new Failure(`There is no runtime for ${language}. There is one for: python.`, { exit: EXIT.usage })
+  printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
   return EXIT.done
 }

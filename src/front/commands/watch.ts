@@ -1,14 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { duration, oneLine } from '../../../tools/wording.ts'
 import { readConfig } from '../../config.ts'
+import type { Ended, WaitingPlan } from '../../core/approvals.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
-import type { CommandInput } from '../commands.ts'
+import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
+import { isCapable, type Printer } from '../print.ts'
 import { became } from '../seat/became.ts'
 import { openSeat } from '../seat/open-seat.ts'
 import { atTerminal, hasTerminal } from '../seat/sitting.ts'
 import { newsText } from '../suspension-news.ts'
-import { isCapable, type Printer } from '../terminal.ts'
 
 /**
  * `imago watch`: a seat at this terminal. Plans are put before the person there until it is left, or is lost: on the
@@ -32,7 +35,7 @@ interface Parts {
 }
 
 async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean }): Promise<ExitCode> {
-  const { watchHere } = await import('../watch/here.ts')
+  const { watchHere } = await import('../../terminal/desk-page.ts')
   const { lost, past } = await watchHere({
     desktop,
     sit: options => openSeat(client, options),
@@ -90,7 +93,7 @@ function ended(printer: Printer, lost: string | undefined): ExitCode {
 }
 
 async function list({ client, printer }: Parts): Promise<ExitCode> {
-  const { followPlans } = await import('../watch/follow.ts')
+  const { followPlans } = await import('./watch.ts')
   const [input, output] = [process.stdin.isTTY === true, process.stdout.isTTY === true]
   const why = output
     ? 'its input is no terminal'
@@ -108,4 +111,54 @@ async function list({ client, printer }: Parts): Promise<ExitCode> {
   void followSuspended({ client, tell, signal: over.signal })
   await followPlans({ client, printer, signal: over.signal })
   return EXIT.done
+}
+
+/** How often what waits is looked at, in milliseconds. */
+const POLL_MS = 500
+
+export interface FollowOptions {
+  readonly client: Pick<DaemonClient, 'request'>
+  readonly printer: Pick<Printer, 'out'>
+  /** Aborts when nobody reads it any more. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * For whatever reads lines: one for each plan when it comes, and one when it waits no more, which says how it ended; a
+ * plan that came and went between two looks has the second alone. Answers nothing.
+ */
+export async function followPlans({ client, printer, signal }: FollowOptions): Promise<void> {
+  const waiting = new Map<string, WaitingPlan>()
+  let ended: ReadonlySet<string> | undefined
+  while (!signal.aborted) {
+    const { approvals, ends } = await client.request('approvals', {})
+    // What ended before the first look is not news.
+    const before = ended ?? new Set(ends.map(({ id }) => id))
+    for (const end of ends) if (!before.has(end.id)) printer.out(`${endLine(end)}\n`)
+    ended = new Set(ends.map(({ id }) => id))
+    const now = new Set(approvals.map(({ id }) => id))
+    for (const plan of waiting.values()) {
+      if (now.has(plan.id)) continue
+      waiting.delete(plan.id)
+      // More have ended since the last look than the daemon tells of.
+      if (!ended.has(plan.id)) printer.out(`${endLine({ ...plan, outcome: 'ended', why: '' })}\n`)
+    }
+    for (const plan of approvals) {
+      if (!waiting.has(plan.id)) printer.out(`${waitingLine(plan)}\n`)
+      waiting.set(plan.id, plan)
+    }
+    await pause(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+function endLine(end: Pick<Ended, 'id' | 'tool' | 'title' | 'why'> & { readonly outcome: string }): string {
+  const { id, tool, title, outcome, why } = end
+  const cells = ['settled', id, outcome.replaceAll('_', ' '), oneLine(tool), oneLine(title), oneLine(why)]
+  return cells.filter(cell => cell !== '').join('  ')
+}
+
+function waitingLine({ id, tool, kernel, who, waited_ms, title }: WaitingPlan): string {
+  const where = kernel === null ? '' : ` on ${oneLine(kernel)}`
+  const since = waited_ms < 1_000 ? '' : `, who has waited ${duration(Math.floor(waited_ms / 1_000) * 1_000)}`
+  return `waits    ${id}  ${oneLine(tool)}${where} for ${oneLine(who)}${since}  ${oneLine(title)}`
 }

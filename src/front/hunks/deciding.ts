@@ -1,6 +1,6 @@
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
-import { refusedDraft } from '../drafts.ts'
+import { refusedDraft } from '../person-editor.ts'
 import { fromPatch, patchOf } from './patch.ts'
 import { choiceOf, type Part, type PartDecision, split } from './split.ts'
 

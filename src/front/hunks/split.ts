@@ -1,7 +1,7 @@
 import { type Edit, editsBetween } from '../../../tools/diff.ts'
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
-import { marked } from '../../core/marks.ts'
+import { marked } from '../../core/escape.ts'
 import { patchHead, patchLines, type RawHunk, rawOf } from './raw.ts'
 import { surroundings } from './surroundings.ts'
 

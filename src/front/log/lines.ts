@@ -1,10 +1,10 @@
 import { counted } from '../../../tools/naming.ts'
 import { duration, indent, oneLine } from '../../../tools/wording.ts'
+import { escapeText } from '../../core/escape.ts'
 import type { EntryRead } from '../../core/journal/reading.ts'
-import { lengthOf, type Piece, piece } from './paint.ts'
 import type { CallStory, ChoiceRead, DecisionRead, Note, Story, Unreadable } from './stories.ts'
 
-export interface Form {
+interface Form {
   /** Width of the terminal; undefined where there is none. */
   readonly columns: number | undefined
   /** With all that was kept of a call below its line. */
@@ -233,10 +233,34 @@ const cut = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`
 
 /** Day and time, in the person's own zone. */
-export function clock(time: string): string {
+function clock(time: string): string {
   const date = new Date(time)
   if (Number.isNaN(date.getTime())) return oneLine(time)
   const two = (value: number) => String(value).padStart(2, '0')
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
+
+/** How a piece of a line looks. Each stands for itself without colours too. */
+const LOOKS = { plain: '', faint: '2', strong: '1', bad: '1;31', doubt: '1;33' } as const
+type Look = keyof typeof LOOKS
+
+/** A piece of text, and how it looks. */
+export interface Piece {
+  readonly text: string
+  readonly look: Look
+}
+
+const piece = (text: string, look: Look = 'plain'): Piece => ({ text, look })
+
+/** Text for a terminal or a file. What would steer a terminal is a mark in it, wherever it goes. */
+export function painted(pieces: readonly Piece[], { coloured }: { coloured: boolean }): string {
+  return pieces
+    .map(({ text, look }) => {
+      const safe = escapeText(text)
+      return coloured && LOOKS[look] !== '' && safe !== '' ? `\x1b[${LOOKS[look]}m${safe}\x1b[0m` : safe
+    })
+    .join('')
+}
+
+const lengthOf = (pieces: readonly Piece[]) => pieces.reduce((sum, { text }) => sum + text.length, 0)

@@ -1,6 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
+import type { Printer } from '../print.ts'
 import type { SeatWanted } from '../protocol.ts'
-import type { Printer } from '../terminal.ts'
 import { askHunks } from './hunk-question.ts'
 import { type LineQuestion, type LineTerminal, ownText, type Posed, printOwn } from './line-question.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'

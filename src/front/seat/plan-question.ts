@@ -1,6 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { ShownPlan } from '../../core/approvals.ts'
-import { argumentsDraft, readArguments } from '../drafts.ts'
+import { argumentsDraft, readArguments } from '../person-editor.ts'
 import { explained, KEY_WORDS } from './key-words.ts'
 import {
   GOES_ON,

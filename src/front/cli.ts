@@ -1,0 +1,386 @@
+import { parseArgs } from 'node:util'
+import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
+import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
+import { type RemoteFailure, WireError } from '../../wire/errors.ts'
+import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
+import { type Command, OPTIONS, type OpenDaemon, type Options } from './command.ts'
+import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
+import type { FailureData } from './protocol.ts'
+
+/** What the entry of the program hands over. */
+interface CommandLine {
+  /** Without the interpreter and the program. */
+  readonly argv: readonly string[]
+  readonly openDaemon: OpenDaemon
+}
+
+/** Does one command. Never rejects: what goes wrong is said, and is in the exit code. */
+export async function runCommandLine({ argv: words, openDaemon }: CommandLine): Promise<ExitCode> {
+  const argv = askingForHelp(words)
+  const printer = openPrinter()
+  try {
+    const { command, ...parsed } = parse(argv)
+    if (parsed.options.version) return await printVersion(printer)
+    if (parsed.options.help) return await printHelp({ printer, command: named(argv) ? command : undefined })
+    const run = await command.load()
+    return await run({ ...parsed, printer, openDaemon })
+  } catch (error) {
+    return report({ error, printer, json: wantsJson(argv) })
+  }
+}
+
+/** `help` and `help COMMAND` are how people ask for `--help`, too. */
+function askingForHelp(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv
+  return first === 'help' ? [...rest.slice(0, 1), '--help'] : argv
+}
+
+interface Parsed {
+  readonly command: Command
+  readonly operands: readonly string[]
+  readonly options: Options
+  readonly rest: readonly string[]
+}
+
+function parse(argv: readonly string[]): Parsed {
+  const [first] = argv
+  const command = first === undefined || first.startsWith('-') ? find('') : find(first)
+  const dashes = command.rest ? argv.indexOf('--') : -1
+  const [words, rest] = dashes < 0 ? [argv, []] : [argv.slice(0, dashes), argv.slice(dashes + 1)]
+  const { values, positionals } = parseWords(command, named(argv) ? words.slice(1) : words)
+  const [least, most] = command.operands
+  if (!values.help && (positionals.length < least || positionals.length > most)) throw misused(command)
+  return { command, operands: positionals, options: values, rest }
+}
+
+const named = ([first]: readonly string[]) => first !== undefined && !first.startsWith('-')
+
+function find(name: string): Command {
+  const found = COMMANDS.find(command => command.name === name)
+  if (found !== undefined) return found
+  const names = COMMANDS.map(command => command.name).filter(known => known !== '')
+  throw new Failure(`There is no command ${name}. Commands: ${names.join(', ')}.`, { exit: EXIT.usage })
+}
+
+function parseWords(command: Command, words: readonly string[]): { values: Options; positionals: string[] } {
+  const options = Object.fromEntries(
+    ([...command.options, 'help', ...(command.name === '' ? (['version'] as const) : [])] as const).map(
+      name => [name, { type: OPTIONS[name].type, ...(name === 'help' && { short: 'h' }) }],
+    ),
+  )
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true })
+  } catch (error) {
+    throw misused(command, messageOf(error))
+  }
+}
+
+function misused({ name, usage }: Command, because?: string): Failure {
+  const line = `Usage: ${['imago', name, usage].filter(word => word !== '').join(' ')}`
+  return new Failure(because === undefined ? line : `${because}\n${line}`, { exit: EXIT.usage })
+}
+
+async function printHelp({
+  printer,
+  command,
+}: {
+  printer: Printer
+  command: Command | undefined
+}): Promise<ExitCode> {
+  const { help } = await import('./cli.ts')
+  printer.out(help(command))
+  return EXIT.done
+}
+
+async function printVersion(printer: Printer): Promise<ExitCode> {
+  const { VERSION } = await import('../paths.ts')
+  printer.out(`${VERSION}\n`)
+  return EXIT.done
+}
+
+const wantsJson = (argv: readonly string[]) => argv.includes('--json')
+
+/** A command that failed before a tool could answer: in words, or as the one envelope that was asked for. */
+function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
+  const envelope = { ok: false, error: explain(error) } as const
+  if (json) printEnvelope(printer, envelope)
+  else printError(printer, envelope.error)
+  return error instanceof Failure ? error.exit : exitOf(envelope)
+}
+
+function explain(error: unknown): ToolError {
+  const message = messageOf(error)
+  if (error instanceof Failure && error.exit === EXIT.usage) return toolError('invalid_args', { message })
+  if (error instanceof WireError) {
+    const code = REFUSALS.get(error.remote?.code)
+    if (error.remote !== undefined && code !== undefined) return toolError(code, failingOf(error.remote))
+    if (error.code === 'LINK_CLOSED') return lostDaemon()
+  }
+  return toolError('internal', {
+    message,
+    details: { reason: 'daemon_unavailable' satisfies InternalReason },
+  })
+}
+
+/** The codes with which the daemon fails a method, as those of an envelope. */
+const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([
+  ['invalid_params', 'invalid_args'],
+  ['no_such_kernel', 'no_such_kernel'],
+  ['kernel_unavailable', 'kernel_unavailable'],
+  ['in_use', 'busy'],
+  ['seat_refused', 'denied'],
+  ['no_seat', 'denied'],
+])
+
+/** What the daemon said, with the `FailureData` it sent beside it. */
+function failingOf({ message, data }: RemoteFailure): Failing {
+  if (typeof data !== 'object' || data === null) return { message }
+  const { details, next, retryable } = data as Partial<FailureData>
+  return {
+    message,
+    ...(typeof details === 'object' && details !== null && { details }),
+    ...(typeof next === 'string' && { next }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+  }
+}
+
+/** The text of `imago --help`, or of one command's, written from the tables. */
+export function help(command?: Command): string {
+  return command === undefined ? overview() : details(command)
+}
+
+function overview(): string {
+  const rows = COMMANDS.map(command => [invocation(command), command.summary] as const)
+  return `An agent that lives inside a running program.
+
+${rows.map(([line, summary]) => `  ${line}\n      ${summary}`).join('\n')}
+
+imago COMMAND --help tells a command's options.
+
+Exit codes: 0 done, 1 the tool failed, 2 usage, 3 denied, 4 no such kernel, 5 still running (the job is named).
+`
+}
+
+function details(command: Command): string {
+  const options = command.options.map(name => {
+    const option = OPTIONS[name]
+    return [
+      `--${name}${'value' in option ? ` ${option.value}` : ''}`,
+      command.means?.[name] ?? option.summary,
+    ] as const
+  })
+  const width = Math.max(0, ...options.map(([line]) => line.length))
+  const list = options.map(([line, summary]) => `  ${line.padEnd(width)}  ${summary}\n`).join('')
+  return `${invocation(command)}\n${command.summary}\n${list && `\n${list}`}`
+}
+
+const invocation = ({ name, usage }: Command) => ['imago', name, usage].filter(word => word !== '').join(' ')
+
+/** The commands, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  {
+    name: '',
+    usage: '[--kernel NAME]',
+    summary: 'a prompt on the Python image of this project; reads standard input without a terminal',
+    operands: [0, 0],
+    options: ['kernel'],
+    load: async () => (await import('./commands/prompt.ts')).prompt,
+  },
+  {
+    name: 'call',
+    usage: 'TOOL [JSON|-] [--kernel NAME] [--patience SECONDS] [--json]',
+    summary: 'call a tool, with arguments as JSON (- reads them from standard input)',
+    operands: [1, 2],
+    options: ['kernel', 'patience', 'json'],
+    load: async () => (await import('./commands/call.ts')).call,
+  },
+  {
+    name: 'undo',
+    usage: 'NAME [--json]',
+    summary: 'take back a change to files, by the name that its answer gave',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/call.ts')).undo,
+  },
+  {
+    name: 'tools',
+    usage: '[NAME] [--profile PROFILE] [--format FORMAT]',
+    summary: 'what can be called, and how',
+    operands: [0, 1],
+    options: ['profile', 'format'],
+    load: async () => (await import('./commands/call.ts')).tools,
+  },
+  {
+    name: 'start',
+    usage: 'python|lisp [--name NAME] [--script FILE [-- ARGS]] [--json]',
+    summary: 'start a kernel',
+    operands: [1, 1],
+    options: ['name', 'script', 'json'],
+    rest: true,
+    load: async () => (await import('./commands/kernels.ts')).start,
+  },
+  {
+    name: 'attach',
+    usage:
+      'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|swank://PORT [--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
+    summary:
+      'join a program that listens (import imago; imago.listen(), or Swank), and leave it running ever after',
+    operands: [1, 1],
+    options: ['name', 'key-file', 'anywhere', 'no-secret', 'json'],
+    load: async () => (await import('./commands/kernels.ts')).attach,
+  },
+  {
+    name: 'detach',
+    usage: 'NAME [--json]',
+    summary: 'let go of a program that was attached; it does not notice',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).detach,
+  },
+  {
+    name: 'kernels',
+    usage: '[--json]',
+    summary: 'the kernels and what they do, and the programs that can be attached to',
+    operands: [0, 0],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).kernels,
+  },
+  {
+    name: 'stop',
+    usage: 'NAME [--json]',
+    summary: 'end a kernel; its image is gone',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).stop,
+  },
+  {
+    name: 'restart',
+    usage: 'NAME [--json]',
+    summary: 'end a kernel and start it anew, with an empty image',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).restart,
+  },
+  {
+    name: 'interrupt',
+    usage: 'NAME [--json]',
+    summary: 'stop the call that runs in a kernel, and report what was seen',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/kernels.ts')).interrupt,
+  },
+  {
+    name: 'watch',
+    usage: '[--plain]',
+    summary:
+      'take a seat: what needs approval is shown at this terminal, and answered here; a list in a pipe',
+    operands: [0, 0],
+    options: ['plain'],
+    load: async () => (await import('./commands/watch.ts')).watch,
+  },
+  {
+    name: 'approvals',
+    usage: '[--json]',
+    summary: 'what waits for approval, who has a seat, and what is let through without asking',
+    operands: [0, 0],
+    options: ['json'],
+    load: async () => (await import('./commands/approvals.ts')).approvals,
+  },
+  {
+    name: 'approve',
+    usage: 'PLAN --code CODE [--json]',
+    summary: 'approve a plan from a script; its code is shown on every seat',
+    operands: [1, 1],
+    options: ['code', 'json'],
+    load: async () => (await import('./commands/approvals.ts')).approve,
+  },
+  {
+    name: 'deny',
+    usage: 'PLAN --code CODE [--reason TEXT] [--json]',
+    summary: 'deny a plan from a script',
+    operands: [1, 1],
+    options: ['code', 'reason', 'json'],
+    load: async () => (await import('./commands/approvals.ts')).deny,
+  },
+  {
+    name: 'revoke',
+    usage: 'GRANT [--json]',
+    summary: 'end what a person has let through without asking; imago approvals lists it',
+    operands: [1, 1],
+    options: ['json'],
+    load: async () => (await import('./commands/approvals.ts')).revoke,
+  },
+  {
+    name: 'mcp',
+    usage: '[--root FOLDER] [--profile PROFILE] [--structured]',
+    summary: 'serve an MCP client on standard input and output',
+    operands: [0, 0],
+    options: ['root', 'profile', 'structured'],
+    // The entry of the program goes straight to the bridge; this row is for the help.
+    load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
+  },
+  {
+    name: 'policy',
+    usage: '[check [TOOL [JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
+    summary: 'what may run, and from which file; check what a call would come to; accept what loosens',
+    operands: [0, 3],
+    options: ['kernel', 'path', 'level', 'json'],
+    load: async () => (await import('./commands/policy.ts')).policy,
+  },
+  {
+    name: 'log',
+    usage:
+      '[verify | acknowledge] [--kernel NAME] [--tool TOOL] [--level LEVEL] [--outcome OUTCOME] [--since TIME] [--until TIME] [--count N] [--follow] [--long] [--json]',
+    summary:
+      'what was called and what came of it; check that the journal is what was written; take note that it is not',
+    operands: [0, 1],
+    options: ['kernel', 'tool', 'level', 'outcome', 'since', 'until', 'count', 'follow', 'long', 'json'],
+    means: {
+      kernel: 'calls on this kernel alone; a last * stands for any end, and commas divide several',
+      json: 'the lines as they are, one object in a line; with verify, one envelope',
+      count:
+        'the last N calls, with --json the last N lines, or all; 50 calls unless --since or --json is given',
+    },
+    load: async () => (await import('./commands/log.ts')).log,
+  },
+  {
+    name: 'doctor',
+    usage: '[--json]',
+    summary: 'what is there, what is missing or does not work, and the line that mends it',
+    operands: [0, 0],
+    options: ['json'],
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'install',
+    usage: '[CLIENT] [--undo] [--yes]',
+    summary: 'write the MCP entry into the configuration of a client, which is shown first',
+    operands: [0, 1],
+    options: ['undo', 'yes'],
+    load: async () => (await import('./commands/install.ts')).install,
+  },
+  {
+    name: 'runtime',
+    usage: 'python',
+    summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
+    operands: [1, 1],
+    options: [],
+    load: async () => (await import('./commands/kernels.ts')).runtime,
+  },
+  {
+    name: 'serve',
+    usage: '',
+    summary: 'be the daemon, in the foreground; other commands start it by themselves',
+    operands: [0, 0],
+    options: [],
+    load: async () => (await import('./commands/daemon.ts')).serve,
+  },
+  {
+    name: 'shutdown',
+    usage: '[--force] [--json]',
+    summary: 'end the daemon and the kernels it started; programs that are attached run on',
+    operands: [0, 0],
+    options: ['force', 'json'],
+    load: async () => (await import('./commands/daemon.ts')).shutdown,
+  },
+]

@@ -1,0 +1,110 @@
+import type { ExitCode } from '../failure.ts'
+import type { Paths } from '../paths.ts'
+import type { Printer } from './print.ts'
+
+/** One command: what it is called with, and where it is done. Nothing of it is loaded before it is used. */
+export interface Command {
+  readonly name: string
+  /** What stands after the name. */
+  readonly usage: string
+  readonly summary: string
+  /** How many operands it takes, at least and at most. */
+  readonly operands: readonly [number, number]
+  readonly options: readonly OptionName[]
+  /** What an option means here, where that is not what it means elsewhere. */
+  readonly means?: Readonly<Partial<Record<OptionName, string>>>
+  /** Whether `--` and what follows are handed on. */
+  readonly rest?: true
+  load(): Promise<Run>
+}
+
+type Run = (input: CommandInput) => Promise<ExitCode>
+
+export interface CommandInput {
+  readonly operands: readonly string[]
+  readonly options: Options
+  /** What stood after `--`. */
+  readonly rest: readonly string[]
+  readonly printer: Printer
+  openDaemon: OpenDaemon
+}
+
+/** Makes this process the daemon; known only to the entry of the program. Throws a `Failure` that says why not. */
+export type OpenDaemon = (paths: Paths) => Promise<RunningDaemon>
+
+interface RunningDaemon {
+  readonly address: string
+  /** Settles once it has ended in order, whoever asked for it. */
+  readonly ended: Promise<void>
+  /** Begins the end: calls are settled, kernels ended, the journal closed. */
+  close(): Promise<void>
+}
+
+/** All options of all commands; each has one meaning. */
+export const OPTIONS = {
+  name: { type: 'string', value: 'NAME', summary: 'what to call the kernel' },
+  script: { type: 'string', value: 'FILE', summary: 'a program to run first; the kernel stays live in it' },
+  kernel: {
+    type: 'string',
+    value: 'NAME',
+    summary: 'the kernel to use, instead of the one that lives in the project',
+  },
+  patience: {
+    type: 'string',
+    value: 'SECONDS',
+    summary: 'how long to wait before the call goes on as a job',
+  },
+  'key-file': {
+    type: 'string',
+    value: 'FILE',
+    summary:
+      'a file with the key of the program; else it is $IMAGO_KEY, what the program has announced, or ~/.slime-secret',
+  },
+  anywhere: {
+    type: 'boolean',
+    summary: 'a Swank server of another machine too, though nothing is encrypted',
+  },
+  'no-secret': {
+    type: 'boolean',
+    summary: 'a Swank server that asks for no secret, which anybody here can use',
+  },
+  path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
+  level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
+  profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
+  format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
+  root: {
+    type: 'string',
+    value: 'FOLDER',
+    summary: 'the project, instead of the one of the working directory',
+  },
+  code: { type: 'string', value: 'CODE', summary: 'the code of the plan, which is shown on every seat' },
+  reason: { type: 'string', value: 'TEXT', summary: 'why, which the model is told' },
+  tool: { type: 'string', value: 'TOOL', summary: 'calls of this tool alone; a last * stands for any end' },
+  outcome: {
+    type: 'string',
+    value: 'OUTCOME',
+    summary: 'calls that ended so: ok, a code of an error, failed (any code), or open (no end yet)',
+  },
+  since: {
+    type: 'string',
+    value: 'TIME',
+    summary: 'from then on: 10m, 2h, 3d (ago), today, yesterday, 14:30, or a date, with a time or without',
+  },
+  until: { type: 'string', value: 'TIME', summary: 'up to then' },
+  count: { type: 'string', value: 'N', summary: 'the last N, or all' },
+  follow: { type: 'boolean', summary: 'go on with what comes, until Ctrl-C' },
+  long: { type: 'boolean', summary: 'with all that was kept of each call' },
+  structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
+  json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
+  plain: { type: 'boolean', summary: 'line by line, as at a terminal that can do no more' },
+  force: { type: 'boolean', summary: 'even if something runs' },
+  yes: { type: 'boolean', summary: 'do it without asking' },
+  undo: { type: 'boolean', summary: 'take it back' },
+  help: { type: 'boolean', summary: 'this text' },
+  version: { type: 'boolean', summary: 'the version' },
+} as const
+
+type OptionName = keyof typeof OPTIONS
+export type Options = {
+  readonly [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean
+}

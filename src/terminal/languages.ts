@@ -1,0 +1,273 @@
+import { NodeProp, type SyntaxNode, type Tree } from '@lezer/common'
+import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
+import { parser } from '@lezer/python'
+import { type Image, languageOf } from '../front/image.ts'
+import { type Look, looking, plain, restyled, type Span } from './layout.ts'
+import { LISP, PYTHON, type Syntax } from './syntax.ts'
+
+/** How one language is typed and coloured at the console. */
+export interface Language {
+  readonly syntax: Syntax
+  highlight(text: string): Span[]
+  /** The same, and the bracket at the cursor with its other half. */
+  highlightAt(text: string, cursor: number): Span[]
+}
+
+const LANGUAGES: Readonly<Record<string, Language>> = {
+  python: { syntax: PYTHON, highlight, highlightAt },
+  lisp: { syntax: LISP, highlight: highlightLisp, highlightAt: highlightLispAt },
+}
+
+/** By its name, as a kernel and a fence around its code tell it; Python's for one that is not known. */
+export function languageNamed(name: string): Language {
+  const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined
+  return language ?? { syntax: PYTHON, highlight, highlightAt }
+}
+
+/** The language of the kernel that the console speaks to at this moment. */
+export interface Spoken {
+  readonly language: Language
+  /** Learns it anew where another kernel is spoken to than the last time. */
+  follow(): Promise<void>
+}
+
+export function openSpoken(image: Image): Spoken {
+  let language = languageNamed('python')
+  let kernel: string | undefined
+  return {
+    get language() {
+      return language
+    },
+    async follow() {
+      if (image.kernel === kernel) return
+      const name = await languageOf(image)
+      if (name === undefined) return
+      kernel = image.kernel
+      language = languageNamed(name)
+    },
+  }
+}
+
+/** Longer text is shown without colours: it is data, not something that a person reads. */
+const MOST = 50_000
+
+const HIGHLIGHTER = tagHighlighter([
+  { tag: tags.comment, class: 'comment' },
+  { tag: [tags.string, tags.special(tags.string), tags.character], class: 'text' },
+  { tag: [tags.number, tags.bool, tags.null], class: 'number' },
+  {
+    tag: [
+      tags.keyword,
+      tags.operatorKeyword,
+      tags.controlKeyword,
+      tags.definitionKeyword,
+      tags.moduleKeyword,
+    ],
+    class: 'keyword',
+  },
+  {
+    tag: [tags.definition(tags.className), tags.className, tags.function(tags.definition(tags.variableName))],
+    class: 'definition',
+  },
+  { tag: tags.meta, class: 'decorator' },
+])
+
+/** What Python calls by name and everybody knows. */
+const BUILTINS = new Set(
+  (
+    'abs all any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir ' +
+    'divmod enumerate eval exec filter float format frozenset getattr globals hasattr hash help hex id input int ' +
+    'isinstance issubclass iter len list locals map max memoryview min next object oct open ord pow print property ' +
+    'range repr reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip'
+  ).split(' '),
+)
+const CONSTANTS = new Set(['None', 'True', 'False', 'Ellipsis', 'NotImplemented'])
+
+/** Python, coloured. */
+export function highlight(text: string): Span[] {
+  if (text.length > MOST) return [plain(text)]
+  return spansOf(text, parsed(text))
+}
+
+/** The same, and the bracket at the cursor with its other half. */
+export function highlightAt(text: string, cursor: number): Span[] {
+  if (text.length > MOST) return [plain(text)]
+  const tree = parsed(text)
+  return bracketsAt(tree, cursor).reduce(
+    (spans, from) => restyled(spans, { from, to: from + 1, look: 'bracket' }),
+    spansOf(text, tree),
+  )
+}
+
+let last: { readonly text: string; readonly tree: Tree } | undefined
+
+function parsed(text: string): Tree {
+  if (last?.text !== text) last = { text, tree: parser.parse(text) }
+  return last.tree
+}
+
+function spansOf(text: string, tree: Tree): Span[] {
+  const spans: Span[] = []
+  let at = 0
+  const upTo = (to: number) => {
+    if (to > at) spans.push(...words(text.slice(at, to)))
+    at = to
+  }
+  highlightTree(tree, HIGHLIGHTER, (from, to, name) => {
+    upTo(from)
+    const piece = text.slice(from, to)
+    spans.push(looking(lookOf(piece, name as Look), piece))
+    at = to
+  })
+  upTo(text.length)
+  return spans
+}
+
+/** The grammar knows constants as words of the language, and `print` as the statement that it once was. */
+function lookOf(piece: string, look: Look): Look {
+  if (CONSTANTS.has(piece)) return 'number'
+  return look === 'keyword' && piece === 'print' ? 'builtin' : look
+}
+
+/** What no rule has coloured: names, among them those that are built in. */
+function words(text: string): Span[] {
+  return text
+    .split(/((?<![\p{L}\p{N}_.])[A-Za-z]+(?![\p{L}\p{N}_]))/u)
+    .filter(piece => piece !== '')
+    .map(piece => (BUILTINS.has(piece) ? looking('builtin', piece) : plain(piece)))
+}
+
+/** Where the bracket before or under the cursor stands, and its other half. */
+function bracketsAt(tree: Tree, cursor: number): number[] {
+  for (const at of [cursor - 1, cursor]) {
+    if (at < 0) continue
+    const node = tree.resolveInner(at, 1)
+    if (node.from !== at || node.to !== at + 1) continue
+    const other = otherHalf(node)
+    if (other !== undefined) return [at, other.from]
+  }
+  return []
+}
+
+function otherHalf(node: SyntaxNode): SyntaxNode | undefined {
+  const closers = node.type.prop(NodeProp.closedBy)
+  const openers = node.type.prop(NodeProp.openedBy)
+  const names = closers ?? openers
+  if (names === undefined) return undefined
+  const step = (from: SyntaxNode) => (closers === undefined ? from.prevSibling : from.nextSibling)
+  for (let sibling = step(node); sibling !== null; sibling = step(sibling))
+    if (names.includes(sibling.name)) return sibling
+  return undefined
+}
+
+const PLACE = /^(\s*File )("[^"\n]*")(, line )(\d+)(, in )?(.*)$/
+const MARKERS = /^[\s~^]*[\^~][\s~^]*$/
+const RAISED = /^([A-Za-z_][\w.]*)(: .*)?$/
+
+/** A report of what was raised: places, code, and what it says. `margin` stands before each line that is not empty. */
+export function highlightTraceback(report: string, margin = ''): Span[] {
+  let inMessage = false
+  return report.split('\n').flatMap((line, index) => {
+    const before = `${index === 0 ? '' : '\n'}${line === '' ? '' : margin}`
+    const end = before === '' ? [] : [plain(before)]
+    const place = PLACE.exec(line)
+    if (place !== null) {
+      const [, file = '', path = '', at = '', number = '', within = '', name = ''] = place
+      inMessage = false
+      return [
+        ...end,
+        plain(file),
+        looking('place', path),
+        plain(at),
+        looking('number', number),
+        plain(within),
+        looking('definition', name),
+      ]
+    }
+    if (MARKERS.test(line)) return [...end, looking('failure', line)]
+    if (/^\s/.test(line) && !inMessage) return [...end, ...highlight(line)]
+    const raised = inMessage ? null : RAISED.exec(line)
+    if (raised === null || line.startsWith('Traceback')) return [...end, plain(line)]
+    inMessage = true
+    return [...end, looking('failure', raised[1] ?? ''), plain(raised[2] ?? '')]
+  })
+}
+
+/** One token: comment, text, bars, character, quote or bracket, or a run of anything else. */
+const TOKEN =
+  /;[^\n]*|#\|[\s\S]*?(?:\|#|$)|"(?:\\[\s\S]|[^"\\])*(?:"|$)|#\\(?:[^\s()]+|[\s\S])|[()'`,]|\s+|[^\s()'`,";]+/g
+
+const SPECIAL = new Set(
+  (
+    'block case catch ccase cond ctypecase declare destructuring-bind do do* do-symbols dolist dotimes ecase etypecase ' +
+    'eval-when flet function go handler-bind handler-case if in-package labels lambda let let* locally loop macrolet ' +
+    'multiple-value-bind multiple-value-prog1 or and not prog1 prog2 progn quote return return-from setf setq ' +
+    'symbol-macrolet tagbody the throw typecase unless unwind-protect when'
+  ).split(' '),
+)
+
+/** Common Lisp, coloured by how it looks. */
+export function highlightLisp(text: string): Span[] {
+  if (text.length > MOST) return [plain(text)]
+  const spans: Span[] = []
+  let before = ''
+  let defining = false
+  for (const [token] of text.matchAll(TOKEN)) {
+    const look = lispLookOf(token, { before, defining })
+    spans.push(look === undefined ? plain(token) : looking(look, token))
+    if (token.trim() === '') continue
+    defining = before === '(' && /^def\w/i.test(bareName(token))
+    before = token
+  }
+  return spans
+}
+
+interface Around {
+  /** The token before it that is not blank. */
+  readonly before: string
+  /** That token begins a definition, whose name this is. */
+  readonly defining: boolean
+}
+
+function lispLookOf(token: string, { before, defining }: Around): Look | undefined {
+  if (token.startsWith(';') || token.startsWith('#|')) return 'comment'
+  if (token.startsWith('"') || token.startsWith('#\\')) return 'text'
+  if (/^[+-]?\d+(?:[/.]\d+)?(?:[esfdl][+-]?\d+)?$/i.test(token)) return 'number'
+  if (/^(?:nil|t)$/i.test(token)) return 'number'
+  if (token.startsWith(':') || token.startsWith('&')) return 'builtin'
+  if (/^#[+-]/.test(token)) return 'decorator'
+  if (defining && !/^[('`,]$/.test(token)) return 'definition'
+  const name = bareName(token)
+  const isOperator = before === '(' && (SPECIAL.has(name) || /^(?:def\w|with-|do-)/.test(name))
+  return isOperator ? 'keyword' : undefined
+}
+
+const bareName = (token: string) => token.slice(token.lastIndexOf(':') + 1).toLowerCase()
+
+/** The same, and the bracket at the cursor with its other half. */
+export function highlightLispAt(text: string, cursor: number): Span[] {
+  const spans = highlightLisp(text)
+  if (text.length > MOST) return spans
+  return lispBracketsAt(text, cursor).reduce(
+    (done, from) => restyled(done, { from, to: from + 1, look: 'bracket' }),
+    spans,
+  )
+}
+
+/** Where the bracket before or under the cursor stands, and its other half. */
+function lispBracketsAt(text: string, cursor: number): number[] {
+  const pairs = new Map<number, number>()
+  const open: number[] = []
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '(') open.push(index)
+    else if (token === ')') {
+      const other = open.pop()
+      if (other !== undefined) pairs.set(index, other).set(other, index)
+    }
+  }
+  for (const at of [cursor - 1, cursor]) {
+    const other = pairs.get(at)
+    if (other !== undefined) return [at, other]
+  }
+  return []
+}

@@ -1,0 +1,234 @@
+import type { Envelope } from '../../tools/outcome.ts'
+import type { Image } from '../front/image.ts'
+import type { SuspendedRow, SuspensionEvent } from '../front/protocol.ts'
+import { newsText } from '../front/suspension-news.ts'
+
+/** One suspended evaluation, by its kernel and its id. */
+export interface Named {
+  readonly kernel: string
+  readonly id: string
+}
+
+/** What is suspended that this console may have go on. */
+export interface Mine extends Named, Pick<SuspendedRow, 'how' | 'level' | 'within'> {
+  /** It was a call of this console, and ends with it; else a person has taken it, or was handed it. */
+  readonly ours: boolean
+}
+
+interface ConsoleSuspensionsOptions {
+  /** Whether this console has made that call. */
+  made(call: string): boolean
+  /** A line of news, above what is being written. */
+  tell(text: string): void
+  /** What is this console's has changed. */
+  changed(): void
+}
+
+/** Post mortem frames of this console that are kept besides those of its last error. */
+const KEPT = 2
+/** Ends of which this console knows already, of each kind. */
+const REMEMBERED = 256
+
+/** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
+export class ConsoleSuspensions {
+  readonly #options: ConsoleSuspensionsOptions
+  /** In the order in which they came. */
+  readonly #mine = new Map<string, Mine>()
+  /** The frame that is looked at, of each. */
+  readonly #frames = new Map<string, number>()
+  /** The person does that themselves, so that it is no news. */
+  readonly #doing = new Set<string>()
+  /** Of these a line was shown. */
+  readonly #told = new Set<string>()
+  #chosen: Named | undefined
+  #adopting = false
+
+  constructor(options: ConsoleSuspensionsOptions) {
+    this.#options = options
+  }
+
+  /** A connection begins: what an earlier one held is not this one's. */
+  begin = (): void => {
+    this.#mine.clear()
+    this.#chosen = undefined
+    this.#options.changed()
+  }
+
+  heard = (event: SuspensionEvent): void => {
+    const { suspension } = event
+    switch (event.type) {
+      case 'suspended':
+        if (suspension.call === null || !this.#options.made(suspension.call)) break
+        // The answer to the call tells of it.
+        this.#stopped(suspension)
+        return
+      case 'ended':
+        this.#end(suspension.id)
+        break
+      case 'taken':
+      case 'handed':
+        if (suspension.holder.type === 'you') this.take(suspension)
+        else this.#mine.delete(suspension.id)
+        break
+      case 'adopted':
+        break
+      default:
+        event satisfies never
+    }
+    this.#options.changed()
+    this.#news(event)
+  }
+
+  /** A call of this console was suspended. */
+  #stopped(row: SuspendedRow): void {
+    const { id, kernel, how, level } = row
+    this.#keep({ ...mineOf(row), ours: true })
+    // What is tried in a frame that is only looked at does not lead away from it.
+    if (how === 'held' || level === 1) this.choose({ kernel, id })
+  }
+
+  #news(event: SuspensionEvent): void {
+    const text = this.#isDone(event) ? undefined : newsText(event)
+    if (text === undefined) return
+    remember(this.#told, event.suspension.id)
+    this.#options.tell(text)
+  }
+
+  /** The person holds it from now on. */
+  take(row: SuspendedRow): void {
+    this.#keep({ ...mineOf(row), ours: this.#mine.get(row.id)?.ours ?? false })
+  }
+
+  /** The image knows of no such one. */
+  forget(id: string): void {
+    this.#end(id)
+    this.#options.changed()
+  }
+
+  /** What the person does with it themselves is no news here. */
+  async doing<Result>(id: string | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (id === undefined) return work()
+    remember(this.#doing, id)
+    let over = false
+    try {
+      const result = await work()
+      over = hasRun(result)
+      return result
+    } finally {
+      // News of its end may come after the answer; of anything else they have come by now.
+      if (!over) this.#doing.delete(id)
+    }
+  }
+
+  /** The same for what gets its id by it. */
+  async adopting<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#adopting = true
+    try {
+      return await work()
+    } finally {
+      this.#adopting = false
+    }
+  }
+
+  /** All that is this console's, oldest first. */
+  get mine(): readonly Mine[] {
+    return [...this.#mine.values()]
+  }
+
+  /** How many stacks of this console's wait in that kernel. What is only kept to be looked at waits for nothing. */
+  waiting(kernel: string | undefined): number {
+    return this.mine.filter(one => one.how === 'held' && one.kernel === kernel).length
+  }
+
+  /** What commands are about: what was looked at last, else the newest of this console's in that kernel. */
+  current(kernel: string | undefined): Named | undefined {
+    if (this.#chosen !== undefined && this.#chosen.kernel === kernel) return this.#chosen
+    return this.mine.findLast(one => one.kernel === kernel)
+  }
+
+  choose(named: Named): void {
+    this.#chosen = named
+    this.#options.changed()
+  }
+
+  frame({ id }: Named): number {
+    return this.#frames.get(id) ?? 0
+  }
+
+  lookAt({ id }: Named, frame: number): void {
+    this.#frames.set(id, frame)
+  }
+
+  /** Frames of earlier errors at the prompt that make room for those of later ones. */
+  spare(kernel: string): readonly Mine[] {
+    const kept = this.mine.filter(
+      one => one.ours && one.kernel === kernel && one.how === 'post_mortem' && one.level === 1,
+    )
+    return kept.slice(0, -1 - KEPT).filter(({ id }) => id !== this.#chosen?.id)
+  }
+
+  /** Gives up those: the outermost alone, with which ends what stands on them. */
+  async leave(image: Pick<Image, 'call'>, some: readonly Mine[]): Promise<void> {
+    const ids = new Set(some.map(({ id }) => id))
+    const outermost = some.filter(({ within }) => within === null || !ids.has(within))
+    const give = ({ id, kernel }: Mine) =>
+      this.doing(id, () =>
+        image.call({ tool: 'debug_restart', args: { suspension: id, kernel, leave: true } }),
+      )
+    await Promise.all(outermost.map(give))
+  }
+
+  /** The answer without what a line has told already. */
+  withoutTold(envelope: Envelope): Envelope {
+    const known: unknown = envelope.ok ? envelope.result : envelope.error.details
+    const notice: unknown = Reflect.get(Object(known), 'notice')
+    if (typeof notice !== 'string' || this.#told.size === 0) return envelope
+    const left = notice.split('\n').filter(line => !this.#told.has(line.slice(0, line.indexOf(' '))))
+    const { notice: _, ...rest } = known as Readonly<Record<string, unknown>>
+    const said = left.length === 0 ? rest : { ...rest, notice: left.join('\n') }
+    return envelope.ok
+      ? { ok: true, result: said }
+      : { ok: false, error: { ...envelope.error, details: said } }
+  }
+
+  /** By the person at this console. */
+  #isDone({ type, suspension: { id, call, within, holder } }: SuspensionEvent): boolean {
+    if (this.#adopting && call === null) return true
+    if (type === 'taken' && holder.type === 'you') return true
+    return this.#doing.has(id) || (within !== null && this.#doing.has(within))
+  }
+
+  #keep(one: Mine): void {
+    this.#mine.set(one.id, one)
+    this.#options.changed()
+  }
+
+  #end(id: string): void {
+    this.#mine.delete(id)
+    this.#frames.delete(id)
+    if (this.#chosen?.id === id) this.#chosen = undefined
+  }
+}
+
+const mineOf = ({ kernel, id, how, level, within }: SuspendedRow): Omit<Mine, 'ours'> => ({
+  kernel,
+  id,
+  how,
+  level,
+  within,
+})
+
+/** Codes of answers to calls that had something go on. */
+const RAN: ReadonlySet<string> = new Set(['exception', 'interrupted', 'left', 'outcome_unknown'])
+
+/** Whether that is the answer to a call that was not refused. */
+function hasRun(result: unknown): boolean {
+  const { ok, error } = Object(result) as { ok?: unknown; error?: { code?: unknown } }
+  return ok === true || (ok === false && RAN.has(String(error?.code)))
+}
+
+function remember(known: Set<string>, id: string): void {
+  known.add(id)
+  const [oldest] = known
+  if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { assert, suite } from '../support/harness.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { openRig } from '../support/rig.ts'
+import { ranIn } from '../support/terminal.ts'
+
+const test = suite('what cannot be seen, in the output of every command', { limitMs: 120_000 })
+const rig = openRig()
+test.after(() => rig.close())
+
+/** One of each kind that is in the table. */
+const HOSTILE =
+  'a\u200cb\u00adc\u{e0041}d\u3164e\u115ff\u034fg\u200dh\u206ai\u2800j\u00a0k\ufff9l\ue000m\u202en\x1b[31mo\x9bp\x07q'
+
+const project = join(rig.folder, `project ${HOSTILE}`)
+const node = [process.execPath, '--import', join(PACKAGE_ROOT, 'test/support/typescript.mjs')]
+const every = [...node, join(PACKAGE_ROOT, 'test/support/every-command.ts'), HOSTILE]
+const terminal = ['python3', join(PACKAGE_ROOT, 'test/support/terminal.py'), '[]']
+/** The colours of `imago log`, and how far `imago log verify` is. */
+const OWN = new RegExp(`${'\x1b'}\\[(?:0|1|2|1;31|1;33)m|\\r(?:\\d+ % read| +\\r)`, 'g')
+
+test('no command prints it raw: not in a pipe, not at a terminal, not in an error (threat 16)', async () => {
+  mkdirSync(project)
+  writeFileSync(
+    join(project, 'imago.toml'),
+    `[[rule]]\ndecision = "deny"\npath = ${JSON.stringify(HOSTILE)}\n`,
+  )
+  const place = { ...rig, project }
+  for (const [TERM, line] of [
+    ['dumb', every],
+    ['dumb', [...terminal, ...every]],
+    ['xterm', [...terminal, ...every]],
+  ] as const) {
+    const { text } = await ranIn({ ...place, env: { ...rig.env, TERM } }, line)
+    assert.equal(straysIn(text, OWN), [])
+    for (const shown of ['\\u200c', '\\u{e0041}', '\\u202e', '\\x1b[31m']) assert.match(text, shown)
+  }
+})
+
+test('what code prints reaches a pipe as it is from imago alone, and its values are escaped', async () => {
+  const input =
+    'import sys\n_ = sys.stdout.write("a\\x1b[1m\\u202eb\\n")\nclass Odd:\n    def __repr__(self): return "\\x1b"\n\nOdd()\n'
+  const { stdout } = await rig.imago([], { input })
+  assert.is(stdout, 'a\x1b[1m\u202eb\n\\x1b\n')
+})
