@@ -1,107 +1,184 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import pTimeout from 'p-timeout'
 import type { Report } from './support/harness.ts'
-import { SLOWEST } from './support/slowest.ts'
 import { endLeft, makeFolder, removeFolder } from './support/temporary.ts'
+import type { Task } from './support/worker.ts'
 
 /**
- * Runs every `*.test.ts`, each in a process of its own that is killed when it hangs, tells how long each took, and ends
- * with the line `N passed, N failed`. Arguments narrow the files to those whose path contains one of them.
+ * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. A file that starts
+ * processes has a process of its own; the others share one for as long as it lasts. What hangs is killed, and fails by
+ * its name. Arguments narrow the files to those whose path contains one of them. With `IMAGO_TEST_LONG=1`, tests that
+ * draw their cases draw more of them.
  */
 // One more would end the run a little sooner, and have some test wait in vain for what another keeps from running.
 const AT_ONCE = Math.min(2, availableParallelism())
-const FILE_LIMIT_MS = 420_000
+const LONG = process.env.IMAGO_TEST_LONG === '1' ? 5 : 1
+const FILE_LIMIT_MS = Number(process.env.IMAGO_TEST_LIMIT_MS ?? 420_000) * LONG
+/** As long as a worker may take to end. */
+const END_LIMIT_MS = 30_000
 const SLOWEST_SHOWN = 10
-const LOADER = ['--import', new URL('support/typescript.mjs', import.meta.url).href]
-const root = import.meta.dirname
+const WORKER = [
+  '--import',
+  new URL('support/typescript.mjs', import.meta.url).href,
+  join(import.meta.dirname, 'support/worker.ts'),
+]
+const root = process.env.IMAGO_TEST_ROOT ?? import.meta.dirname
+/** How long each file took the last time, in seconds. */
+const timesFile = join(root, '../.test-runtimes/times.json')
 const words = process.argv.slice(2)
 
+/** A process that runs files one after another, in a temporary folder that goes with it. */
+class Worker {
+  /** What it has printed since its last file began. */
+  text = ''
+  readonly #folder = makeFolder()
+  readonly #child: ChildProcess
+  readonly #exit: Promise<number | null>
+  #file = ''
+  #report = emptyReport()
+
+  constructor() {
+    this.#child = spawn(process.execPath, WORKER, {
+      env: { ...process.env, IMAGO_TEST_FOLDER: this.#folder },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
+    this.#exit = new Promise(resolve => this.#child.once('exit', code => setImmediate(resolve, code)))
+    for (const pipe of [this.#child.stdout, this.#child.stderr])
+      pipe?.on('data', (data: Buffer) => {
+        this.text = (this.text + data.toString()).slice(-200_000)
+      })
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** The file's report. None, an empty one, or a process that is gone or does not answer counts as one failure. */
+  async run(task: Task): Promise<Report> {
+    this.text = ''
+    this.#file = relative(root, task.path)
+    this.#report = emptyReport()
+    const answered = new Promise<Report>(resolve => {
+      this.#child.once('message', resolve)
+      this.#child.send(task, () => undefined)
+    })
+    const answer = await pTimeout(Promise.race([answered, this.#exit]), {
+      milliseconds: FILE_LIMIT_MS,
+      fallback: () => 'hangs' as const,
+    })
+    if (answer === 'hangs') {
+      this.#fail(`still running after ${FILE_LIMIT_MS} ms, killed`)
+      this.#child.kill('SIGKILL')
+      await this.#exit
+    } else if (typeof answer === 'number' || answer === null)
+      this.#fail(`ended before its report (exit ${answer})`)
+    else {
+      this.#report = answer
+      if (answer.passed + answer.failed.length + answer.skipped.length === 0) this.#fail('reported no test')
+    }
+    return this.#report
+  }
+
+  /** Lets it end. A bad exit after a clean report counts as one failure of its last file. */
+  async end(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect()
+    const code = await pTimeout(this.#exit, {
+      milliseconds: END_LIMIT_MS,
+      fallback: () => {
+        this.#child.kill('SIGKILL')
+        return this.#exit
+      },
+    })
+    if (code !== 0 && this.#report.failed.length === 0) this.#fail(`exit ${code}`)
+    for (const command of endLeft(this.#folder))
+      process.stdout.write(`     left behind and ended: ${command}\n`)
+    removeFolder(this.#folder)
+  }
+
+  #fail(reason: string): void {
+    this.#report.failed.push(`${this.#file}: ${reason}`)
+  }
+}
+
+const times = readTimes()
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter(path => path.endsWith('.test.ts'))
   .filter(path => words.length === 0 || words.some(word => path.includes(word)))
-  .sort()
-const folder = mkdtempSync(join(tmpdir(), 'imago-test-'))
+  // The longest first, or one of them is still at work, alone, when all others are done.
+  .sort((one, other) => (times[other] ?? 0) - (times[one] ?? 0) || one.localeCompare(other))
+const alone = files.filter(file => startsProcesses(join(root, file)))
+const shared = files.filter(file => !alone.includes(file))
 const reports: Report[] = []
-const seconds = new Map<string, number>()
-// The longest first, or one of them is still at work, alone, when all others are done.
-const queue = [...files].sort((one, other) => rank(one) - rank(other))
+const seconds: Record<string, number> = {}
 
-await Promise.all(Array.from({ length: AT_ONCE }, worker))
-rmSync(folder, { recursive: true, force: true })
+await Promise.all(Array.from({ length: AT_ONCE }, lane))
 conclude()
 
-function rank(file: string): number {
-  const place = SLOWEST.indexOf(file)
-  return place < 0 ? SLOWEST.length : place
+async function lane() {
+  for (let file = alone.shift(); file !== undefined; file = alone.shift()) {
+    const worker = new Worker()
+    await runFile(worker, { path: join(root, file), shared: false })
+  }
+  let worker = new Worker()
+  for (let file = shared.shift(); file !== undefined; file = shared.shift()) {
+    if (worker.hasEnded) worker = new Worker()
+    await runFile(worker, { path: join(root, file), shared: true })
+  }
+  await worker.end()
 }
 
-async function worker() {
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) reports.push(await runFile(file))
+/** Whether the file, or what it uses of the tests' support, starts processes. */
+function startsProcesses(path: string, seen = new Set<string>()): boolean {
+  if (seen.has(path)) return false
+  seen.add(path)
+  const text = readFileSync(path, 'utf8')
+  if (/'node:child_process'|\/wire\/(launch|process-start|kernels\/)/.test(text)) return true
+  return [...text.matchAll(/ from '(\.[^']+\.ts)'/g)]
+    .map(([, specifier = '']) => join(dirname(path), specifier))
+    .some(imported => imported.startsWith(root) && startsProcesses(imported, seen))
 }
 
-/** One file's report. No report, an empty one, or a bad exit with a clean report counts as one failure. */
-async function runFile(file: string): Promise<Report> {
-  const path = join(folder, `${file.replaceAll('/', '-')}.json`)
-  const temporary = makeFolder()
-  const env = { ...process.env, IMAGO_TEST_REPORT: path, IMAGO_TEST_FOLDER: temporary }
+/** Runs the file and tells its report. A process of its own ends with it. */
+async function runFile(worker: Worker, task: Task): Promise<void> {
+  const file = relative(root, task.path)
   const started = performance.now()
-  const { text, code, timedOut } = await runProcess(join(root, file), env)
+  const report = await worker.run(task)
+  if (!task.shared || worker.hasEnded) await worker.end()
   const took = (performance.now() - started) / 1000
-  seconds.set(file, took)
-  const left = endLeft(temporary)
-  removeFolder(temporary)
-  const report = readReport(path)
-  const tests = report.passed + report.failed.length + report.skipped.length
-  if (timedOut) report.failed.push(`${file}: still running after ${FILE_LIMIT_MS} ms, killed`)
-  else if (tests === 0) report.failed.push(`${file}: reported no test (exit ${code})`)
-  else if (code !== 0 && report.failed.length === 0) report.failed.push(`${file}: exit ${code}`)
+  seconds[file] = took
+  reports.push(report)
   const mark = report.failed.length > 0 ? 'FAIL' : 'ok'
   process.stdout.write(`${mark.padEnd(5)}${shown(file)}  ${report.passed}  ${took.toFixed(1)} s\n`)
-  for (const command of left) process.stdout.write(`     left behind and ended: ${command}\n`)
-  if (report.failed.length > 0) process.stdout.write(`${text}\n`)
-  return report
+  if (report.failed.length === 0) return
+  // The report does not come by the same way as what was printed before it.
+  await setTimeout(50)
+  process.stdout.write(`${worker.text}\n`)
 }
 
 function shown(file: string): string {
   return relative(process.cwd(), join(root, file))
 }
 
-function runProcess(path: string, env: NodeJS.ProcessEnv) {
-  return new Promise<{ text: string; code: number | null; timedOut: boolean }>(resolve => {
-    const child = spawn(process.execPath, [...LOADER, path], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let text = ''
-    let timedOut = false
-    const keep = (data: Buffer) => {
-      text = (text + data.toString()).slice(-200_000)
-    }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
-    const timer = setTimeout(() => {
-      timedOut = true
-      child.kill('SIGKILL')
-    }, FILE_LIMIT_MS)
-    child.on('exit', code => {
-      clearTimeout(timer)
-      // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
-      setImmediate(() => resolve({ text, code, timedOut }))
-    })
-  })
+function emptyReport(): Report {
+  return { passed: 0, failed: [], skipped: [] }
 }
 
-function readReport(path: string): Report {
+function readTimes(): Record<string, number> {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Report
+    return JSON.parse(readFileSync(timesFile, 'utf8')) as Record<string, number>
   } catch {
-    return { passed: 0, failed: [], skipped: [] }
+    return {}
   }
 }
 
 function conclude() {
+  mkdirSync(dirname(timesFile), { recursive: true })
+  writeFileSync(timesFile, JSON.stringify({ ...times, ...seconds }, null, 1))
   tellSlowest()
   const passed = reports.reduce((sum, report) => sum + report.passed, 0)
   const failed = reports.flatMap(report => report.failed)
@@ -114,8 +191,9 @@ function conclude() {
 }
 
 function tellSlowest() {
-  if (seconds.size <= SLOWEST_SHOWN) return
-  const slowest = [...seconds].sort(([, one], [, other]) => other - one).slice(0, SLOWEST_SHOWN)
+  const slowest = Object.entries(seconds).sort(([, one], [, other]) => other - one)
+  if (slowest.length <= SLOWEST_SHOWN) return
   console.log('slowest:')
-  for (const [file, took] of slowest) console.log(`  ${took.toFixed(1).padStart(5)} s  ${shown(file)}`)
+  for (const [file, took] of slowest.slice(0, SLOWEST_SHOWN))
+    console.log(`  ${took.toFixed(1).padStart(5)} s  ${shown(file)}`)
 }

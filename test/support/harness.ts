@@ -1,13 +1,14 @@
-import { writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import pTimeout from 'p-timeout'
-import { suite as uvuSuite } from 'uvu'
 import { makeFolder, useFolder } from './temporary.ts'
 
 export * as assert from 'uvu/assert'
 
 /**
  * uvu with its four holes closed: suites run themselves, a throwing hook fails, a test has a time limit, and open
- * handles do not keep the process alive. `test/run.ts` starts each file in a process of its own and reads the report.
+ * handles do not keep the process alive. `test/run.ts` runs files through `support/worker.ts` and reads their reports; a
+ * file that Node starts directly runs itself.
  */
 export interface Suite {
   (fact: string, body: () => void | Promise<void>): void
@@ -29,20 +30,35 @@ export interface Report {
   skipped: string[]
 }
 
+declare global {
+  /** uvu's own: with the first, it runs what is in its queue only when told to. */
+  var UVU_DEFER: boolean
+  var UVU_QUEUE: unknown[][]
+}
+globalThis.UVU_DEFER = true
+const { exec, suite: uvuSuite } = await import('uvu')
+
+/** Whether this is `npm run test:long`, in which what draws its cases from a seed does so from many. */
+export const isLong = process.env.IMAGO_TEST_LONG === '1'
+
 useFolder(process.env.IMAGO_TEST_FOLDER ?? makeFolder())
 // Another file that this one starts has one of its own.
 delete process.env.IMAGO_TEST_FOLDER
 
-const report: Report = { passed: 0, failed: [], skipped: [] }
-let open = 0
-let started = false
+/** The suites that the file being loaded has made, and what it reports. */
+let suites: { run(): void }[] = []
+let report = emptyReport()
+let running = false
+let inWorker = false
 
 /** A group of tests under one name. `limitMs` bounds each test and hook, 40 seconds unless given. */
 export function suite(title: string, { limitMs = 40_000 } = {}): Suite {
-  if (started) throw new Error(`suite ${title} was made after the tests began; make suites synchronously`)
+  if (running) throw new Error(`suite ${title} was made after the tests began; make suites synchronously`)
   const inner = uvuSuite(title)
+  const own = report
   const broken: unknown[] = []
-  open++
+  suites.push(inner)
+  if (!inWorker && suites.length === 1) setImmediate(runItself)
 
   const bounded = (what: string, body: () => void | Promise<void>) => {
     const work = async () => body()
@@ -53,7 +69,7 @@ export function suite(title: string, { limitMs = 40_000 } = {}): Suite {
       await bounded(`${title}: ${what}`, body)
     } catch (error) {
       broken.push(error)
-      report.failed.push(`${title}: ${what}`)
+      own.failed.push(`${title}: ${what}`)
       console.error(`\n${title}: ${what} failed`, error)
     }
   }
@@ -61,19 +77,19 @@ export function suite(title: string, { limitMs = 40_000 } = {}): Suite {
   const test = ((fact, body) =>
     inner(fact, async () => {
       if (broken.length > 0) {
-        report.failed.push(`${title}: ${fact}`)
+        own.failed.push(`${title}: ${fact}`)
         throw broken[0]
       }
       try {
         await bounded(fact, body)
-        report.passed++
+        own.passed++
       } catch (error) {
-        report.failed.push(`${title}: ${fact}`)
+        own.failed.push(`${title}: ${fact}`)
         throw printable(error)
       }
     })) as Suite
   test.skip = (fact, reason) => {
-    report.skipped.push(`${title}: ${fact} (${reason})`)
+    own.skipped.push(`${title}: ${fact} (${reason})`)
     inner.skip()
   }
   test.before = Object.assign((body: () => void | Promise<void>) => inner.before(guarded('before', body)), {
@@ -82,16 +98,42 @@ export function suite(title: string, { limitMs = 40_000 } = {}): Suite {
   test.after = Object.assign((body: () => void | Promise<void>) => inner.after(guarded('after', body)), {
     each: (body: () => void | Promise<void>) => inner.after.each(guarded('after each', body)),
   })
-
-  setImmediate(() => {
-    started = true
-    inner.after(() => {
-      open--
-      if (open === 0) finish()
-    })
-    inner.run()
-  })
   return test
+}
+
+/** Loads a file and runs its suites. Only in a worker, one file at a time. */
+export async function runFile(path: string): Promise<Report> {
+  inWorker = true
+  suites = []
+  const own = emptyReport()
+  report = own
+  try {
+    await import(pathToFileURL(path).href)
+    await runSuites()
+  } catch (error) {
+    own.failed.push(`${path}: could not be loaded`)
+    console.error(error)
+  }
+  return own
+}
+
+/** Leaves a moment for what was not waited for to fail, then ends whatever still holds the process open. */
+async function runItself(): Promise<void> {
+  await runSuites()
+  await setTimeout(50)
+  process.exit(report.failed.length > 0 ? 1 : 0)
+}
+
+async function runSuites(): Promise<void> {
+  running = true
+  globalThis.UVU_QUEUE.splice(0, Number.POSITIVE_INFINITY, [null])
+  for (const inner of suites) inner.run()
+  await exec()
+  running = false
+}
+
+function emptyReport(): Report {
+  return { passed: 0, failed: [], skipped: [] }
 }
 
 /** uvu takes `details` for text, and ends a suite without a word on an error where it is something else. */
@@ -108,12 +150,3 @@ process.on('unhandledRejection', error => {
   report.failed.push('an unhandled rejection')
   console.error('\nunhandled rejection', error)
 })
-
-/** Leaves a moment for uvu to print its failures, then ends whatever still holds the process open. */
-function finish() {
-  setTimeout(() => {
-    const path = process.env.IMAGO_TEST_REPORT
-    if (path) writeFileSync(path, JSON.stringify(report))
-    process.exit(report.failed.length > 0 ? 1 : 0)
-  }, 50)
-}
