@@ -25,6 +25,7 @@ const PYTHON_PACKAGES = [
   'pyarrow==25.0.1; python_version < "3.11"',
   'pydantic==2.14.3',
   'uvloop==0.23.0',
+  'wrapt==2.5.2',
 ]
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
 const PYTHON_VERSION = [3, 10]

@@ -90,7 +90,8 @@ export type ToolErrorCode = keyof typeof TOOL_ERRORS
 
 /** What `details.reason` of an `internal` error can be. */
 export const INTERNAL_REASONS = {
-  inspect_timeout: 'Looking took longer than its deadline. The session goes on.',
+  inspect_timeout:
+    'Looking took longer than its deadline. Its code may still be running; the session goes on.',
   invalid_result_shape: 'The kernel answered with something that is not of the agreed form.',
   handler_fault: 'The tool itself failed; the daemon’s log has the stack.',
   daemon_unavailable: 'The daemon could not be started or reached; the message says why.',

@@ -130,7 +130,7 @@ export function unfound(
       return busy(looked, { jobs, words })
     case 'timed_out':
       return failedInside('inspect_timeout', {
-        message: `Looking took longer than ${duration(looked.deadline_ms)} and was given up. The image goes on as before.`,
+        message: `Looking took longer than ${duration(looked.deadline_ms)} and was given up. Its code may still be running in the image; all else there goes on.`,
         details: { deadline_ms: looked.deadline_ms },
         next: words.narrow,
       })

@@ -6,4 +6,5 @@ testPeerWithPackages(venvPython, [
   'test_adapters_pandas',
   'test_adapters_polars',
   'test_adapters_models',
+  'test_wrapt',
 ])

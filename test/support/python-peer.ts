@@ -43,6 +43,7 @@ const PACKAGED = {
   test_adapters_pandas: 'it shows values of pandas, and runs no code of the program for it',
   test_adapters_polars: 'it shows values of polars, and runs no code of the program for it',
   test_guest_green: 'it serves programs on gevent, eventlet and uvloop',
+  test_wrapt: 'it asks no proxy of wrapt for what it stands for',
   test_adapters_models: 'it shows values of pydantic and attrs, and runs no code of the program for it',
 }
 

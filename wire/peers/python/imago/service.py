@@ -10,6 +10,7 @@ from imago.interrupting import DeadlineExceeded
 from imago.link import Fail
 from imago.looks import LOOKS, Image
 from imago.params import count, flag, query, suspending, text
+from imago.workers import Task
 from imago.works import work_of
 
 
@@ -102,14 +103,20 @@ class Service:
             return {'type': 'raised', 'exception': exceptions.report(error, guard)}
 
     def _look(self, served, params, look):
-        done = self._deadline(served, params)
-        self._workers.do(lambda: self._reply(served, done, look)())
+        task = Task(lambda: self._reply(served, done, look)())
+        done = self._deadline(served, params, lambda: self._workers.give_up(task))
+        self._workers.do(task)
 
-    def _deadline(self, served, params):
+    def _deadline(self, served, params, give_up=None):
         """Answers ``timed_out`` when the deadline of a look is over. Returns a function that calls it off."""
         deadline_ms = count(params, 'deadline_ms', 1)
-        late = {'type': 'timed_out', 'deadline_ms': deadline_ms}
-        return self._clock.after(deadline_ms / 1000, lambda: served.result(late))
+
+        def late():
+            served.result({'type': 'timed_out', 'deadline_ms': deadline_ms})
+            if give_up is not None:
+                give_up()
+
+        return self._clock.after(deadline_ms / 1000, late)
 
     def _reply(self, served, done, look):
         """Looks, and returns what answers the call with that."""

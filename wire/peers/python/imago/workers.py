@@ -10,8 +10,20 @@ from imago import native
 from imago.clock import report_fault
 
 MOST = 8
+#: Threads more that may be stuck in tasks that were given up. Beyond these, such a task keeps one of the others.
+MOST_STUCK = 32
 #: Seconds for which one that has nothing to do waits for more.
 IDLE = 3.0
+
+
+class Task:
+    """What is to be run, and how far that is: ``new``, ``waiting``, ``running``, ``ended`` or ``given_up``."""
+
+    __slots__ = ('run', 'state')
+
+    def __init__(self, run):
+        self.run = run
+        self.state = 'new'
 
 
 class Workers:
@@ -24,22 +36,45 @@ class Workers:
         self._count = 0
         #: Tasks that wait or run.
         self._open = 0
+        #: Threads that are stuck in tasks that were given up. They are none of ``_count``.
+        self._stuck = 0
         self._changing = native.Lock()
 
     def do(self, task):
-        """Runs ``task()`` on some worker, soon."""
+        """Runs a ``Task`` on some worker, soon."""
         with self._changing:
-            if self._count < min(self._open + 1, MOST):
-                native.start(self._work, 'imago-look')
-                self._count += 1
+            if task.state == 'given_up':
+                return
+            task.state = 'waiting'
             self._open += 1
             self._put(task)
+            self._start_enough()
+
+    def give_up(self, task):
+        """Drops a task that has not begun. One that runs cannot be stopped: it keeps its thread, and others get a new one."""
+        with self._changing:
+            if task.state == 'waiting':
+                self._tasks.remove(task)
+                self._open -= 1
+            elif task.state == 'running' and self._stuck < MOST_STUCK:
+                self._stuck += 1
+                self._count -= 1
+                self._open -= 1
+                self._start_enough()
+            elif task.state != 'new':
+                return
+            task.state = 'given_up'
 
     def stop(self):
         """Ends each worker once it has nothing left to do. A later task begins another one."""
         with self._changing:
             for _ in range(self._count):
                 self._put(None)
+
+    def _start_enough(self):
+        if self._count < min(self._open, MOST):
+            native.start(self._work, 'imago-look')
+            self._count += 1
 
     def _put(self, task):
         self._tasks.append(task)
@@ -56,13 +91,19 @@ class Workers:
         bell.acquire()
         with self._changing:
             if self._tasks:
-                return self._tasks.popleft()
+                return self._take()
             self._bells.append(bell)
         bell.acquire(True, IDLE)
         with self._changing:
             if bell in self._bells:
                 self._bells.remove(bell)
-            return self._tasks.popleft() if self._tasks else None
+            return self._take() if self._tasks else None
+
+    def _take(self):
+        task = self._tasks.popleft()
+        if task is not None:
+            task.state = 'running'
+        return task
 
     def _work(self):
         # What the program traces or profiles is its own threads: its hook would run in the midst of looks.
@@ -78,10 +119,14 @@ class Workers:
                     return
                 continue
             try:
-                task()
+                task.run()
             except BaseException:
                 report_fault('a look')
             with self._changing:
+                if task.state == 'given_up':
+                    self._stuck -= 1
+                    return
+                task.state = 'ended'
                 self._open -= 1
 
     def _is_spared(self):

@@ -38,6 +38,17 @@ class Looking(KernelCase):
         self.assertEqual(late['type'], 'timed_out')
         self.assertEqual(self.link.value('"free again"'), "'free again'")
 
+    def test_looks_that_hang_take_only_themselves_away(self):
+        self.link.evaluate(
+            'import imago.looking, threading\nkept, stop = imago.looking.inspect_static, threading.Event()\n'
+            'imago.looking.inspect_static = lambda *_: stop.wait() and {"type": "not_found", "what": "", "nearest": []}'
+        )
+        hung = [self.link.call('inspect', expr='1', evaluate=False, deadline_ms=300) for _ in range(20)]
+        self.assertEqual({call.answer()['type'] for call in hung}, {'timed_out'})
+        self.assertEqual(self.look('globals', modules=False, limit=1)['type'], 'found')
+        self.link.evaluate('stop.set(); imago.looking.inspect_static = kept')
+        self.assertEqual(self.look('inspect', expr='1', evaluate=False)['type'], 'found')
+
     def test_an_evaluated_look_answers_busy_while_code_runs_and_static_ones_still_work(self):
         self.link.evaluate('numbers = [1]')
         call = self.link.start('print("on")\nwhile True: len("")')

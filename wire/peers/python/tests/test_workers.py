@@ -3,7 +3,7 @@ import unittest
 from unittest import mock
 
 from imago import native, workers
-from imago.workers import MOST, Workers
+from imago.workers import MOST, Task, Workers
 from tests.daemon import WAIT, until
 from tests.guests import ProgramCase
 
@@ -21,7 +21,7 @@ class Tracing(unittest.TestCase):
 
         hook_into(hook)
         try:
-            Workers().do(look)
+            Workers().do(Task(look))
             self.assertTrue(done.wait(WAIT))
         finally:
             hook_into(None)
@@ -52,7 +52,7 @@ class Threads(unittest.TestCase):
             ended.release()
 
         for _ in range(count):
-            crew.do(task)
+            crew.do(Task(task))
         for _ in range(min(count, MOST)):
             self.assertTrue(begun.acquire(timeout=WAIT))
 
@@ -76,11 +76,42 @@ class Threads(unittest.TestCase):
         with mock.patch.object(workers, 'IDLE', 0.0001):
             crew, done, most = Workers(), [], 0
             for number in range(2000):
-                crew.do(lambda number=number: done.append(number))
+                crew.do(Task(lambda number=number: done.append(number)))
                 most = max(most, len(self.alive()))
             until(lambda: len(done) == 2000)
             self.assertEqual(sorted(done), list(range(2000)))
             self.assertLessEqual(most, MOST)
+            until(lambda: not self.alive())
+
+    def test_tasks_that_are_given_up_keep_no_thread_from_others(self):
+        with mock.patch.object(workers, 'IDLE', 0.05):
+            crew, go_on, begun, done = Workers(), threading.Event(), threading.Semaphore(0), []
+
+            def hang():
+                begun.release()
+                go_on.wait(WAIT)
+
+            def hang_and_give_up():
+                hung = [Task(hang) for _ in range(MOST)]
+                for task in hung:
+                    crew.do(task)
+                for _ in hung:
+                    self.assertTrue(begun.acquire(timeout=WAIT))
+                dropped = Task(lambda: done.append('dropped'))
+                crew.do(dropped)
+                for task in [dropped, *hung]:
+                    crew.give_up(task)
+
+            hang_and_give_up()
+            crew.do(Task(lambda: done.append('at once')))
+            until(lambda: done == ['at once'])
+            for _ in range(workers.MOST_STUCK // MOST):
+                hang_and_give_up()
+            # By now as many are stuck as may be: the last ones keep the threads that others would need.
+            self.assertLessEqual(len(self.alive()), MOST + workers.MOST_STUCK)
+            crew.do(Task(lambda: done.append('late')))
+            go_on.set()
+            until(lambda: done == ['at once', 'late'])
             until(lambda: not self.alive())
 
     def test_to_stop_ends_those_that_wait_at_once_and_the_others_after_their_task(self):

@@ -29,6 +29,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.locating import Nowhere, changed_on_disk, doubted, located
+from imago.looking.parsing import docstring
 from imago.looking.sameness import runs_as, unchanged_since_start
 from imago.looking.statements import outline
 from imago.looking.texts import is_generated, loader_name, typed_texts, written_for, written_in
@@ -169,7 +170,7 @@ def _differences(node, cls, depth=0):
     """How many statements in the body of a class did not leave in it what they say."""
     kept = {name: entry for name, entry in class_entries(cls) if type(name) is str}
     doc = plain(kept.get("__doc__"))
-    count = int("".join((ast.get_docstring(node) or "").split()) != "".join((doc or "").split()))
+    count = int("".join((docstring(node) or "").split()) != "".join((doc or "").split()))
     for one in node.body:
         if isinstance(one, _FUNCTIONS):
             count += _private(one.name, node.name) not in kept

@@ -9,12 +9,10 @@ import re
 
 from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH
 from imago.looking.outcomes import Unresolved, malformed, needs_evaluation
-from imago.looking.parsing import is_too_deep
+from imago.looking.parsing import is_too_deep, parsed_expression
 
 _HANDLE = re.compile(r"\s*(@[0-9A-Za-z]+\.[0-9]+)(?![0-9A-Za-z_@])")
 _STAND_IN = "_"
-# As it is now: the program may put a function of its own in its place.
-_compile = compile
 
 # The parser warns of a backslash that escapes nothing, of octal escapes over 0o377, and of a number that runs into
 # a word. Both patterns may also hit harmless texts, which then need evaluation.
@@ -112,7 +110,7 @@ def _parse(text, moved):
     if _NUMBER_INTO_WORD.search(text):
         raise Unresolved(needs_evaluation("The expression holds a number that runs into a word."))
     try:
-        return _compile(text, "<expression>", "eval", ast.PyCF_ONLY_AST, True).body
+        return parsed_expression(text).body
     except SyntaxError as error:
         column = None if error.offset is None else error.offset + (moved if error.lineno == 1 else 0)
         raise Unresolved(malformed(f"This is no expression: {error.msg}.", error.lineno, column)) from None

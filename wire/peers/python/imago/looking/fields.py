@@ -10,9 +10,21 @@ SomeBuiltin)` (whose answer comes from the real method resolution order as long 
 of its own), and a class never becomes a key, because its metaclass may define `__hash__`.
 """
 
+import _ast
+import _collections
+import _functools
+import _io
+import sys
 from _thread import _local as ThreadLocal
 from itertools import islice
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import (
+    ClassMethodDescriptorType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
 
 ABSENT = object()
 """Stands for "not stored" where None could be stored."""
@@ -23,10 +35,36 @@ _module_of = type.__dict__["__module__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _flags_of = type.__dict__["__flags__"].__get__
+_base_of = type.__dict__["__base__"].__get__
+_size_of = type.__dict__["__basicsize__"].__get__
+_dict_offset_of = type.__dict__["__dictoffset__"].__get__
+_weakref_offset_of = type.__dict__["__weakrefoffset__"].__get__
+_WORD = tuple.__itemsize__
 
 _MADE_BY_A_CLASS_STATEMENT = 1 << 9
 _IMMUTABLE = 1 << 8
+_HAS_IMMUTABLE = sys.version_info >= (3, 10)
+# Since 3.11 the interpreter may keep the dict in front of the object, outside of its size.
+_MANAGED_DICT = 1 << 4 if sys.version_info >= (3, 11) else 0
+_COMPILED = (GetSetDescriptorType, MethodDescriptorType, ClassMethodDescriptorType, WrapperDescriptorType)
+# Classes compiled into the interpreter whose `__dict__` only reads the field.
+_BUILT_IN_GETTERS = tuple(
+    cls.__dict__["__dict__"]
+    for cls in (
+        BaseException,
+        FunctionType,
+        staticmethod,
+        classmethod,
+        _collections.OrderedDict,
+        _functools.partial,
+        _functools._lru_cache_wrapper,
+        _io._IOBase,
+        _ast.AST,
+    )
+    if "__dict__" in cls.__dict__
+)
 _ATTEMPTS = 8
+_GETTER_DOC = type("_Made", (), {}).__dict__["__dict__"].__doc__
 # Of what is read in one go, and only disturbed where the collector of garbage steps in.
 _ATTEMPTS_AT_ONCE = 64
 
@@ -197,22 +235,67 @@ def type_facts(obj):
 
 
 def instance_dict(obj):
-    """The dict behind `vars(obj)`, or None if there is none or the class hides it.
+    """The dict behind `vars(obj)`, or None if there is none or reading it might run code.
 
-    It is reached through the descriptor that the interpreter itself put into a class, wherever in the order that is:
-    a `__dict__` property in front of it is passed by. A class that is the first to have a dict and defines such a
-    property has no other way in, and its instances show no fields.
+    It is reached through the first `__dict__` in the order that is proved to be the interpreter's own; a property or
+    a compiled getter in front of it is passed by.
     """
     if inherits(obj, (ThreadLocal, type)):
         return None  # A thread-local has one dict per thread, and getting this thread's may run `__init__`.
     for cls in mro(type(obj)):
         entry = class_entry(cls, "__dict__")
-        if type(entry) is not GetSetDescriptorType and type(entry) is not MemberDescriptorType:
-            continue
-        if entry.__objclass__ is cls and entry.__name__ == "__dict__":
+        kind = type(entry)
+        if kind is GetSetDescriptorType:
+            safe = _is_built_in(entry) or (_is_made_by_type(cls, entry) and not _has_foreign_base(type(obj)))
+        else:
+            # Of a struct's member only the offset is known, so that the interpreter itself reads it.
+            safe = kind is MemberDescriptorType and entry.__objclass__ is cls and entry.__name__ == "__dict__"
+        if safe:
             found = read_member(entry, obj)
             return found if inherits(found, dict) else None
     return None
+
+
+def _is_built_in(getter):
+    return any(getter is one for one in _BUILT_IN_GETTERS)
+
+
+def _is_made_by_type(cls, getter):
+    """Whether `getter`, the `__dict__` of `cls`, was made by `type.__new__`, as a class statement has it made.
+
+    Any compiled class may have a getter of that name, and what it runs cannot be seen. So the proof goes by what is
+    fixed in C and no Python code can change: the class is the first of its bases with a dict; its instances hold no
+    memory but its named slots, that dict and the list of weak references; it has no compiled method or getter of its
+    own besides; and the getter has the documentation that the interpreter gives to its own. What fails is not read.
+    """
+    flags, base = _flags_of(cls), _base_of(cls)
+    if not flags & _MADE_BY_A_CLASS_STATEMENT or (_HAS_IMMUTABLE and flags & _IMMUTABLE):
+        return False
+    if getter.__objclass__ is not cls or getter.__doc__ != _GETTER_DOC:
+        return False
+    if _dict_offset_of(base) or not _dict_offset_of(cls):
+        return False
+    words = 0 if flags & _MANAGED_DICT else 1
+    if _weakref_offset_of(cls) > 0 and not _weakref_offset_of(base):
+        words += 1
+    for _, entry in class_entries(cls):
+        kind = type(entry)
+        if kind is MemberDescriptorType and entry.__objclass__ is cls:
+            words += 1
+        elif any(kind is one for one in _COMPILED) and entry.__objclass__ is cls:
+            if entry.__name__ not in ("__dict__", "__weakref__"):
+                return False
+    return _size_of(cls) == _size_of(base) + words * _WORD
+
+
+def _has_foreign_base(cls):
+    """Whether the interpreter's own getter would hand on to the getter of a compiled class: it does, to static ones."""
+    while cls is not None:
+        if _dict_offset_of(cls) and not _flags_of(cls) & _MADE_BY_A_CLASS_STATEMENT:
+            place = class_lookup(cls, "__dict__")
+            return place is None or not _is_built_in(place[1])
+        cls = _base_of(cls)
+    return False
 
 
 def read_member(descriptor, obj):

@@ -4,6 +4,7 @@ import ast
 
 from imago.looking.codes import FILE_MAX_CHARS, name_of, qualified_of, shown_file
 from imago.looking.fields import clean, cut, plain
+from imago.looking.parsing import walk
 from imago.looking.sameness import runs_as, unchanged_since_start
 from imago.looking.source import block
 from imago.looking.statements import OUTLINED_MAX_CHARS, outline
@@ -126,7 +127,7 @@ def _statement_around(definition):
     moved = definition.chunk.first - 1
     best = (definition.first, definition.last)
     for statement in definition.chunk.body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if not isinstance(node, ast.stmt) or hasattr(node, "body"):
                 continue
             first, last = node.lineno + moved, node.end_lineno + moved

@@ -5,8 +5,11 @@ warn of is not compiled. Nothing that is compiled here is ever run.
 """
 
 import ast
+import builtins
 import re
 import sys
+import unicodedata
+from collections import deque
 
 from imago.looking.lexing import CLOSE, FORMAT_TEXT, NAME, NEWLINE, NUMBER, OPEN, OPERATOR, STRING, tokens
 
@@ -19,8 +22,21 @@ _NESTING = frozenset(["and", "await", "elif", "if", "in", "is", "lambda", "not",
 
 # As it is now: the program may put a function of its own in its place.
 _compile = compile
-# The parser needs the module behind `\N{…}`, and would import it in the midst of a look.
+# The parser needs the module behind `\N{…}`, and would import it in the midst of a look; so may `ast.unparse`.
 rb"\N{SPACE}".decode("unicode-escape")
+ast.unparse(ast.Constant(0))
+
+
+def _imported(name, *_):
+    """The only module that the parser asks for: it compares names that are not ASCII by it."""
+    if name == "unicodedata":
+        return unicodedata
+    raise ImportError(f"a look imports nothing, and not {name}")
+
+
+# What the interpreter imports by itself it imports by the `__import__` of the module that runs. The one in `builtins`
+# may be the program's.
+__builtins__ = {**builtins.__dict__, "__import__": _imported}
 
 _SUSPECT = re.compile(r"\\|[0-9][0-9a-fA-FxXoObB_.]*[jJ]?(?:and|else|for|if|in|is|or|not)")
 _ESCAPE = re.compile(r"\\(\r\n|[0-7]{1,3}|[\s\S]|$)")
@@ -39,15 +55,37 @@ def parsed(text):
         return None
 
 
+def parsed_expression(text):
+    """The `ast.Expression` of a text; raises what the parser raises."""
+    return _compile(text, "<expression>", "eval", ast.PyCF_ONLY_AST, True)
+
+
 def compiled(statements):
     """The code object of some statements of a text, or None where compiling them fails or might warn."""
     try:
-        if any(_would_warn(node) for statement in statements for node in ast.walk(statement)):
+        if any(_would_warn(node) for statement in statements for node in walk(statement)):
             return None
         module = ast.Module(body=list(statements), type_ignores=[])
         return _compile(module, "<looking>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
     except _FAULTS:
         return None
+
+
+def walk(node):
+    """Every node of a tree, as `ast.walk` yields them, which imports something at each call."""
+    waiting = deque([node])
+    while waiting:
+        node = waiting.popleft()
+        waiting.extend(ast.iter_child_nodes(node))
+        yield node
+
+
+def docstring(node):
+    """The documentation that a class or function statement begins with, as it is written there; or None."""
+    first = node.body[0] if node.body else None
+    if type(first) is ast.Expr and type(first.value) is ast.Constant and type(first.value.value) is str:
+        return first.value.value
+    return None
 
 
 def is_too_deep(text):

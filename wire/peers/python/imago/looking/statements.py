@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from imago.looking.lexing import CLOSE, COMMENT, NAME, NEWLINE, OPEN, tokens
-from imago.looking.parsing import compiled, parsed
+from imago.looking.parsing import compiled, parsed, walk
 
 #: Texts of more characters are not cut into statements: that would take too long.
 OUTLINED_MAX_CHARS = 1_500_000
@@ -172,7 +172,7 @@ def on_self(definition, name):
         if type(node) not in FUNCTIONS or not (node.args.posonlyargs + node.args.args):
             continue
         first = (node.args.posonlyargs + node.args.args)[0].arg
-        for statement in ast.walk(node):
+        for statement in walk(node):
             if type(statement) in (ast.Assign, ast.AnnAssign, ast.AugAssign):
                 if any(_is_field(target, first, name) for target in _targets(statement)):
                     found.append(Assignment(statement, "assigned", definition.chunk.first - 1))
@@ -285,7 +285,7 @@ def _assigned(body, name, moved):
 
 
 def _globally(function, name, moved):
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     if not any(type(node) is ast.Global and name in node.names for node in nodes):
         return []
     return [Assignment(node, "global", moved) for node in nodes if _binds(node, name) == "assigned"]

@@ -6,6 +6,7 @@ opened, and by the interpreter itself: a program may have put functions of its o
 `os` and `time`, of `compile`, or of the import that some of the interpreter's own functions go through.
 """
 
+import codecs
 import linecache
 import re
 import zipimport
@@ -14,6 +15,11 @@ from io import BytesIO, TextIOWrapper
 from os import stat
 from os.path import dirname
 from stat import S_ISREG
+
+try:
+    import zlib
+except ImportError:
+    zlib = None
 
 from imago import sources
 from imago.looking.fields import ABSENT, class_module, class_qualified, clean, inherits, is_class, plain, stored
@@ -24,6 +30,9 @@ _DECLARED = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)
 _LATIN = (b"latin-1", b"latin1", b"iso-8859-1", b"iso8859-1", b"l1")
 _OWN_LOADERS = ("_frozen_importlib_external", "_frozen_importlib", "importlib._bootstrap_external", "zipimport")
 _ARCHIVE_DEEPEST = 12
+# Found now: a codec that is first asked for in a look is imported.
+for _name in ("utf-8", "utf-8-sig", "latin-1"):
+    codecs.lookup(_name)
 _STANDARD_LIBRARY = dirname(linecache.__file__)
 _zip_files = zipimport._zip_directory_cache
 
@@ -158,20 +167,36 @@ def _archived(file):
         files = stored(_zip_files, archive)
         if inherits(files, dict):
             entry = stored(files, file[len(archive) + 1 :])
-            if type(entry) is not tuple or len(entry) < 4 or not 0 <= entry[3] <= FILE_MAX_BYTES:
-                return None
             try:
-                if not S_ISREG(stat(archive).st_mode):
-                    return None
-                data = zipimport.zipimporter(archive).get_data(file)
-            except (zipimport.ZipImportError, OSError, ValueError):
+                data = _entry_data(archive, entry)
+            except Exception:
                 return None
-            return _decoded(BytesIO(data), None)
+            return None if data is None else _decoded(BytesIO(data), None)
         shorter = dirname(archive)
         if shorter == archive:
             return None
         archive = shorter
     return None
+
+
+def _entry_data(archive, entry):
+    """The bytes of one file in an archive, by its entry in the table of `zipimport`, whose own reader imports."""
+    if type(entry) is not tuple or not all(type(fact) is int for fact in entry[1:5]):
+        return None
+    _, compressed, packed, size, offset = entry[:5]
+    if not (0 <= packed <= FILE_MAX_BYTES and 0 <= size <= FILE_MAX_BYTES and S_ISREG(stat(archive).st_mode)):
+        return None
+    with open_file(archive, "rb") as stream:
+        stream.seek(offset)
+        head = stream.read(30)
+        if head[:4] != b"PK\x03\x04":
+            return None
+        # The lengths of the name and of what else stands in front of the data.
+        stream.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
+        data = stream.read(packed)
+    if not compressed:
+        return data
+    return None if zlib is None else zlib.decompressobj(-15).decompress(data, FILE_MAX_BYTES)
 
 
 def loader_name(namespace):
