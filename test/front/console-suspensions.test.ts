@@ -1,6 +1,6 @@
 import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspensions/rows.ts'
 import { newsText } from '../../src/front/suspension-news.ts'
-import { ConsoleSuspensions, ConsoleSuspensions } from '../../src/terminal/suspensions.ts'
+import { ConsoleSuspensions } from '../../src/terminal/suspensions.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
