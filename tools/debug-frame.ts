@@ -2,12 +2,12 @@ import type { FrameLocal, FrameQuery, SuspendedFrame } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
 import { orElsewhere } from './ids.ts'
+import type { Told } from './languages.ts'
 import { lookUp } from './looked.ts'
 import { counted } from './naming.ts'
 import { type Outcome, ok } from './outcome.ts'
 import { aSuspension, FRAME, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { backtrace } from './suspension-text.ts'
-import type { Told } from './terms.ts'
 import { cutNote, indent, oneLine } from './wording.ts'
 
 /** What `debug_frame` answers with. */

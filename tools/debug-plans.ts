@@ -1,10 +1,10 @@
 import type { SuspendedState } from '../wire/kernel.ts'
+import type { Told } from './languages.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed } from './outcome.ts'
 import type { PlanContext, PlanImage, Planned, Preview } from './proposal.ts'
 import { aSuspension, type Finding, heldByOther, listing, suspensionMeant } from './suspended.ts'
 import { conditionLine, frameWord } from './suspension-text.ts'
-import type { Told } from './terms.ts'
 import { beginning, oneLine } from './wording.ts'
 
 /** What a person is shown of a call that would run code in a suspended evaluation, or have it go on. */

@@ -4,6 +4,7 @@ import { proposed, type ShownPlan, type Stopped, stoppedAt, stoppedOf } from './
 import { defineTool, type KernelContext } from './define.ts'
 import { evaluation } from './evaluate.ts'
 import { orElsewhere } from './ids.ts'
+import { type Told, termsOf } from './languages.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed } from './output.ts'
@@ -12,7 +13,6 @@ import { runWork } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { type Finding, FRAME, heldByOther, listing, SUSPENSION, suspensionMeant } from './suspended.ts'
 import { type NumberedRestart, numbered, restartText } from './suspension-text.ts'
-import type { Told } from './terms.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
 
 export const debugRestart = defineTool({
@@ -220,9 +220,9 @@ function restartMeant(
   })
 }
 
-/** Frames that return, or are called again, are to be had in Lisp alone. */
-function otherWays(restarts: readonly NumberedRestart[], { language }: Told): string {
-  const frames = language === 'lisp'
+/** Frames can return, or be called again, in some languages only. */
+function otherWays(restarts: readonly NumberedRestart[], told: Told): string {
+  const frames = termsOf(told).framesReturn
   if (restarts.length > 0)
     return `Give one of those by its number or name, or use ${frames ? 'return_from, restart_frame or ' : ''}leave.`
   return `leave gives it up${frames ? '; debug_state shows whether a frame can return or be called again' : ''}.`

@@ -3,6 +3,7 @@ import type { StackFrame, Suspension } from '../wire/kernel.ts'
 import { defineTool, type Holder, type KernelContext } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
 import { orElsewhere } from './ids.ts'
+import { type Told, termsOf } from './languages.ts'
 import { lookUp } from './looked.ts'
 import { type Outcome, ok } from './outcome.ts'
 import { aSuspension, holderWords, type Meant, SUSPENSION, suspensionMeant } from './suspended.ts'
@@ -14,7 +15,6 @@ import {
   restartChoices,
   suspensionLine,
 } from './suspension-text.ts'
-import { type Told, termsOf } from './terms.ts'
 import { oneLine, setIn } from './wording.ts'
 
 /** What `debug_state` answers with. */

@@ -1,3 +1,4 @@
+import { namesOf } from '../../wire/languages.ts'
 import type { ExitCode } from '../failure.ts'
 import type { Paths } from '../paths.ts'
 import type { Printer } from './terminal.ts'
@@ -144,7 +145,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'start',
-    usage: 'python|lisp [--name NAME] [--script FILE [-- ARGS]] [--json]',
+    usage: `${namesOf().join('|')} [--name NAME] [--script FILE [-- ARGS]] [--json]`,
     summary: 'start a kernel',
     operands: [1, 1],
     options: ['name', 'script', 'json'],
@@ -293,7 +294,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'runtime',
-    usage: 'python',
+    usage: namesOf(({ installed }) => installed).join('|'),
     summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
     operands: [1, 1],
     options: [],

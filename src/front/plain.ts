@@ -12,8 +12,8 @@ import {
   staysText,
   WAIT_SECONDS,
 } from './image.ts'
+import { frontLanguage } from './languages.ts'
 import { askPerson, type Lines } from './lines.ts'
-import { openLispBlocks } from './lisp-blocks.ts'
 import type { Margin } from './margin.ts'
 import { exitAskedFor, printFailure, printNotice, printValues } from './results.ts'
 import type { Printer } from './terminal.ts'
@@ -62,7 +62,7 @@ export async function converse({ kernel, lines, printer }: Plain): Promise<ExitC
 }
 
 async function blocksFor(image: Image, how: { readonly emptyLineEnds: boolean }): Promise<Blocks> {
-  return (await languageOf(image)) === 'lisp' ? openLispBlocks(how) : openBlocks(how)
+  return (await frontLanguage((await languageOf(image)) ?? '')?.blocks(how)) ?? openBlocks(how)
 }
 
 /** Who answers plans where this prompt cannot. */

@@ -1,11 +1,13 @@
+import { LANGUAGES } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
-import { connectDaemon } from '../client.ts'
+import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { type Area, type Check, showAreas } from '../doctor/check.ts'
-import { checkDaemon, checkKernels, checkLisp, checkPython } from '../doctor/live.ts'
-import { checkClients, checkFolders, checkProgram, findInterpreter } from '../doctor/machine.ts'
+import { checkDaemon, checkKernels } from '../doctor/live.ts'
+import { checkClients, checkFolders, checkProgram } from '../doctor/machine.ts'
 import { printEnvelope } from '../envelopes.ts'
+import { frontLanguage } from '../languages.ts'
 
 /**
  * `imago doctor`: what is there, what is missing and what that would give, and what does not work, each with the line
@@ -20,7 +22,7 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
     checkProgram(env),
     folders,
     ...(folders.checks.some(isBroken)
-      ? withoutDaemon('the folders and settings above do not work')
+      ? await withoutDaemon('the folders and settings above do not work')
       : await checkLive(root)),
     checkClients({ root, env, platform: process.platform }),
   ]
@@ -32,29 +34,42 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
 async function checkLive(root: string): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    return [
-      await checkDaemon(client),
-      await checkPython(client),
-      await checkLisp(client),
-      await checkKernels(client),
-    ]
+    return [await checkDaemon(client), ...(await checkLanguages(client)), await checkKernels(client)]
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const fix = 'imago serve   (shows why it does not start)'
     const daemon: Check = { name: 'answers', state: 'broken', found: messageOf(error), fix }
-    return [{ title: 'Daemon', checks: [daemon] }, ...withoutDaemon('the daemon does not answer').slice(1)]
+    return [
+      { title: 'Daemon', checks: [daemon] },
+      ...(await withoutDaemon('the daemon does not answer')).slice(1),
+    ]
   }
+}
+
+/** One after the other, as each starts a kernel. */
+async function checkLanguages(client: DaemonClient): Promise<readonly Area[]> {
+  const areas: Area[] = []
+  for (const language of LANGUAGES) {
+    const area = await frontLanguage(language.name)?.check(client, language)
+    if (area !== undefined) areas.push(area)
+  }
+  return areas
 }
 
 const isBroken = ({ state }: Check) => state === 'broken'
 
 /** What can be told when there is no daemon to ask. */
-function withoutDaemon(why: string): readonly Area[] {
+async function withoutDaemon(why: string): Promise<readonly Area[]> {
   const unknown = (name: string): Check => ({ name, state: 'unknown', found: `not checked, because ${why}` })
+  const languages = await Promise.all(
+    LANGUAGES.map(async ({ name, title }) => ({
+      title,
+      checks: (await frontLanguage(name)?.unchecked(unknown)) ?? [],
+    })),
+  )
   return [
     { title: 'Daemon', checks: [unknown('answers')] },
-    { title: 'Python', checks: [findInterpreter(), unknown('a kernel')] },
-    { title: 'Common Lisp', checks: [unknown('a lisp kernel')] },
+    ...languages,
     { title: 'Kernels', checks: [unknown('kernels')] },
   ]
 }

@@ -1,5 +1,6 @@
 import type { DebugFrame } from '../../../tools/debug-frame.ts'
 import type { DebugState } from '../../../tools/debug-state.ts'
+import { termsOf } from '../../../tools/languages.ts'
 import { holderWords } from '../../../tools/suspended.ts'
 import {
   backtrace,
@@ -9,7 +10,6 @@ import {
   type SuspendedDetails,
   suspensionLine,
 } from '../../../tools/suspension-text.ts'
-import { termsOf } from '../../../tools/terms.ts'
 import { cutNote, duration, oneLine, setIn } from '../../../tools/wording.ts'
 import type { TheirError } from '../../../wire/kernel.ts'
 import type { SuspendedRow } from '../protocol.ts'

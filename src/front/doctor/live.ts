@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { duration } from '../../../tools/wording.ts'
 import { WireError } from '../../../wire/errors.ts'
+import type { Language } from '../../../wire/languages.ts'
 import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
 import type { KernelRow } from '../protocol.ts'
@@ -27,10 +28,9 @@ const FACTS = z.object({
 })
 
 /** Whether a Python kernel can be started for this project, and what its interpreter has. */
-export async function checkPython(client: DaemonClient): Promise<Area> {
-  const title = 'Python'
+export async function checkPython(client: DaemonClient, { name, title }: Language): Promise<Area> {
   try {
-    const trial = await client.request('trial', { language: 'python' })
+    const trial = await client.request('trial', { language: name })
     const { executable, packages } = FACTS.parse(JSON.parse(trial.facts))
     const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
     const interpreter = `${trial.implementation} at ${executable}`
@@ -83,29 +83,27 @@ function checkPackage(
 const LISP_FACTS = z.object({ executable: z.string(), swank: z.string(), version: z.string().nullable() })
 
 /** Whether a Lisp kernel can be started for this project, and which Swank it loads. A machine without Lisp is well. */
-export async function checkLisp(client: DaemonClient): Promise<Area> {
-  const title = 'Common Lisp'
+export async function checkLisp(client: DaemonClient, { name, title }: Language): Promise<Area> {
   try {
-    const trial = await client.request('trial', { language: 'lisp' })
+    const trial = await client.request('trial', { language: name })
     const { executable, swank, version } = LISP_FACTS.parse(JSON.parse(trial.facts))
     const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
     return {
       title,
       checks: [
-        { name: 'lisp', state: 'ok', found: `${trial.implementation} at ${executable}` },
+        { name, state: 'ok', found: `${trial.implementation} at ${executable}` },
         { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
         { name: 'a lisp kernel', state: 'ok', found: start },
       ],
     }
   } catch (error) {
-    return { title, checks: [isNotThere(error) ? NO_LISP : brokenLisp(error)] }
+    return { title, checks: [isNotThere(error) ? { name, ...NO_LISP } : brokenLisp(error)] }
   }
 }
 
-const NO_LISP: Check = {
-  name: 'lisp',
+const NO_LISP: Omit<Check, 'name'> = {
   state: 'missing',
-  found: 'no SBCL, ECL or CCL on the PATH',
+  found: 'no SBCL or ECL on the PATH',
   gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
   fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
 }
