@@ -2,9 +2,8 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
-import { launchKernel } from '../wire/kernels/launch.ts'
+import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
-import { launchLisp } from '../wire/kernels/swank-launch.ts'
 import { Refusal } from '../wire/link/link.ts'
 import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
@@ -270,7 +269,6 @@ interface KernelsParts {
 }
 
 function kernelsOf({ config, paths, texts, journal, leases, log, limits }: KernelsParts): Kernels {
-  const { python, lisp, swank, env: pass, trusted } = config.kernels
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
@@ -283,24 +281,17 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
       secret: value => keepSecret(value, 'key of a program'),
     }),
     remembered: openRemembered({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
-    languages: ['python', 'lisp'],
-    launch: ({ language, ...request }, { background, scripted }) => {
-      const owned = {
-        ...request,
-        background: (_stream: string, text: string) => background(text),
-        scripted,
-        pass,
-        secret: (value: string) => keepSecret(value, 'key of a kernel'),
-      }
-      return language === 'lisp'
-        ? launchLisp({ ...owned, ...(lisp !== undefined && { lisp }), ...(swank !== undefined && { swank }) })
-        : launchKernel({
-            ...owned,
-            language: 'python',
-            runtimeDir,
-            trusted,
-            ...(python !== undefined && { python }),
-          })
-    },
+    launch: ({ language, ...request }, { background, scripted }) =>
+      adapterOf(language).launch(
+        {
+          ...request,
+          background: (_stream: string, text: string) => background(text),
+          scripted,
+          pass: config.kernels.env,
+          secret: (value: string) => keepSecret(value, 'key of a kernel'),
+          runtimeDir,
+        },
+        config.kernels,
+      ),
   })
 }

@@ -23,6 +23,7 @@ const WIRE = [
   'wire/kernel.ts',
   'wire/contract',
   'wire/programs.ts',
+  'wire/languages.ts',
   'wire/errors.ts',
   'wire/signal.ts',
   'wire/process-start.ts',
@@ -34,6 +35,7 @@ const WIRE = [
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
+  { layer: 'wire/languages.ts', may: [], packages: [] },
   { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
   { layer: 'wire/bounded-file.ts', may: [], packages: ['node:'] },
   { layer: 'wire/secret-file.ts', may: ['wire/bounded-file.ts', 'wire/errors.ts'], packages: ['node:'] },
@@ -56,6 +58,7 @@ const TABLE: readonly Row[] = [
       'tools',
       'wire/kernel.ts',
       'wire/programs.ts',
+      'wire/languages.ts',
       'wire/errors.ts',
       'wire/signal.ts',
       'wire/bounded-file.ts',
@@ -79,6 +82,7 @@ const TABLE: readonly Row[] = [
       'wire/link',
       'wire/codec',
       'wire/kernel.ts',
+      'wire/languages.ts',
       'wire/errors.ts',
       'wire/signal.ts',
       'wire/secret-file.ts',
@@ -97,7 +101,7 @@ const TABLE: readonly Row[] = [
   // The console and the desk: loaded by nothing but a person's terminal.
   {
     layer: 'src/terminal',
-    may: ['src', 'src/core', 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    may: ['src', 'src/core', 'src/front', 'tools', 'wire/kernel.ts', 'wire/languages.ts', 'wire/errors.ts'],
     packages: [
       '@lezer/common',
       '@lezer/highlight',

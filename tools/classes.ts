@@ -1,8 +1,8 @@
 import type { Hierarchy, HierarchyQuery, Slot, Slots, SlotsQuery, TypeName } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
+import { type Told, termsOf } from './languages.ts'
 import { lookUpName } from './looked.ts'
 import { counted, given, NAMED_IN, named, placeOf } from './naming.ts'
-import { type Told, termsOf } from './terms.ts'
 import { oneLine, typeWord } from './wording.ts'
 
 /** How many slots, and how many subclasses, one answer has at most. */

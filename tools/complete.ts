@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Completion, Completions } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { characters } from './definition-text.ts'
+import { type Terms, type Told, termsOf } from './languages.ts'
 import { anExpression, lookUp } from './looked.ts'
 import { failed } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import { type Terms, type Told, termsOf } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 export const complete = defineTool({

@@ -3,6 +3,7 @@ import type { Loaded, Suspension, WayOn } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
 import { orElsewhere } from './ids.ts'
+import { type Told, termsOf } from './languages.ts'
 import { loadedLines } from './load.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
@@ -23,7 +24,6 @@ import {
   stoppedOf,
   suspensionMeant,
 } from './suspensions.ts'
-import type { Told } from './terms.ts'
 import { duration, oneLine } from './wording.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
 
@@ -308,9 +308,9 @@ function restartMeant(
   })
 }
 
-/** Frames that return, or are called again, are to be had in Lisp alone. */
-function otherWays(restarts: readonly NumberedRestart[], { language }: Told): string {
-  const frames = language === 'lisp'
+/** Frames can return, or be called again, in some languages only. */
+function otherWays(restarts: readonly NumberedRestart[], told: Told): string {
+  const frames = termsOf(told).framesReturn
   if (restarts.length > 0)
     return `Give one of those by its number or name, or use ${frames ? 'return_from, restart_frame or ' : ''}leave.`
   return `leave gives it up${frames ? '; debug_state shows whether a frame can return or be called again' : ''}.`

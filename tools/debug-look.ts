@@ -3,6 +3,7 @@ import type { FrameLocal, FrameQuery, StackFrame, SuspendedFrame, Suspension } f
 import { defineTool, type KernelContext, type Ownership } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
 import { orElsewhere } from './ids.ts'
+import { type Told, termsOf } from './languages.ts'
 import { lookUp } from './looked.ts'
 import { counted } from './naming.ts'
 import { type Outcome, ok } from './outcome.ts'
@@ -23,7 +24,6 @@ import {
   SUSPENSION,
   suspensionMeant,
 } from './suspensions.ts'
-import { type Told, termsOf } from './terms.ts'
 import { cutNote, indent, oneLine, setIn } from './wording.ts'
 
 /** The tools that look at a suspended evaluation. */

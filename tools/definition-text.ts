@@ -1,7 +1,7 @@
 import type { Definition, DefinitionPart } from '../wire/kernel.ts'
+import { termsOf } from './languages.ts'
 import { placeOf } from './naming.ts'
 import type { ToolError } from './outcome.ts'
-import { termsOf } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source. */
@@ -51,12 +51,7 @@ function aboutLines(found: Definition): string[] {
   const lines = [words.join(' · ')]
   if (wrappers.length > 0)
     lines.push(`seen through, outermost first: ${wrappers.map(one => wrapperWord(one)).join(', ')}`)
-  if (current === false)
-    lines.push(
-      found.language === 'lisp'
-        ? '**Perhaps not what runs:** the file was written since this was loaded, and only the times can be compared.'
-        : '**Not what runs:** the file has changed since this was loaded; the image runs other code.',
-    )
+  if (current === false) lines.push(termsOf(found).stale)
   else if (current === null && origin === 'file' && notes.length === 0)
     lines.push('Whether the file has changed since it was loaded cannot be told.')
   lines.push(...notes.map(oneLine))

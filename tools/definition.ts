@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Definition, DefinitionPart } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { characters, contextLines, definitionLines, failureLines } from './definition-text.ts'
+import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './looked.ts'
 import { NAME_LENGTH, NAMED_IN } from './naming.ts'
 import { type Failed, failed, type Ok, type Outcome, ok, type ToolError } from './outcome.ts'
@@ -113,8 +114,11 @@ interface Symbol {
 function lookAll({ names, max_length, contexts, inside }: Asked, context: KernelContext) {
   const named = aName(context.kernel)
   const whole = 'Give the whole path, such as module.name; list_globals shows what is at the top level.'
-  const lisp = context.kernel.identity.language === 'lisp'
-  const words = { ...named, parameter: 'symbols', search: lisp ? named.search : whole }
+  const words = {
+    ...named,
+    parameter: 'symbols',
+    search: termsOf(context.kernel.identity).name.search ?? whole,
+  }
   const more = { ...(contexts && { contexts }), ...(inside !== undefined && { package: inside }) }
   return Promise.all(
     names.map(async name =>

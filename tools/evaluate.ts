@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Shown } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
+import { termsOf } from './languages.ts'
 import { type Failed, failed } from './outcome.ts'
 import { type Printed, showPrinted } from './output.ts'
 import { ON_ERROR, runWork } from './run-work.ts'
@@ -95,7 +96,7 @@ export const evalExpr = defineTool({
 /** Why no stack can be held alive here; undefined where it can be, or is anyhow. */
 function holdRefused({ kernel: { identity }, kernelName, leases }: KernelContext): Failed | undefined {
   const { abilities, language } = identity
-  const holds = abilities.has('hold') || (abilities.has('suspend') && language === 'lisp')
+  const holds = abilities.has('hold') || (abilities.has('suspend') && termsOf(identity).suspendsAlive)
   if (holds && leases.leaseMs !== null) return undefined
   const why = holds
     ? 'this client is shown no tool to go on from an error with'

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { GlobalsPage, GlobalsQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fittingNames } from './fit.ts'
+import type { Told } from './languages.ts'
 import { anExpression, lookUp } from './looked.ts'
 import { given, NAME_LENGTH } from './naming.ts'
 import { ok } from './outcome.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import type { Told } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 export const listGlobals = defineTool({

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Inspected } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { showInspected } from './inspected.ts'
+import { type Told, told } from './languages.ts'
 import { anExpression, unfound } from './looked.ts'
 import { NAMED_IN } from './naming.ts'
 import { ok, rises } from './outcome.ts'
 import { insideWord, packageRefused, SOURCE_LENGTH } from './source.ts'
-import { type Told, told } from './terms.ts'
 
 export const inspect = defineTool({
   name: 'inspect',

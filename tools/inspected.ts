@@ -1,5 +1,5 @@
 import type { Callable, ExceptionFacts, Inspected, Members, Sample, Section, Text } from '../wire/kernel.ts'
-import { type Told, termsOf } from './terms.ts'
+import { type Told, termsOf } from './languages.ts'
 import { cutNote, indent, oneLine, reportSetIn, setIn, typeWord } from './wording.ts'
 
 /** A value in sections as text: what it is first, then what it holds, then what is said about it. */

@@ -1,8 +1,8 @@
 import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext } from './define.ts'
+import { type Told, termsOf, told } from './languages.ts'
 import { type Failed, failed, failedInside, type Ok, ok } from './outcome.ts'
 import { packageRefused } from './source.ts'
-import { type Told, told } from './terms.ts'
 import { duration, exceptionLine } from './wording.ts'
 
 /** One question to an image, and how its tool speaks of what was asked for. */
@@ -73,28 +73,17 @@ const A_NAME: Words = {
   search: 'Use apropos_search with a part of the name, or list_globals to see what is at the top level.',
 }
 
-/** What to do next where the kernel speaks Lisp. */
-const IN_LISP = {
-  search:
-    'A name has its package, such as `shop:total` or `shop::*orders*`: apropos_search finds names by a part of them, ' +
-    'and list_globals with a package lists those of one.',
-}
-
 /** The words for an expression, in those of the kernel's language. */
-export const anExpression = ({ identity }: Pick<Kernel, 'identity'>): Words =>
-  identity.language === 'lisp'
-    ? { ...AN_EXPRESSION, ...IN_LISP, reread: 'Give one form; to run several use eval_expr.' }
-    : AN_EXPRESSION
+export const anExpression = ({ identity }: Pick<Kernel, 'identity'>): Words => ({
+  ...AN_EXPRESSION,
+  ...termsOf(identity).expression,
+})
 
 /** The words for a name, in those of the kernel's language. */
-export const aName = ({ identity }: Pick<Kernel, 'identity'>): Words =>
-  identity.language === 'lisp'
-    ? {
-        ...A_NAME,
-        ...IN_LISP,
-        reread: 'Give a name such as `shop:total`, `shop::*orders*` or `(setf shop:total)`, or a handle.',
-      }
-    : A_NAME
+export const aName = ({ identity }: Pick<Kernel, 'identity'>): Words => ({
+  ...A_NAME,
+  ...termsOf(identity).name,
+})
 
 /** What came of a look that found nothing. */
 export type Unfound = Exclude<Looked<never>, { type: 'found' }>

@@ -1,8 +1,8 @@
 import type { Arglist, Description, Naming, Text } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
+import { type Told, termsOf } from './languages.ts'
 import { lookUpName } from './looked.ts'
 import { given, NAMED_IN, named, placeOf } from './naming.ts'
-import { type Told, termsOf } from './terms.ts'
 import { cutNote, indent, oneLine, typeWord } from './wording.ts'
 
 export const describeSymbol = defineTool({

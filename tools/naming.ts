@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { NamedThing, Place } from '../wire/kernel.ts'
+import type { Terms } from './languages.ts'
 import { SOURCE_LENGTH } from './source.ts'
-import type { Terms } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** What the tools about names share: how a name is given, how a list is paged, and a line about one name. */

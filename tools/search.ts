@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Apropos, AproposQuery, ModulePage, ModuleQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { fittingNames } from './fit.ts'
+import { type Told, termsOf } from './languages.ts'
 import { aName, lookUp } from './looked.ts'
 import { counted, given, NAME_LENGTH, named, nameLine, nameSize, PAGED, pageLine } from './naming.ts'
 import { ok } from './outcome.ts'
-import { type Told, termsOf } from './terms.ts'
 import { indent, oneLine } from './wording.ts'
 
 const NAMES = ['name', 'names'] as const

@@ -1,6 +1,6 @@
 import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
+import { type Told, termsOf } from './languages.ts'
 import { placeOf } from './naming.ts'
-import { type Told, termsOf } from './terms.ts'
 import { duration, indent, oneLine, typeWord } from './wording.ts'
 
 /** Suspended evaluations as text: in the form in which the debuggers of their language show them, with all numbers. */

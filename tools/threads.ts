@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Frame, Stack, Threads, ThreadsQuery } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
 import { dataSize, fitting } from './fit.ts'
+import { type Told, termsOf } from './languages.ts'
 import { anExpression, lookUp } from './looked.ts'
 import { counted, given } from './naming.ts'
 import { ok } from './outcome.ts'
 import { stackLines } from './stacks.ts'
-import type { Told } from './terms.ts'
 import { oneLine } from './wording.ts'
 
 /** Frames of one stack. */
@@ -95,14 +95,14 @@ function bareFrame(frame: Frame, innermost: boolean): Frame {
 /** Imago's own threads are named, and no more: they are there for whoever reads this. */
 function showThreads(found: Threads & Told): string {
   const { threads, tasks, threads_total, tasks_total, omitted, notes } = found
-  const lisp = found.language === 'lisp'
+  const { tasks: hasTasks } = termsOf(found)
   const left =
     omitted === 0 ? '' : `; ${counted(omitted, 'other stack')} left out: give a filter, or a higher limit`
-  const counts = [counted(threads_total, 'thread'), ...(lisp ? [] : [counted(tasks_total, 'task')])]
+  const counts = [counted(threads_total, 'thread'), ...(hasTasks ? [counted(tasks_total, 'task')] : [])]
   const heading = `${counts.join(', ')}${left}`
   const told = (kind: 'Thread' | 'Task', stack: Stack) =>
     stackLines(kind, stack)
-      .slice(0, lisp && stack.frames.length === 0 ? 1 : undefined)
+      .slice(0, !hasTasks && stack.frames.length === 0 ? 1 : undefined)
       .join('\n')
   const [ours, theirs] = [threads.filter(isOurs), threads.filter(stack => !isOurs(stack))]
   return [

@@ -1,6 +1,6 @@
 import type { Shown, TracedCall, Tracepoint } from '../wire/kernel.ts'
+import { type Told, termsOf } from './languages.ts'
 import { counted, placeOf } from './naming.ts'
-import { type Told, termsOf } from './terms.ts'
 import { cutNote, duration, indent, oneLine, typeWord } from './wording.ts'
 
 /** Tracepoints and what they took down as text: calls as their language writes them. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { WireError } from './errors.ts'
 
 /** The folder of our far end in that language, seen from the source and from the compiled program alike. */
-export function peerIn(language: 'python' | 'lisp', from = import.meta.dirname): string {
+export function peerIn(language: string, from = import.meta.dirname): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const peer = join(folder, 'wire', 'peers', language)
     if (existsSync(join(folder, 'package.json')) && existsSync(peer)) return peer

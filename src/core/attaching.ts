@@ -1,4 +1,5 @@
 import { messageOf } from '../../wire/errors.ts'
+import { languageAt } from '../../wire/languages.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { AttachedKernel, type Sought } from './attached.ts'
@@ -152,7 +153,7 @@ export class Attaching {
   #freeName({ program, address }: Target): string {
     const { kernels } = this.#options
     const free = (name: string) => !kernels.get(name)?.alive
-    const own = nameFrom(program?.name ?? '', isSwank(address) ? 'lisp' : 'program')
+    const own = nameFrom(program?.name ?? '', isSwank(address) ? languageAt(address).name : 'program')
     if (free(own)) return own
     const full = program && nameFrom(fullName(program), 'program')
     if (full !== undefined && free(full)) return full
@@ -174,7 +175,7 @@ function soughtOf({ asked, target: { address, program }, name, process, secret }
     root: realOf(asked.root),
     address,
     process,
-    language: program?.language ?? (isSwank(address) ? 'lisp' : 'python'),
+    language: program?.language ?? languageAt(address).name,
     announced: program?.name ?? null,
     program: program?.program || null,
     cwd: program?.cwd ?? null,

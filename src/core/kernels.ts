@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
+import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
 import type { Programs } from '../../wire/programs.ts'
 import { type Announced, type Attach, Attaching } from './attaching.ts'
 import { KernelError } from './kernel-error.ts'
@@ -81,8 +82,6 @@ export interface KernelsOptions {
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
   lives?(life: NewLife): void
-  /** What `launch` knows how to start. */
-  readonly languages?: readonly string[]
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
@@ -280,7 +279,7 @@ class OpenKernels implements Kernels {
     const name = this.#defaults.get(root)
     const known = name === undefined ? undefined : this.#kernels.get(name)
     if (known?.root === root) return known
-    const named = this.#add({ language: 'python', name: this.#free(nameOf(root)), root, env })
+    const named = this.#add({ language: DEFAULT_LANGUAGE.name, name: this.#free(nameOf(root)), root, env })
     this.#defaults.set(root, named.name)
     return named
   }
@@ -331,8 +330,7 @@ class OpenKernels implements Kernels {
   }
 
   #checkLanguage(language: string): void {
-    const languages = this.#options.languages ?? ['python']
-    if (!languages.includes(language)) throw refusals.unknownLanguage(language, languages)
+    if (languageNamed(language) === undefined) throw refusals.unknownLanguage(language, namesOf())
   }
 
   #refuseClosed(): void {

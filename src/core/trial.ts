@@ -1,5 +1,6 @@
 import type { CallId, EvalEvent } from '../../wire/kernel.ts'
-import type { KernelRequest, KernelsOptions } from './kernels.ts'
+import { languageNamed } from '../../wire/languages.ts'
+import type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
 
 /** What came of starting a kernel only to see whether it can be done. Times are milliseconds. */
 export interface Trial {
@@ -7,37 +8,15 @@ export interface Trial {
   readonly start_ms: number
   /** One evaluation there and back: the shortest of a few. */
   readonly round_trip_ms: number
-  /** What the probe printed: JSON, of a form that the language decides. */
+  /** What the language's probe printed: JSON, of a form that the language decides. */
   readonly facts: string
-}
-
-/** What is run to learn about an interpreter, by language. Each prints one line of JSON and changes nothing. */
-const PROBES: Readonly<Record<string, string>> = {
-  python: `
-import importlib.metadata, importlib.util, json, sys
-def _version(name):
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-print(json.dumps({
-    'executable': sys.executable,
-    'packages': {name: _version(name) for name in ('imago', 'msgpack', 'ipykernel', 'ipython')},
-}))
-`,
-  lisp: `
-(format t "{\\"executable\\": ~S, \\"swank\\": ~S, \\"version\\": ~S}~%"
-        (namestring #+sbcl sb-ext:*runtime-pathname* #+ecl (ext:argv 0) #+ccl (first ccl:*command-line-argument-list*))
-        (namestring (symbol-value (find-symbol "*SOURCE-DIRECTORY*" "SWANK-LOADER")))
-        swank::*swank-wire-protocol-version*)
-`,
 }
 
 const ROUNDS = 5
 
 /** Starts a kernel that nobody else sees, asks it about its interpreter, and ends it. Throws what `launch` throws. */
 export async function tryLanguage(o: {
-  readonly launch: KernelsOptions['launch']
+  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
   readonly request: Omit<KernelRequest, 'name'>
   now?(): number
 }): Promise<Trial> {
@@ -56,7 +35,7 @@ export async function tryLanguage(o: {
           },
         },
       )
-    await run('facts', PROBES[request.language] ?? '')
+    await run('facts', languageNamed(request.language)?.probe ?? '')
     const rounds = []
     for (let round = 0; round < ROUNDS; round++) {
       const sent = now()

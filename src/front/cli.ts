@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
 import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
 import { type RemoteFailure, WireError } from '../../wire/errors.ts'
+import { namesOf } from '../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
 import { type Command, OPTIONS, type OpenDaemon, type Options } from './command.ts'
 import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
@@ -212,7 +213,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'start',
-    usage: 'python|lisp [--name NAME] [--script FILE [-- ARGS]] [--json]',
+    usage: `${namesOf().join('|')} [--name NAME] [--script FILE [-- ARGS]] [--json]`,
     summary: 'start a kernel',
     operands: [1, 1],
     options: ['name', 'script', 'json'],
@@ -361,7 +362,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'runtime',
-    usage: 'python',
+    usage: namesOf(({ installed }) => installed).join('|'),
     summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
     operands: [1, 1],
     options: [],

@@ -1,6 +1,7 @@
 import { NodeProp, type SyntaxNode, type Tree } from '@lezer/common'
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
 import { parser } from '@lezer/python'
+import { DEFAULT_LANGUAGE } from '../../wire/languages.ts'
 import { type Image, languageOf } from '../front/image.ts'
 import { type Look, looking, plain, restyled, type Span } from './layout.ts'
 import { LISP, PYTHON, type Syntax } from './syntax.ts'
@@ -32,7 +33,7 @@ export interface Spoken {
 }
 
 export function openSpoken(image: Image): Spoken {
-  let language = languageNamed('python')
+  let language = languageNamed(DEFAULT_LANGUAGE.name)
   let kernel: string | undefined
   return {
     get language() {

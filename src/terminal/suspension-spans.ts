@@ -1,4 +1,5 @@
 import type { DebugFrame, DebugState } from '../../tools/debug-look.ts'
+import { termsOf } from '../../tools/languages.ts'
 import {
   backtrace,
   conditionLine,
@@ -8,7 +9,6 @@ import {
   suspensionLine,
 } from '../../tools/suspension-text.ts'
 import { ownerWords } from '../../tools/suspensions.ts'
-import { termsOf } from '../../tools/terms.ts'
 import { cutNote, duration, oneLine, setIn } from '../../tools/wording.ts'
 import type { TheirError } from '../../wire/kernel.ts'
 import { table } from '../front/print.ts'

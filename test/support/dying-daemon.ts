@@ -33,7 +33,7 @@ const [
   { openRegistry },
   { openServer, SERVER_LIMITS },
   { TOOLS },
-  { launchKernel },
+  { launchPython },
 ] = await Promise.all([
   part('src/core/approvals-book.js') as Part<typeof import('../../src/core/approvals-book.ts')>,
   part('src/core/call.js') as Part<typeof import('../../src/core/call.ts')>,
@@ -45,7 +45,7 @@ const [
   part('src/core/registry.js') as Part<typeof import('../../src/core/registry.ts')>,
   part('src/front/server.js') as Part<typeof import('../../src/front/server.ts')>,
   part('tools/index.js') as Part<typeof import('../../tools/index.ts')>,
-  part('wire/kernels/launch.js') as Part<typeof import('../../wire/kernels/launch.ts')>,
+  part('wire/kernels/python.js') as Part<typeof import('../../wire/kernels/python.ts')>,
 ])
 
 /** What the files of a project are told to keep makes no difference to a process that is killed. */
@@ -85,9 +85,8 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
   })
   const kernels = openKernels({
     launch: ({ language: _, ...request }, { background }) =>
-      launchKernel({
+      launchPython({
         ...request,
-        language: 'python',
         runtimeDir,
         background: (_stream, text) => background(text),
       }),

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { launchKernel } from '../../wire/kernels/launch.ts'
+import { launchPython } from '../../wire/kernels/python.ts'
 import { evaluate } from './heard.ts'
 
 /**
@@ -30,8 +30,7 @@ const env = { PATH: process.env.PATH ?? '', HOME: task.root }
 for (let number = 1; number <= task.kernels; number++) {
   try {
     const { root, runtimeDir } = task
-    const launched = await launchKernel({
-      language: 'python',
+    const launched = await launchPython({
       name: `python-${number}`,
       root,
       env,

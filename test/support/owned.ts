@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Launched, type LaunchRequest, launchKernel } from '../../wire/kernels/launch.ts'
+import type { Launched } from '../../wire/kernels/launch.ts'
+import { launchPython, type PythonRequest } from '../../wire/kernels/python.ts'
 
 const playgrounds = new Set<Playground>()
 process.on('exit', () => {
@@ -19,15 +20,14 @@ export class Playground {
   }
 
   /** Launches the real Python, unless told otherwise. */
-  async launch(request: Partial<LaunchRequest> = {}): Promise<Launched> {
-    const launched = await launchKernel(this.request(request))
+  async launch(request: Partial<PythonRequest> = {}): Promise<Launched> {
+    const launched = await launchPython(this.request(request))
     this.#launched.push(launched)
     return launched
   }
 
-  request(request: Partial<LaunchRequest> = {}): LaunchRequest {
+  request(request: Partial<PythonRequest> = {}): PythonRequest {
     return {
-      language: 'python',
       name: 'python',
       root: this.folder,
       env: { PATH: process.env.PATH ?? '', HOME: this.folder },

@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Kernel } from '../../wire/kernel.ts'
-import { launchKernel } from '../../wire/kernels/launch.ts'
 import { openPrograms } from '../../wire/kernels/programs.ts'
+import { launchPython } from '../../wire/kernels/python.ts'
 import { startProgram } from './program.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-kernels-')))
@@ -22,8 +22,7 @@ interface PythonOptions {
 
 /** A Python that is started, and ends with this process. */
 export async function ownedPython({ python, address = 'unix' }: PythonOptions = {}): Promise<Kernel> {
-  const one = await launchKernel({
-    language: 'python',
+  const one = await launchPython({
     name: 'python',
     root: folder,
     env: { PATH: process.env.PATH ?? '', HOME: folder },

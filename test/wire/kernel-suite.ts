@@ -347,3 +347,55 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     await other.close()
   })
 }
+
+/**
+ * The same roads once more, for a kernel that differs from one of the whole suite in its transport, its encoding or by
+ * whom it was begun: each kind of message goes there and back, large ones in pieces.
+ */
+export function kernelSmoke({ title, snippets, open }: Omit<SuiteOptions, 'descriptors'>): void {
+  const test = suite(`${title}, in short`)
+  let kernel: Kernel
+
+  test.before(async () => {
+    kernel = await open()
+  })
+  test.after(async () => {
+    await kernel?.close()
+  })
+
+  test('it says who it is; a value, output in order, an error and an answer come over', async () => {
+    const { expression, inOrder, print, raises, readLine } = snippets
+    assert.is(kernel.identity.language, snippets.language)
+    const heard = evaluate(kernel, inOrder(print('stdout', 'one'), print('stderr', 'two'), expression.source))
+    const ended = await heard.result
+    assert.is(ended.type === 'done' && ended.values[0]?.repr.text, expression.repr)
+    assert.is(heard.text(), 'one\ntwo\n')
+    const raised = await evaluate(kernel, raises.source('boom')).result
+    assert.is(raised.type === 'raised' && raised.exception.type.name, raises.type)
+    const asked = await evaluate(kernel, readLine.source('who? '), { ask: async () => 'a line' }).result
+    assert.is(asked.type === 'done' && asked.values[0]?.repr.text, readLine.repr('a line'))
+  })
+
+  test('what is larger than one piece arrives whole, both ways', async () => {
+    const long = 'y'.repeat(200_000)
+    const heard = evaluate(kernel, snippets.print('stdout', long))
+    assert.is((await heard.result).type, 'done')
+    assert.is(heard.text(), `${long}\n`)
+  })
+
+  test('a look is answered while code runs, which an interrupt stops', async () => {
+    const { print, forever, inOrder } = snippets
+    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+    await printed(heard, 'started')
+    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
+    assert.is((await kernel.status(LOOK)).running?.call, heard.call)
+    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+    assert.is((await heard.result).type, 'interrupted')
+  })
+
+  test('close ends it, and what is asked afterwards is LINK_CLOSED', async () => {
+    await kernel.close()
+    assert.is((await kernel.ended).reason, 'closed')
+    assert.is(await codeOf(evaluate(kernel, snippets.expression.source).result), 'LINK_CLOSED')
+  })
+}

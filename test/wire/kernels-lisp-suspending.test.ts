@@ -1,9 +1,9 @@
 import type { Kernel } from '../../wire/kernel.ts'
-import { LispGround } from '../support/owned-lisp.ts'
 import { SUSPENDING_LISP } from '../support/snippets-suspending.ts'
+import { startSwank } from '../support/swank.ts'
+import { openSwankKernel } from '../support/swank-kernel.ts'
 import { suspensionSuite } from './kernel-suspensions.ts'
 
-const ground = new LispGround()
-const open = async (): Promise<Kernel> => (await ground.lisp()).kernel
+const open = async (): Promise<Kernel> => openSwankKernel(await startSwank())
 
-suspensionSuite({ title: 'SBCL, owned, Swank', snippets: SUSPENDING_LISP, open })
+suspensionSuite({ title: 'SBCL, attached, Swank', snippets: SUSPENDING_LISP, open })

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
-import type { LaunchRequest } from '../../wire/kernels/launch.ts'
 import { kernelEnvironment } from '../../wire/kernels/process.ts'
+import type { PythonRequest } from '../../wire/kernels/python.ts'
 import { findPython } from '../../wire/kernels/python.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate, printed } from '../support/heard.ts'
@@ -29,7 +29,7 @@ async function faultOf(work: Promise<unknown>): Promise<WireError> {
 }
 
 /** The text of an expression's value. */
-async function lastValueOf(launch: Partial<LaunchRequest>, ...sources: string[]): Promise<string> {
+async function lastValueOf(launch: Partial<PythonRequest>, ...sources: string[]): Promise<string> {
   const { kernel } = await ground.launch(launch)
   const last = { text: '' }
   for (const source of sources) {

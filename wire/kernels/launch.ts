@@ -8,10 +8,8 @@ import { listen, MAX_SOCKET_PATH_BYTES } from '../link/transport.ts'
 import { type FramedKernel, type FramedOptions, framedKernel } from './framed.ts'
 import { kernelEnvironment, OwnedProcess } from './process.ts'
 import type { PulseTimes } from './pulse.ts'
-import { findPython, peerFolder } from './python.ts'
 
 export interface LaunchRequest {
-  readonly language: 'python'
   readonly name: string
   /** The project: the process starts there. */
   readonly root: string
@@ -22,10 +20,6 @@ export interface LaunchRequest {
   /** The user's program, run first; the kernel lives on in it. */
   readonly script?: string
   readonly args?: readonly string[]
-  /** The interpreter to use instead of the one that would be found. */
-  readonly python?: string
-  /** Projects whose `.venv` a person trusts, whatever it holds. */
-  readonly trusted?: readonly string[]
   /** Where the socket is made: private to this user, or made so. */
   readonly runtimeDir: string
   /** How it connects to us. Left out: over a Unix socket, or over TCP where the path would be too long for one. */
@@ -66,22 +60,29 @@ export interface Launched {
   kill(): void
 }
 
+/** What is started: the command, and the folder of our own code in it, which is not what its last words are about. */
+export interface PeerCommand {
+  readonly command: readonly [string, ...string[]]
+  readonly own: string
+}
+
 /**
- * Starts an interpreter with our peer in it, and waits until it has said hello.
+ * Starts a process with one of our peers in it, and waits until it has said hello. `find` gives what to start, for the
+ * environment that the process will have.
  *
  * It gets the address of a listener made for it alone and a fresh secret, as one line on standard input: nothing of
  * that stands in its arguments or its environment. Whoever else connects there is turned away. Throws
- * `KERNEL_NOT_FOUND` or `KERNEL_START_FAILED`; the latter has the last words of the process.
+ * `KERNEL_START_FAILED`, which has the last words of the process, and what `find` throws.
  */
-export async function launchKernel(request: LaunchRequest): Promise<Launched> {
+export async function launchFramed(
+  request: LaunchRequest,
+  find: (env: Readonly<Record<string, string>>) => Promise<PeerCommand>,
+): Promise<Launched> {
   const limits = { ...LAUNCH, ...request.limits }
   if (!statSync(request.root, { throwIfNoEntry: false })?.isDirectory())
     throw new WireError('KERNEL_START_FAILED', `${request.root} is no folder, so no kernel can live there.`)
   const env = kernelEnvironment(request.env, request.pass)
-  const { root, trusted } = request
-  const python = await findPython({ root, env, python: request.python, trusted })
-  const own = join(peerFolder(), 'imago')
-  const command = [python, join(own, '__main__.py')] as const
+  const { command, own } = await find(env)
   const door = await Door.open(request)
   const secret = randomBytes(32).toString('hex')
   const forget = request.secret?.(secret)

@@ -7,7 +7,8 @@ import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
 import type { Joining, Program, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
-import { attachSwank, isSwank, rejoinSwank, type SwankRequest } from './swank-attach.ts'
+import { serverAt } from './languages.ts'
+import type { SwankRequest } from './swank-attach.ts'
 import { homeSecret } from './swank-secret.ts'
 
 export interface ProgramsOptions {
@@ -42,12 +43,15 @@ export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): P
     read: () => readAnnouncements(runtimeDir),
     isReachable,
     homeSecret: () => homeSecret(),
-    attach: joining =>
-      isSwank(joining.address) ? attachSwank(swankOf(joining)) : attachKernel(requestOf(joining)),
+    attach: joining => {
+      const server = serverAt(joining.address)
+      return server === undefined ? attachKernel(requestOf(joining)) : server.attach(swankOf(joining))
+    },
     rejoin: joining => {
       const { address, epoch, signal } = joining
-      if (isSwank(address)) return rejoinSwank({ ...swankOf(joining), epoch, signal })
-      return rejoinKernel({ ...requestOf(joining), epoch, signal })
+      const server = serverAt(address)
+      if (server === undefined) return rejoinKernel({ ...requestOf(joining), epoch, signal })
+      return server.rejoin({ ...swankOf(joining), epoch, signal })
     },
   }
 }

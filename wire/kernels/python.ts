@@ -4,7 +4,25 @@ import { join, resolve, sep } from 'node:path'
 import { WireError } from '../errors.ts'
 import { peerIn } from '../peer-folder.ts'
 import { isTracked } from './git-index.ts'
+import { type Launched, type LaunchRequest, launchFramed } from './launch.ts'
 import { inPath, isProgram } from './process.ts'
+
+export interface PythonRequest extends LaunchRequest {
+  /** The interpreter to use instead of the one that would be found. */
+  readonly python?: string | undefined
+  /** Projects whose `.venv` a person trusts, whatever it holds. */
+  readonly trusted?: readonly string[] | undefined
+}
+
+/** Starts an interpreter with our peer in it. Throws what `findPython` and `launchFramed` throw. */
+export function launchPython(request: PythonRequest): Promise<Launched> {
+  const { root, python, trusted } = request
+  const own = join(peerFolder(), 'imago')
+  return launchFramed(request, async env => {
+    const found = await findPython({ root, env, python, trusted })
+    return { command: [found, join(own, '__main__.py')], own }
+  })
+}
 
 /** The oldest Python that the peer runs on. */
 const OLDEST_PYTHON = [3, 9] as const

@@ -16,8 +16,6 @@ export interface SwankRequest {
   secret?(value: string): void
 }
 
-export const isSwank = (address: string): boolean => address.startsWith('swank:')
-
 /**
  * Joins the user's own Lisp through the Swank server that runs in it. Nothing is loaded there, and what hangs on our
  * connection is gone with it; the process is never ended or signalled. A connection that breaks is made again as long

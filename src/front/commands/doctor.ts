@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { accessSync, constants, lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { z } from 'zod'
 import { TOOLS } from '../../../tools/index.ts'
 import { duration } from '../../../tools/wording.ts'
-import { WireError } from '../../../wire/errors.ts'
+import { LANGUAGES } from '../../../wire/languages.ts'
 import { readConfig } from '../../config.ts'
 import { openPolicy } from '../../core/policy.ts'
 import { openRegistry } from '../../core/registry.ts'
@@ -20,8 +18,10 @@ import {
 } from '../../paths.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
+import { frontLanguage } from '../languages.ts'
 import { printEnvelope } from '../print.ts'
 import type { KernelRow } from '../protocol.ts'
+import { type Area, type Check, milliseconds } from './checks.ts'
 import { HOSTS, type Host, readEntry, readIfThere, type Where } from './mcp-clients.ts'
 
 /**
@@ -37,7 +37,7 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
     checkProgram(env),
     folders,
     ...(folders.checks.some(isBroken)
-      ? withoutDaemon('the folders and settings above do not work')
+      ? await withoutDaemon('the folders and settings above do not work')
       : await checkLive(root)),
     checkClients({ root, env, platform: process.platform }),
   ]
@@ -49,52 +49,44 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
 async function checkLive(root: string): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    return [
-      await checkDaemon(client),
-      await checkPython(client),
-      await checkLisp(client),
-      await checkKernels(client),
-    ]
+    return [await checkDaemon(client), ...(await checkLanguages(client)), await checkKernels(client)]
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const fix = 'imago serve   (shows why it does not start)'
     const daemon: Check = { name: 'answers', state: 'broken', found: messageOf(error), fix }
-    return [{ title: 'Daemon', checks: [daemon] }, ...withoutDaemon('the daemon does not answer').slice(1)]
+    return [
+      { title: 'Daemon', checks: [daemon] },
+      ...(await withoutDaemon('the daemon does not answer')).slice(1),
+    ]
   }
+}
+
+/** One after the other, as each starts a kernel. */
+async function checkLanguages(client: DaemonClient): Promise<readonly Area[]> {
+  const areas: Area[] = []
+  for (const language of LANGUAGES) {
+    const area = await frontLanguage(language.name)?.check(client, language)
+    if (area !== undefined) areas.push(area)
+  }
+  return areas
 }
 
 const isBroken = ({ state }: Check) => state === 'broken'
 
 /** What can be told when there is no daemon to ask. */
-function withoutDaemon(why: string): readonly Area[] {
+async function withoutDaemon(why: string): Promise<readonly Area[]> {
   const unknown = (name: string): Check => ({ name, state: 'unknown', found: `not checked, because ${why}` })
+  const languages = await Promise.all(
+    LANGUAGES.map(async ({ name, title }) => ({
+      title,
+      checks: (await frontLanguage(name)?.unchecked(unknown)) ?? [],
+    })),
+  )
   return [
     { title: 'Daemon', checks: [unknown('answers')] },
-    { title: 'Python', checks: [findInterpreter(), unknown('a kernel')] },
-    { title: 'Common Lisp', checks: [unknown('a lisp kernel')] },
+    ...languages,
     { title: 'Kernels', checks: [unknown('kernels')] },
   ]
-}
-
-/** What `imago doctor` found out about one thing. */
-export interface Check {
-  readonly name: string
-  /**
-   * `missing` is something that one may have and need not, `broken` something that does not work, and `unknown` what
-   * could not be found out for a reason that is told elsewhere.
-   */
-  readonly state: 'ok' | 'missing' | 'broken' | 'unknown'
-  readonly found: string
-  /** What it would be good for, where it is missing. */
-  readonly gives?: string
-  /** What to do: a command line, or a sentence. */
-  readonly fix?: string
-}
-
-/** Checks that belong together. */
-export interface Area {
-  readonly title: string
-  readonly checks: readonly Check[]
 }
 
 const MARK = { ok: 'ok', missing: '--', broken: '!!', unknown: '??' } as const
@@ -136,110 +128,6 @@ async function checkDaemon(client: DaemonClient): Promise<Area> {
   }
 }
 
-const FACTS = z.object({
-  executable: z.string(),
-  packages: z.record(z.string(), z.string().nullable()),
-})
-
-/** Whether a Python kernel can be started for this project, and what its interpreter has. */
-async function checkPython(client: DaemonClient): Promise<Area> {
-  const title = 'Python'
-  try {
-    const trial = await client.request('trial', { language: 'python' })
-    const { executable, packages } = FACTS.parse(JSON.parse(trial.facts))
-    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    const interpreter = `${trial.implementation} at ${executable}`
-    return {
-      title,
-      checks: [
-        { name: 'interpreter', state: 'ok', found: interpreter },
-        { name: 'a kernel', state: 'ok', found: start },
-        ...OPTIONAL.map(wanted => checkPackage({ ...wanted, version: packages[wanted.name], executable })),
-      ],
-    }
-  } catch (error) {
-    const check: Check = {
-      name: 'a kernel',
-      state: 'broken',
-      found: messageOf(error),
-      fix: 'install Python 3.9 or newer, or name one as kernels.python in config.toml',
-    }
-    return { title, checks: [check] }
-  }
-}
-
-const OPTIONAL = [
-  {
-    name: 'msgpack',
-    gives: 'a more compact link to large results',
-    install: 'msgpack',
-  },
-  {
-    name: 'imago',
-    gives: '`import imago; imago.listen()` in programs that this interpreter runs, and `%load_ext imago`',
-    install: '"$(imago runtime python)"',
-  },
-] as const
-
-function checkPackage(
-  o: (typeof OPTIONAL)[number] & { version: string | null | undefined; executable: string },
-): Check {
-  const { name, gives, install, version, executable } = o
-  if (typeof version === 'string') return { name, state: 'ok', found: version }
-  return {
-    name,
-    state: 'missing',
-    found: 'not installed there',
-    gives,
-    fix: `${executable} -m pip install ${install}`,
-  }
-}
-
-const LISP_FACTS = z.object({ executable: z.string(), swank: z.string(), version: z.string().nullable() })
-
-/** Whether a Lisp kernel can be started for this project, and which Swank it loads. A machine without Lisp is well. */
-async function checkLisp(client: DaemonClient): Promise<Area> {
-  const title = 'Common Lisp'
-  try {
-    const trial = await client.request('trial', { language: 'lisp' })
-    const { executable, swank, version } = LISP_FACTS.parse(JSON.parse(trial.facts))
-    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    return {
-      title,
-      checks: [
-        { name: 'lisp', state: 'ok', found: `${trial.implementation} at ${executable}` },
-        { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
-        { name: 'a lisp kernel', state: 'ok', found: start },
-      ],
-    }
-  } catch (error) {
-    return { title, checks: [isNotThere(error) ? NO_LISP : brokenLisp(error)] }
-  }
-}
-
-const NO_LISP: Check = {
-  name: 'lisp',
-  state: 'missing',
-  found: 'no SBCL, ECL or CCL on the PATH',
-  gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
-  fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
-}
-
-const brokenLisp = (error: unknown): Check => ({
-  name: 'a lisp kernel',
-  state: 'broken',
-  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
-  fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
-})
-
-/** The daemon found no interpreter, rather than one that does not work. */
-function isNotThere(error: unknown): boolean {
-  const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined
-  return data?.data?.details.reason === 'KERNEL_NOT_FOUND'
-}
-
-const FAILURE = z.object({ details: z.object({ reason: z.string() }) })
-
 /** Each kernel that lives, with one look there and back; a kernel that is busy answers looks as well. */
 async function checkKernels(client: DaemonClient): Promise<Area> {
   const { kernels } = await client.request('kernels', {})
@@ -274,7 +162,6 @@ async function checkKernel(
   return { name, state: 'broken', found: why, ...(next !== null && { fix: next }) }
 }
 
-const milliseconds = (ms: number) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
 
 /** This program itself: its version, its Node, and whether a shell finds it. */
@@ -332,15 +219,6 @@ function isProgram(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** The Python that a shell finds, where no kernel can be started to ask it. */
-function findInterpreter(): Check {
-  const { stdout, error } = spawnSync('python3', ['--version'], { encoding: 'utf8', timeout: 5_000 })
-  const fix = 'install Python 3.9 or newer'
-  if (error !== undefined)
-    return { name: 'interpreter', state: 'broken', found: 'there is no python3 on the PATH', fix }
-  return { name: 'interpreter', state: 'ok', found: `${stdout.trim()} on the PATH` }
 }
 
 /** The directories of this user, made as a daemon makes them, and the settings in them and in the project. */

@@ -4,11 +4,13 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { conditionLine } from '../../../tools/suspension-text.ts'
 import { beginning, duration, oneLine } from '../../../tools/wording.ts'
+import { languageNamed, namesOf } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { PACKAGE_ROOT } from '../../paths.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
+import { frontLanguage } from '../languages.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
 import type { AnnouncedRow, KernelRow, Methods, SuspendedRow } from '../protocol.ts'
 
@@ -237,15 +239,15 @@ function lineOf({ id, kernel, who, ...error }: SuspendedRow): string {
   return `imago: ${oneLine(id)} in ${kernel}, of ${oneLine(who)}, is suspended and ends with it: ${why}`
 }
 
-const LISP =
-  'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
-  'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005'
-
 /** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
-export async function runtime({ operands: [language], printer }: CommandInput): Promise<ExitCode> {
-  if (language === 'lisp') throw new Failure(LISP, { exit: EXIT.usage })
-  if (language !== 'python')
-    throw new Failure(`There is no runtime for ${language}. There is one for: python.`, { exit: EXIT.usage })
+export async function runtime({ operands: [language = ''], printer }: CommandInput): Promise<ExitCode> {
+  if (languageNamed(language)?.installed !== true) {
+    const names = namesOf(({ installed }) => installed).join(', ')
+    const instead = frontLanguage(language)?.insteadOfRuntime
+    throw new Failure(instead ?? `There is no runtime for ${language}. There is one for: ${names}.`, {
+      exit: EXIT.usage,
+    })
+  }
   printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
   return EXIT.done
 }

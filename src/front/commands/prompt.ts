@@ -11,8 +11,8 @@ import {
   staysText,
   WAIT_SECONDS,
 } from '../image.ts'
+import { frontLanguage } from '../languages.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
-import { openLispBlocks } from '../lisp-blocks.ts'
 import {
   exitAskedFor,
   exitOf,
@@ -95,7 +95,7 @@ async function converse({ kernel, lines, printer }: Plain): Promise<ExitCode> {
 }
 
 async function blocksFor(image: Image, how: { readonly emptyLineEnds: boolean }): Promise<Blocks> {
-  return (await languageOf(image)) === 'lisp' ? openLispBlocks(how) : openBlocks(how)
+  return (await frontLanguage((await languageOf(image)) ?? '')?.blocks(how)) ?? openBlocks(how)
 }
 
 /** Who answers plans where this prompt cannot. */

@@ -1,0 +1,51 @@
+import { LANGUAGES } from '../wire/languages.ts'
+import { assert, suite } from './support/harness.ts'
+import { filesIn, textOf } from './support/imports.ts'
+
+/** Where a language may be named, and why: in its record, in the table of a layer, and in its adapter. */
+const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
+  [/^wire\/languages\.ts$/, 'the records'],
+  [/^wire\/kernels\/languages\.ts$/, 'how each is started and joined'],
+  [/^tools\/languages\.ts$/, 'the words of each'],
+  [/^src\/front\/languages\.ts$/, 'how each is typed, checked and installed'],
+  [/^src\/front\/console\/languages\.ts$/, 'how each is coloured'],
+  [/^wire\/kernels\/python\.ts$/, 'the adapter of Python'],
+  [/^wire\/(swank\/|kernels\/swank)/, 'the adapter of Common Lisp'],
+  [/^src\/config\.ts$/, "the names of settings in the user's file"],
+]
+
+const test = suite('languages')
+const names = LANGUAGES.map(({ name }) => name).join('|')
+/** A language as a text of its own, or as the key of a record. */
+const NAMED = new RegExp(`(['"\`])(?:${names})\\1|(?:^|[{,(]\\s*)(?:${names}):(?!:)`, 'gm')
+
+const code = (path: string) =>
+  textOf(path)
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/^\s*\/\/.*$/gm, '')
+const namesIn = (text: string) => [...text.matchAll(NAMED)].map(([found]) => found.trim())
+
+test('no file names a language but its record, the tables of the layers and its adapter', () => {
+  const files = filesIn(['src', 'tools', 'wire'], ['.ts']).filter(path => !path.startsWith('wire/peers/'))
+  const found = files
+    .filter(path => !MAY_NAME.some(([place]) => place.test(path)))
+    .flatMap(path => namesIn(code(path)).map(name => `${path}: ${name}`))
+  assert.equal(found, [])
+})
+
+test('every place that may name a language does', () => {
+  const files = filesIn(['src', 'tools', 'wire'], ['.ts'])
+  const idle = MAY_NAME.filter(
+    ([place]) => !files.some(path => place.test(path) && namesIn(code(path)).length > 0),
+  )
+  assert.equal(
+    idle.map(([, why]) => why),
+    [],
+  )
+})
+
+test('a name is found as a text and as a key, and not in a sentence', () => {
+  assert.is(namesIn("if (language === 'lisp') {}").length, 1)
+  assert.is(namesIn('const table = {\n  python: 1,\n  lisp: 2 }').length, 2)
+  assert.is(namesIn("'imago start python'\nlisp::there").length, 0)
+})

@@ -1,5 +1,0 @@
-import { attachedPython } from '../support/real-kernels.ts'
-import { SUSPENDING_PYTHON } from '../support/snippets-suspending.ts'
-import { suspensionSuite } from './kernel-suspensions.ts'
-
-suspensionSuite({ title: 'Python, attached', snippets: SUSPENDING_PYTHON, open: attachedPython })

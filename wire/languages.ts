@@ -1,0 +1,65 @@
+/**
+ * The languages whose programs Imago looks into, as every layer knows them. What a layer alone knows of one stands in a
+ * table of that layer: `wire/kernels/languages.ts` (how it is started and joined), `tools/languages.ts` (its words),
+ * `src/front/languages.ts` (how it is typed, checked and installed) and `src/front/console/languages.ts` (its colours).
+ * No other file names a language.
+ */
+export interface Language {
+  /** As kernels, commands and the wire spell it. */
+  readonly name: string
+  /** For people. */
+  readonly title: string
+  /** The scheme of the addresses where programs of this language listen by a server of their own. */
+  readonly scheme?: string
+  /** Whether the language's own installer takes the folder of our far end (`imago runtime`). */
+  readonly installed: boolean
+  /** Code that prints one line of JSON about the interpreter, and changes nothing. */
+  readonly probe: string
+}
+
+const PYTHON: Language = {
+  name: 'python',
+  title: 'Python',
+  installed: true,
+  probe: `
+import importlib.metadata, importlib.util, json, sys
+def _version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+print(json.dumps({
+    'executable': sys.executable,
+    'packages': {name: _version(name) for name in ('imago', 'msgpack', 'ipykernel', 'ipython')},
+}))
+`,
+}
+
+const LISP: Language = {
+  name: 'lisp',
+  title: 'Common Lisp',
+  scheme: 'swank:',
+  installed: false,
+  probe: `
+(format t "{\\"executable\\": ~S, \\"swank\\": ~S, \\"version\\": ~S}~%"
+        (namestring #+sbcl sb-ext:*runtime-pathname* #+ecl (ext:argv 0))
+        (namestring (symbol-value (find-symbol "*SOURCE-DIRECTORY*" "SWANK-LOADER")))
+        swank::*swank-wire-protocol-version*)
+`,
+}
+
+/** The language of a kernel that nobody has chosen one for. */
+export const DEFAULT_LANGUAGE = PYTHON
+
+export const LANGUAGES: readonly Language[] = [PYTHON, LISP]
+
+export const languageNamed = (name: string): Language | undefined =>
+  LANGUAGES.find(language => language.name === name)
+
+/** What is spoken at an address, as far as the address tells. */
+export const languageAt = (address: string): Language =>
+  LANGUAGES.find(({ scheme }) => scheme !== undefined && address.startsWith(scheme)) ?? DEFAULT_LANGUAGE
+
+/** The names of all, or of those that something is true of, as a usage line has them. */
+export const namesOf = (which: (language: Language) => boolean = () => true): readonly string[] =>
+  LANGUAGES.filter(which).map(({ name }) => name)
