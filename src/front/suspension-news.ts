@@ -7,13 +7,14 @@ const ERROR_CHARS = 200
 
 /**
  * What became of a suspended evaluation, in a line for people: `s3@ab12 in shop, of claude-code: suspended by …`.
- * Undefined for the end of what stood on another one, of whose end there is a line of its own.
+ * Undefined for what another line tells: the end of what stood on another one, and that an error of a person's own waits.
  */
 export function newsText(event: SuspensionEvent): string | undefined {
   const { id, kernel, who, within } = event.suspension
   const about = `${oneLine(id)} in ${oneLine(kernel)}, of ${oneLine(who)}`
   switch (event.type) {
     case 'suspended':
+      if (event.suspension.call === null) return undefined
       return `${about}: suspended${within === null ? '' : ` within ${oneLine(within)}`} by ${errorText(event)}`
     case 'ended':
       return event.how === 'within' ? undefined : `${about}: ${endText(event)}`

@@ -177,7 +177,8 @@ export class Leases {
       const { before, moved } = one
       this.#note(moved, { what: 'taken', by })
       this.#notify(moved, { whom: before, except: person, text: takenText(subjectOf(moved), by) })
-      this.#tell(moved, suspension => ({ type: 'taken', suspension, by, from: nameOf(before) }))
+      const from = nameOf(before)
+      this.#tell(moved, person, news => ({ type: 'taken', ...news, by, from }))
     }
   }
 
@@ -187,7 +188,7 @@ export class Leases {
     for (const { before, moved } of this.#given(handed, { type: 'agents', root: handed.life.root })) {
       this.#note(moved, { what: 'handed', by })
       this.#notify(moved, { whom: before, except: person, text: handedText(subjectOf(moved), by) })
-      this.#tell(moved, suspension => ({ type: 'handed', suspension, by, to: null }))
+      this.#tell(moved, person, news => ({ type: 'handed', ...news, by, to: null }))
     }
     this.#offer(handed, by)
   }
@@ -198,7 +199,7 @@ export class Leases {
     adopted.owner = { type: 'agents', root: life.root }
     adopted.asker = person
     this.#note(adopted, { what: 'adopted', by: person.who })
-    this.#tell(adopted, shown => ({ type: 'adopted', suspension: shown, by: person.who }))
+    this.#tell(adopted, person, news => ({ type: 'adopted', ...news, by: person.who }))
     this.#offer(adopted, person.who)
   }
 
@@ -238,7 +239,7 @@ export class Leases {
     life.suspended.set(suspension.id, one)
     const why = beginning(`${suspension.type.name}: ${suspension.message}`, MESSAGE_CHARS)
     this.#note(one, { what: 'suspended', by: null, why })
-    this.#tell(one, row => ({ type: 'suspended', suspension: row }))
+    this.#tell(one, undefined, ({ suspension }) => ({ type: 'suspended', suspension }))
     this.#presence.suspended(owner)
   }
 
@@ -258,7 +259,7 @@ export class Leases {
       for (const told of whom) this.#notify(one, { whom: told, except: actor, text })
     }
     one.tellEnd(undefined)
-    this.#tell(one, suspension => ({ type: 'ended', suspension, how, message, by }))
+    this.#tell(one, actor, news => ({ type: 'ended', ...news, how, message, by }))
   }
 
   /** Gives it another owner, with all that stands on the same evaluation as it. The outermost comes first. */
@@ -317,8 +318,10 @@ export class Leases {
     }: { readonly whom: Owner; readonly except: Owner | undefined; readonly text: string },
   ): void {
     const key = keyOf(whom)
-    if (key !== undefined && (except === undefined || keyOf(except) !== key))
-      this.#notices.add(key, { about: suspension.id, text })
+    if (key === undefined || (except !== undefined && keyOf(except) === key)) return
+    // A person who watches has been told already.
+    const watches = [...this.#watchers].some(({ caller }) => ownerFor(caller).key === key)
+    if (whom.type !== 'person' || !watches) this.#notices.add(key, { about: suspension.id, text })
   }
 
   #note({ life, suspension, owner }: Suspended, said: Noted): void {
@@ -337,11 +340,18 @@ export class Leases {
     this.#journal.later(entry)
   }
 
-  #tell(one: Suspended, event: (row: SuspendedRow) => SuspensionEvent): void {
+  /** `by`: whose doing it is. */
+  #tell(
+    one: Suspended,
+    by: Owner | undefined,
+    event: (news: { readonly suspension: SuspendedRow; readonly own: boolean }) => SuspensionEvent,
+  ): void {
     for (const watcher of this.#watchers) {
-      if (watcher.everywhere !== true && watcher.caller.root !== one.life.root) continue
+      const { caller, everywhere } = watcher
+      if (everywhere !== true && caller.root !== one.life.root) continue
+      const own = by !== undefined && keyOf(by) === ownerFor(caller).key
       try {
-        watcher.heard(event(this.row(one, watcher.caller)))
+        watcher.heard(event({ suspension: this.row(one, caller), own }))
       } catch {
         this.#watchers.delete(watcher)
       }
