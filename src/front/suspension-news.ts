@@ -1,6 +1,6 @@
 import { conditionLine } from '../../tools/suspension-text.ts'
 import { beginning, oneLine } from '../../tools/wording.ts'
-import type { SuspensionEvent } from './protocol.ts'
+import type { SuspendedRow, SuspensionEvent } from './protocol.ts'
 
 /** Characters of an error in a line of news. */
 const ERROR_CHARS = 200
@@ -49,3 +49,16 @@ function endText({ how, by, message }: Extract<SuspensionEvent, { type: 'ended' 
       return how satisfies never
   }
 }
+
+/**
+ * What is lost with images that somebody is about to end, a line each; empty where nothing waits there. `kernel` left
+ * out: in all of them.
+ */
+export const lostText = (rows: readonly SuspendedRow[], kernel?: string): string =>
+  rows
+    .filter(row => kernel === undefined || row.kernel === kernel)
+    .map(({ id, kernel: name, who, ...error }) => {
+      const why = beginning(oneLine(conditionLine(error)), ERROR_CHARS)
+      return `imago: ${oneLine(id)} in ${name}, of ${oneLine(who)}, is suspended and ends with it: ${why}\n`
+    })
+    .join('')

@@ -9,7 +9,7 @@ import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
 import { kernelLine, kernelsText, readMore } from '../kernel-table.ts'
 import type { KernelRow, Method, Methods } from '../protocol.ts'
-import { endsWith } from './waiting.ts'
+import { lostText } from '../suspension-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -45,7 +45,7 @@ export async function restart(input: CommandInput): Promise<ExitCode> {
 
 async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {
   const { suspensions } = await request('suspensions', {})
-  printer.err(endsWith(suspensions, name))
+  printer.err(lostText(suspensions, name))
 }
 
 /** `imago interrupt NAME`: says what was seen, with exit code 5 if the code was asked to stop and goes on. */

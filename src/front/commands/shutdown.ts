@@ -4,7 +4,7 @@ import type { CommandInput } from '../commands.ts'
 import { printEnvelope } from '../envelopes.ts'
 import type { ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
-import { endsWith } from './waiting.ts'
+import { lostText } from '../suspension-news.ts'
 
 /**
  * `imago shutdown`: waits until the daemon has ended in order, and says first what is suspended in images that end with
@@ -39,7 +39,7 @@ async function end(
     const waiting = await client.request('suspensions', {}).catch(() => ({ suspensions: [] }))
     const ended = await client.request('shutdown', { when })
     const lost = waiting.suspensions.filter(({ kernel }) => ended.ended_kernels.includes(kernel))
-    printer.err(endsWith(lost))
+    printer.err(lostText(lost))
     await client.ended
     return ended
   } catch (error) {
