@@ -8,13 +8,12 @@ import { loadedLines } from './load.ts'
 import { lookUp } from './looked.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { type Printed, printed, showPrinted } from './output.ts'
-import { runWork } from './run-work.ts'
+import { runSuspended } from './run-work.ts'
 import { SOURCE_LENGTH } from './source.ts'
 import { conditionLine, type NumberedRestart, numbered, restartText } from './suspension-text.ts'
 import {
   type Finding,
   FRAME,
-  heldByOther,
   listing,
   proposed,
   type Stopped,
@@ -92,9 +91,8 @@ async function evaluatedIn(
   { suspension, frame, expr }: InFrame,
   context: KernelContext,
 ): Promise<Outcome<EvaluationInFrame>> {
-  const refused = heldByOther(suspension, context)
-  if (refused !== undefined) return refused
-  const evaluated = await runWork({ type: 'frame', suspension, frame, source: expr }, context)
+  const evaluated = await runSuspended({ type: 'frame', suspension, frame, source: expr }, context)
+  if (evaluated.type === 'failed') return evaluated
   return workOutcome(evaluated, {
     output: context.output,
     done: (done, text) => ({ ...evaluation(done, text), acted_on: suspension, frame }),
@@ -169,7 +167,8 @@ async function wentOn(
   { suspension, way, adopted }: Resolved,
   context: KernelContext,
 ): Promise<Outcome<Resumed | Left>> {
-  const evaluated = await runWork({ type: 'resume', suspension, way }, context)
+  const evaluated = await runSuspended({ type: 'resume', suspension, way }, context)
+  if (evaluated.type === 'failed') return evaluated
   const { output } = context
   const parts = { output, details: { acted_on: suspension }, refused: listing(suspension) }
   if (evaluated.type !== 'left')
@@ -267,8 +266,7 @@ async function resolved(
 ): Promise<Resolved | Failed> {
   if (wanted.type !== 'restart') {
     const meant = await suspensionMeant(given, context)
-    if (meant.type === 'failed') return meant
-    return heldByOther(meant.id, context) ?? { type: 'resolved', suspension: meant.id, way: wanted }
+    return meant.type === 'failed' ? meant : { type: 'resolved', suspension: meant.id, way: wanted }
   }
   const found = await stoppedOf({ given, frame: 0, parameter: 'suspension', keep: false }, context)
   if (found.type === 'failed') return found

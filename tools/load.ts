@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Loaded, Survivor, Work } from '../wire/kernel.ts'
+import type { Loaded, Survivor } from '../wire/kernel.ts'
 import { defineTool, type KernelContext } from './define.ts'
 import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
 import { counted, NAME_LENGTH } from './naming.ts'
 import { type Printed, showPrinted } from './output.ts'
-import { runWork } from './run-work.ts'
+import { type FreeWork, runWork } from './run-work.ts'
 import { duration, oneLine } from './wording.ts'
 import { type Done, workOutcome } from './work-outcome.ts'
 
@@ -98,7 +98,7 @@ const OUTSIDE =
   'It lies outside of the project: its text is not shown, and may be another one by the time it runs.'
 
 async function load(
-  { work, raised }: { readonly work: Work; readonly raised: string },
+  { work, raised }: { readonly work: FreeWork; readonly raised: string },
   context: KernelContext,
 ) {
   const evaluated = await runWork(work, context)

@@ -134,17 +134,6 @@ export function aSuspension(id: string, { kernel }: Looking, parameter = 'frame'
   }
 }
 
-/** What is thrown where somebody else came to own it while a call prepared to act on it. */
-export class NotOwner extends Error {
-  override readonly name = 'NotOwner'
-  readonly failure: Failed
-
-  constructor(failure: Failed) {
-    super(failure.error.message)
-    this.failure = failure
-  }
-}
-
 /** The failure of a call that would resume what is somebody else's, or run code in it; undefined where it may. */
 export function heldByOther(
   id: string,

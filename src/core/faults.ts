@@ -1,6 +1,5 @@
 import type { Level } from '../../tools/define.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
-import { NotOwner } from '../../tools/suspensions.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
 import { JOIN_AGAIN } from './refusals.ts'
@@ -24,7 +23,6 @@ export interface Thrown {
  */
 export function faultOf(thrown: Thrown): Outcome<never> {
   const { error, level, cancelled } = thrown
-  if (error instanceof NotOwner) return error.failure
   if (error instanceof WireError) return level === 'safe' ? lookFault(error, thrown) : runFault(error, thrown)
   if (cancelled && level === 'safe' && isAbort(error)) return withdrawn()
   return handlerFault(thrown)

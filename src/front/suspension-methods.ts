@@ -1,6 +1,6 @@
 import type { Link } from '../../wire/link/link.ts'
 import type { Person, SuspensionDesk } from '../core/suspensions/desk.ts'
-import type { Claimant } from '../core/suspensions/owners.ts'
+import type { CallerIdentity } from '../core/suspensions/owners.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { HeldSeat } from './seat/seats.ts'
@@ -28,7 +28,7 @@ export function openSuspensionMethods({
   seatOf,
   whoSits,
 }: SuspensionMethodsOptions): SuspensionMethods {
-  const callerOf = ({ session: { id, name, root }, link }: ServeContext): Claimant => ({
+  const callerOf = ({ session: { id, name, root }, link }: ServeContext): CallerIdentity => ({
     id,
     who: name,
     kind: 'cli',

@@ -1,19 +1,20 @@
 import { conditionLine } from '../../tools/suspension-text.ts'
 import { beginning, oneLine } from '../../tools/wording.ts'
-import type { SuspensionEvent } from './protocol.ts'
+import type { SuspendedRow, SuspensionEvent } from './protocol.ts'
 
 /** Characters of an error in a line of news. */
 const ERROR_CHARS = 200
 
 /**
  * What became of a suspended evaluation, in a line for people: `s3@ab12 in shop, of claude-code: suspended by …`.
- * Undefined for the end of what stood on another one, of whose end there is a line of its own.
+ * Undefined for what another line tells: the end of what stood on another one, and that an error of a person's own waits.
  */
 export function newsText(event: SuspensionEvent): string | undefined {
   const { id, kernel, who, within } = event.suspension
   const about = `${oneLine(id)} in ${oneLine(kernel)}, of ${oneLine(who)}`
   switch (event.type) {
     case 'suspended':
+      if (event.suspension.call === null) return undefined
       return `${about}: suspended${within === null ? '' : ` within ${oneLine(within)}`} by ${errorText(event)}`
     case 'ended':
       return event.how === 'within' ? undefined : `${about}: ${endText(event)}`
@@ -48,3 +49,16 @@ function endText({ how, by, message }: Extract<SuspensionEvent, { type: 'ended' 
       return how satisfies never
   }
 }
+
+/**
+ * What is lost with images that somebody is about to end, a line each; empty where nothing waits there. `kernel` left
+ * out: in all of them.
+ */
+export const lostText = (rows: readonly SuspendedRow[], kernel?: string): string =>
+  rows
+    .filter(row => kernel === undefined || row.kernel === kernel)
+    .map(({ id, kernel: name, who, ...error }) => {
+      const why = beginning(oneLine(conditionLine(error)), ERROR_CHARS)
+      return `imago: ${oneLine(id)} in ${name}, of ${oneLine(who)}, is suspended and ends with it: ${why}\n`
+    })
+    .join('')

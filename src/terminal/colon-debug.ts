@@ -135,7 +135,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     of: 'suspension',
     seat: true,
     run: naming(async ({ kernel, id }, _rest, { suspended, image, say }) => {
-      const taken = await suspended.doing(id, () => image.request('take', { kernel, suspension: id }))
+      const taken = await image.request('take', { kernel, suspension: id })
       suspended.take(taken)
       suspended.choose({ kernel, id })
       const left =
@@ -150,7 +150,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     of: 'suspension',
     seat: true,
     run: naming(async ({ kernel, id }, _rest, { suspended, image, say }) => {
-      await suspended.doing(id, () => image.request('hand', { kernel, suspension: id }))
+      await image.request('hand', { kernel, suspension: id })
       suspended.forget(id)
       say(`${id} is before the agents of its project, who are told with their next answer.`)
     }),
@@ -181,7 +181,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
       const kernel = await kernelHere(context)
       const { errors } = await image.request('theirs', { kernel })
       const id = errors.find(error => error.id.startsWith(`${operand}@`))?.id ?? operand
-      const adopted = await suspended.adopting(() => image.request('adopt', { kernel, id }))
+      const adopted = await image.request('adopt', { kernel, id })
       suspended.choose({ kernel, id: adopted.id })
       say(`It is ${adopted.id} now, before the agents of its project. :take ${adopted.id} makes it yours.`)
     }),
@@ -257,8 +257,7 @@ async function act(tool: string, args: Readonly<Record<string, unknown>>, contex
   if (several && args.leave !== true)
     say(`${current.id}${tool === 'debug_eval' ? `, frame ${here(context)}` : ''}:`)
   const called = { ...argumentsOf(current, context), patience: WAIT_SECONDS, ...args }
-  const call = () => running.call(tool, called)
-  const envelope = await (tool === 'debug_restart' ? suspended.doing(current.id, call) : call())
+  const envelope = await running.call(tool, called)
   if (envelope?.ok === false && envelope.error.code === 'not_found') await forgetGone(current, context)
   await running.ended(envelope && inCommands(envelope))
 }

@@ -125,8 +125,7 @@ const LEAVING_MS = 3_000
 async function givenUp(image: Image, suspended: ConsoleSuspensions): Promise<string> {
   const mine = suspended.mine.filter(({ ours }) => ours)
   const taken = suspended.mine.filter(({ ours }) => !ours)
-  const hand = ({ kernel, id }: Mine) =>
-    suspended.doing(id, () => image.request('hand', { kernel, suspension: id }))
+  const hand = ({ kernel, id }: Mine) => image.request('hand', { kernel, suspension: id })
   await Promise.allSettled([suspended.leave(image, mine), ...taken.map(hand)])
   const ids = (some: readonly Mine[]) => some.map(({ id }) => id).join(', ')
   const waited = mine.filter(({ how }) => how === 'held')

@@ -92,7 +92,7 @@ export function openRunning({ image, stage, showing, spoken, approvals, suspende
     try {
       const envelope = await Promise.race([done, left])
       if (pressed > 0 && envelope?.ok && isRunning(envelope.result)) void report(envelope.result.job)
-      return envelope && suspended.withoutTold(envelope)
+      return envelope
     } finally {
       done.catch(() => {})
       approvals.over()

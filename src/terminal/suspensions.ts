@@ -1,4 +1,3 @@
-import type { Envelope } from '../../tools/outcome.ts'
 import type { Image } from '../front/image.ts'
 import type { SuspendedRow, SuspensionEvent } from '../front/protocol.ts'
 import { newsText } from '../front/suspension-news.ts'
@@ -26,8 +25,6 @@ interface ConsoleSuspensionsOptions {
 
 /** Post mortem frames of this console that are kept besides those of its last error. */
 const KEPT = 2
-/** Ends of which this console knows already, of each kind. */
-const REMEMBERED = 256
 
 /** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
 export class ConsoleSuspensions {
@@ -36,18 +33,13 @@ export class ConsoleSuspensions {
   readonly #mine = new Map<string, Mine>()
   /** The frame that is looked at, of each. */
   readonly #frames = new Map<string, number>()
-  /** The person does that themselves, so that it is no news. */
-  readonly #doing = new Set<string>()
-  /** Of these a line was shown. */
-  readonly #told = new Set<string>()
   #chosen: Named | undefined
-  #adopting = false
 
   constructor(options: ConsoleSuspensionsOptions) {
     this.#options = options
   }
 
-  /** A connection begins: what an earlier one held is not this one's. */
+  /** A connection begins: what an earlier one owned is not this one's. */
   begin = (): void => {
     this.#mine.clear()
     this.#chosen = undefined
@@ -76,7 +68,9 @@ export class ConsoleSuspensions {
         event satisfies never
     }
     this.#options.changed()
-    this.#news(event)
+    // What the person does themselves is no news here.
+    const text = 'own' in event && event.own ? undefined : newsText(event)
+    if (text !== undefined) this.#options.tell(text)
   }
 
   /** A call of this console was suspended. */
@@ -87,14 +81,7 @@ export class ConsoleSuspensions {
     if (how === 'held' || level === 1) this.choose({ kernel, id })
   }
 
-  #news(event: SuspensionEvent): void {
-    const text = this.#isDone(event) ? undefined : newsText(event)
-    if (text === undefined) return
-    remember(this.#told, event.suspension.id)
-    this.#options.tell(text)
-  }
-
-  /** The person holds it from now on. */
+  /** The person owns it from now on. */
   take(row: SuspendedRow): void {
     this.#keep({ ...mineOf(row), ours: this.#mine.get(row.id)?.ours ?? false })
   }
@@ -103,31 +90,6 @@ export class ConsoleSuspensions {
   forget(id: string): void {
     this.#end(id)
     this.#options.changed()
-  }
-
-  /** What the person does with it themselves is no news here. */
-  async doing<Result>(id: string | undefined, work: () => Promise<Result>): Promise<Result> {
-    if (id === undefined) return work()
-    remember(this.#doing, id)
-    let over = false
-    try {
-      const result = await work()
-      over = hasRun(result)
-      return result
-    } finally {
-      // News of its end may come after the answer; of anything else they have come by now.
-      if (!over) this.#doing.delete(id)
-    }
-  }
-
-  /** The same for what gets its id by it. */
-  async adopting<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#adopting = true
-    try {
-      return await work()
-    } finally {
-      this.#adopting = false
-    }
   }
 
   /** All that is this console's, oldest first. */
@@ -172,30 +134,8 @@ export class ConsoleSuspensions {
     const ids = new Set(some.map(({ id }) => id))
     const outermost = some.filter(({ within }) => within === null || !ids.has(within))
     const give = ({ id, kernel }: Mine) =>
-      this.doing(id, () =>
-        image.call({ tool: 'debug_restart', args: { suspension: id, kernel, leave: true } }),
-      )
+      image.call({ tool: 'debug_restart', args: { suspension: id, kernel, leave: true } })
     await Promise.all(outermost.map(give))
-  }
-
-  /** The answer without what a line has told already. */
-  withoutTold(envelope: Envelope): Envelope {
-    const known: unknown = envelope.ok ? envelope.result : envelope.error.details
-    const notice: unknown = Reflect.get(Object(known), 'notice')
-    if (typeof notice !== 'string' || this.#told.size === 0) return envelope
-    const left = notice.split('\n').filter(line => !this.#told.has(line.slice(0, line.indexOf(' '))))
-    const { notice: _, ...rest } = known as Readonly<Record<string, unknown>>
-    const said = left.length === 0 ? rest : { ...rest, notice: left.join('\n') }
-    return envelope.ok
-      ? { ok: true, result: said }
-      : { ok: false, error: { ...envelope.error, details: said } }
-  }
-
-  /** By the person at this console. */
-  #isDone({ type, suspension: { id, call, within, holder } }: SuspensionEvent): boolean {
-    if (this.#adopting && call === null) return true
-    if (type === 'taken' && holder.type === 'you') return true
-    return this.#doing.has(id) || (within !== null && this.#doing.has(within))
   }
 
   #keep(one: Mine): void {
@@ -217,18 +157,3 @@ const mineOf = ({ kernel, id, how, level, within }: SuspendedRow): Omit<Mine, 'o
   level,
   within,
 })
-
-/** Codes of answers to calls that had something go on. */
-const RAN: ReadonlySet<string> = new Set(['exception', 'interrupted', 'left', 'outcome_unknown'])
-
-/** Whether that is the answer to a call that was not refused. */
-function hasRun(result: unknown): boolean {
-  const { ok, error } = Object(result) as { ok?: unknown; error?: { code?: unknown } }
-  return ok === true || (ok === false && RAN.has(String(error?.code)))
-}
-
-function remember(known: Set<string>, id: string): void {
-  known.add(id)
-  const [oldest] = known
-  if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
-}

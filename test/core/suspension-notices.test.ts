@@ -206,6 +206,16 @@ test('one that expires while a person reads it is gone by name when they act, an
   assert.match((await toldOf(rig)) ?? '', /^s1@ab12 in main .* Nobody came in time[^\n]*$/)
 })
 
+test('a person who watches is told by events, which say what is their own doing, and by no notice', async () => {
+  const rig = await stopped()
+  const heard: (boolean | undefined)[] = []
+  rig.desk.watch({ caller: ADA.caller, heard: event => heard.push('own' in event ? event.own : undefined) })
+  await rig.desk.take(ADA, NAMED)
+  kernelOf(rig).suspended.end(S1, 'expired')
+  assert.is(await toldOf(rig, ADA.caller), undefined)
+  assert.equal(heard, [true, false])
+})
+
 test('what a daemon kept that was lost is told to those of that name in that project, once', async () => {
   const rig = rigOf()
   const lost = {

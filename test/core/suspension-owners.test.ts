@@ -1,8 +1,5 @@
 import type { SuspensionError } from '../../src/core/suspensions/desk.ts'
 import { GONE_MS } from '../../src/core/suspensions/owners.ts'
-import { defineTool } from '../../tools/define.ts'
-import { ok } from '../../tools/outcome.ts'
-import { runWork } from '../../tools/run-work.ts'
 import type { LookName } from '../../wire/kernel.ts'
 import { errorOf, HandClock, resultOf, until } from '../support/calls-rig.ts'
 import { doneWith, type Script } from '../support/fake-kernel.ts'
@@ -120,29 +117,6 @@ test('another caller may look and not act, and nothing of that reaches the image
   assert.is(evaluations(rig), before)
   await rig.call(CODEX, 'debug_state', { suspension: S1 })
   assert.ok(kernelOf(rig).asked.some(({ method }) => method === 'suspension'))
-})
-
-test('a tool that does not ask whose it is reaches nothing of another caller’s either', async () => {
-  const toolThat = (name: string, work: Parameters<typeof runWork>[0]) =>
-    defineTool({
-      name,
-      description: 'Does some work.',
-      parameters: {},
-      level: 'cautious',
-      profile: 'live',
-      categories: ['tests'],
-      needs: ['suspend'],
-      examples: [],
-      handler: async (_, context) => ok(await runWork(work, context)),
-    })
-  const careless = toolThat('careless', { type: 'resume', suspension: S1, way: { type: 'leave' } })
-  const evaluate = toolThat('evaluate', { type: 'source', source: 'boom' })
-  const rig = rigOf(STOPS, { tools: [careless, evaluate] })
-  await rig.call(CLAUDE, 'evaluate')
-  assert.is(errorOf(await rig.call(CODEX, 'careless')).code, 'held_by_other')
-  assert.is(kernelOf(rig).suspended.live.length, 1)
-  assert.ok((await rig.call(CLAUDE, 'careless')).ok)
-  assert.is(kernelOf(rig).suspended.live.length, 0)
 })
 
 test('what this daemon has not seen stop is looked at, and nobody acts on it, whatever the image lists', async () => {

@@ -105,21 +105,6 @@ test('where several are suspended, each answer says which was meant, and what is
     await screen.shows('Nothing of this console is suspended here.')
   }))
 
-test('what goes on after a restart is interrupted by Ctrl-C, and the image lives on', () =>
-  atConsole(async ({ screen, enter }) => {
-    await enter('def work(): raise ValueError("later")\r')
-    await enter('work()')
-    await enter('import time')
-    screen.type('def work():\rprint("o" + "n")\rtime.sleep(600)\r\r')
-    await screen.shows(/sleep\(600\)\n>>>$/)
-    screen.type(':resume retry\r')
-    await screen.shows(/^on$/m)
-    screen.type(CTRL_C)
-    await screen.shows(/on request\. What it did before is done\.\n>>>$/)
-    await enter('"al" + "ive"')
-    await screen.shows("'alive'")
-  }))
-
 test('of errors at the prompt the frames of the last few are kept, and an exit keeps none', () =>
   atConsole(async ({ rig, screen, enter }) => {
     for (let number = 0; number < 5; number++) await enter(`1 / 0 # ${number}`)

@@ -36,51 +36,29 @@ function opened() {
   return { told, suspended }
 }
 
-const ended = (
-  suspension: SuspendedRow,
-  how: 'expired' | 'left' | 'within' | 'resumed',
-): SuspensionEvent => ({
+const ended = (suspension: SuspendedRow, how: 'expired' | 'left', own = false): SuspensionEvent => ({
   type: 'ended',
   suspension,
   how,
   message: '',
   by: how === 'left' ? 'imago' : null,
+  own,
 })
 
-test('each is news once, but not what this console has done itself', async () => {
+test('each is news once, but not what this console has done itself, nor an adopted error twice', () => {
   const { told, suspended } = opened()
   suspended.heard({ type: 'suspended', suspension: row() })
   suspended.heard({ type: 'suspended', suspension: row({ ...OURS, id: 's2@ab12' }) })
-  await suspended.doing('s2@ab12', async () =>
-    suspended.heard(ended(row({ ...OURS, id: 's2@ab12' }), 'left')),
-  )
+  suspended.heard(ended(row({ ...OURS, id: 's2@ab12' }), 'left', true))
   suspended.heard(ended(row(), 'expired'))
+  const adopted = row({ id: 's3@ab12', call: null, who: 'you' })
+  suspended.heard({ type: 'suspended', suspension: adopted })
+  suspended.heard({ type: 'adopted', suspension: adopted, by: 'seat-2', own: false })
   assert.equal(told, [
     's1@ab12 in shop, of claude-code: suspended by simple-error: no stock',
     's1@ab12 in shop, of claude-code: nobody came in time, and it was aborted',
+    's3@ab12 in shop, of you: simple-error: no stock, put before the agents of its project by seat-2',
   ])
-})
-
-test('an end that was told in a line is not told again with the next answer, and other notices are', () => {
-  const { suspended } = opened()
-  suspended.heard({ type: 'suspended', suspension: row(OURS) })
-  suspended.heard(ended(row(OURS), 'expired'))
-  const notice = 's1@ab12 in shop (simple-error: no stock) is suspended no more. It was aborted.'
-  const answer = (text: string) => suspended.withoutTold({ ok: true, result: { values: [], notice: text } })
-  assert.equal(answer(notice), { ok: true, result: { values: [] } })
-  assert.equal(answer(`This is new.\n${notice}`), {
-    ok: true,
-    result: { values: [], notice: 'This is new.' },
-  })
-})
-
-test('a refusal leaves its end to be told', async () => {
-  const { told, suspended } = opened()
-  suspended.heard({ type: 'suspended', suspension: row(OURS) })
-  const refused = { ok: false, error: { code: 'invalid_args' } }
-  await suspended.doing('s1@ab12', async () => refused)
-  suspended.heard(ended(row(OURS), 'expired'))
-  assert.is(told.length, 1)
 })
 
 test('only stacks that wait count for the prompt, and a connection that begins holds none', () => {
@@ -97,13 +75,14 @@ test('what is taken from this console is not its own any more', () => {
   const { told, suspended } = opened()
   suspended.heard({ type: 'suspended', suspension: row(OURS) })
   const taken = row({ ...OURS, holder: { type: 'other', who: 'seat-2, terminal', person: true } })
-  suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', from: 'imago' })
+  suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', from: 'imago', own: false })
   assert.is(suspended.waiting('shop'), 0)
   suspended.heard({
     type: 'handed',
     suspension: row({ holder: { type: 'anyone' } }),
     by: 'seat-2, terminal',
     to: null,
+    own: false,
   })
   assert.is(suspended.waiting('shop'), 0)
   assert.equal(told, [

@@ -133,14 +133,6 @@ test('somebody who sits takes it, and puts it before the agents; those who watch
   assert.is(told.length, 2)
 })
 
-test('what a person named that is not there is told by its code, with what there is', async () => {
-  const { methods, ada } = await opened()
-  const at = (named: Partial<typeof NAMED>) => codeOf(() => methods.take({ ...NAMED, ...named }, ada.context))
-  assert.is(await at({ suspension: 's9@ab12' }), 'no_such_suspension')
-  assert.is(await at({ kernel: 'nowhere' }), 'no_such_kernel')
-  assert.is(await codeOf(() => methods.adopt({ kernel: 'main', id: 'x' }, ada.context)), 'no_such_suspension')
-})
-
 test('a daemon lists nothing where nothing is suspended, refuses those without a seat, and checks what it is sent (threat 4)', async () => {
   const rig = openRig()
   try {

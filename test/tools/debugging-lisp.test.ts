@@ -82,28 +82,6 @@ test('an error is examined, its function defined anew, and the old call goes on 
   )
 })
 
-test('a restart is taken by its name, with a value; and a frame returns one', async () => {
-  await stopped()
-  assert.is(await value('debug_restart', { restart: 'give-away', value: '(* 6 7)' }), '(:given 42)')
-  await stopped()
-  assert.is(
-    await value('debug_restart', { return_from: await frameOf(/^shop::price$/), value: '10' }),
-    '(:paid 13)',
-  )
-})
-
-test('what is evaluated in a frame and fails waits one level deeper, and ends with what it stands on', async () => {
-  const outer = await stopped()
-  const error = errorOf(await lisp.run('debug_eval', { expr: '(error "deeper")' }))
-  const { id, level, within } = error.details.suspension as { id: string; level: number; within: string }
-  assert.equal([error.code, level, within], ['exception', 2, outer])
-  assert.is((await state()).suspension.id, id)
-  const left = await lisp.run('debug_restart', { suspension: outer, leave: true })
-  assert.is(resultOf(left).status, 'left')
-  for (const suspension of [outer, id])
-    assert.is(errorOf(await lisp.run('debug_restart', { suspension, leave: true })).code, 'not_found')
-})
-
 test('wrong numbers, names, frames and values are told, and the evaluation waits on unharmed', async () => {
   const id = await stopped()
   const before = await state()
@@ -130,11 +108,5 @@ test('on_error end suspends nothing, and hold is what a Lisp does anyhow', async
   assert.is(errorOf(await lisp.run('eval_expr', { ...BUY, on_error: 'end' })).details.suspension, undefined)
   const { details } = errorOf(await lisp.run('eval_expr', { ...BUY, on_error: 'hold' }))
   assert.is((details.suspension as { how: string }).how, 'held')
-  resultOf(await lisp.run('debug_restart', { leave: true }))
-})
-
-test('the history says that it is suspended, and what it came to afterwards', async () => {
-  await stopped()
-  assert.match(await said('get_repl_history', { limit: 1 }), /suspended after /)
   resultOf(await lisp.run('debug_restart', { leave: true }))
 })

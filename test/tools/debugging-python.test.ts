@@ -67,24 +67,6 @@ test('after the cause is mended, retry runs the same code again, from its beginn
   resultOf(await rig.run('eval_expr', { expr: "del PRICES['milk']" }))
 })
 
-test('held at the raise, its stack is alive, and it ends as the language says where it goes on', async () => {
-  assert.is((await stopped({ on_error: 'hold' })).how, 'held')
-  assert.is(await value('debug_eval', { frame: 1, expr: 'item' }), "'milk'")
-  const error = errorOf(await rig.run('debug_restart', { restart: 'continue' }))
-  assert.is(error.code, 'exception')
-  assert.is(error.details.suspension, undefined)
-  assert.is(errorOf(await rig.run('debug_state')).code, 'not_found')
-})
-
-test('an error in a frame waits within the one it stands on, and ends with it', async () => {
-  const { id: outer } = await stopped()
-  const { details } = errorOf(await rig.run('debug_eval', { frame: 1, expr: 'item.missing' }))
-  const inner = details.suspension as { id: string; level: number; within: string }
-  assert.equal([inner.level, inner.within], [2, outer])
-  assert.is(resultOf(await rig.run('debug_restart', { suspension: outer, leave: true })).status, 'left')
-  assert.is(errorOf(await rig.run('debug_state', { suspension: inner.id })).code, 'not_found')
-})
-
 test('wrong numbers, names, frames and values are told, and it waits on unharmed', async () => {
   const { id } = await stopped()
   for (const [tool, args, code] of [
@@ -102,15 +84,4 @@ test('wrong numbers, names, frames and values are told, and it waits on unharmed
   }
   assert.match(await said('debug_state'), `suspended as ${id}`)
   await leave()
-})
-
-test('calls of a function are taken down while the program makes them', async () => {
-  const { tracepoint } = resultOf(await rig.run('trace_function', { name: 'price', calls: 2 })) as {
-    tracepoint: { id: string }
-  }
-  resultOf(await rig.run('eval_expr', { expr: "[price('tea') for _ in range(3)]" }))
-  const text = await said('trace_calls', { tracepoint: tracepoint.id })
-  assert.match(text, /^t\d+@\S+ \S*price: full, /)
-  assert.match(text, /\n#2 \S*price\(item='tea'\) → 3, /)
-  assert.not.match(text, /\n#3 /)
 })

@@ -4,13 +4,13 @@ import { unknownKernel } from '../kernel-refusals.ts'
 import { nearest } from '../nearest.ts'
 import {
   LEASE_MS,
+  type Lease,
   type Leases,
   type Life,
   PERSON_LEASE_MS,
-  type Suspended,
   type SuspensionWatcher,
 } from './leases.ts'
-import { type Claimant, personAt } from './owners.ts'
+import { type CallerIdentity, personAt } from './owners.ts'
 import type { SuspendedRow } from './rows.ts'
 
 /** How long an image may take to say what is suspended in it, in milliseconds. */
@@ -20,7 +20,7 @@ const ADOPT_MS = 5_000
 
 /** Somebody who sits. */
 export interface Person {
-  readonly caller: Claimant
+  readonly caller: CallerIdentity
   /** For people and the journal: `seat-1, terminal /dev/pts/3 (process 4711)`. */
   readonly who: string
 }
@@ -66,7 +66,7 @@ export class SuspensionDesk {
   }
 
   /** Those of all kernels, newest first of each, as that caller sees them. */
-  async list(caller: Claimant): Promise<readonly SuspendedRow[]> {
+  async list(caller: CallerIdentity): Promise<readonly SuspendedRow[]> {
     const lives = this.#leases.all.filter(({ suspended }) => suspended.size > 0)
     return (await Promise.all(lives.map(life => this.#rowsOf(life, caller)))).flat()
   }
@@ -119,7 +119,7 @@ export class SuspensionDesk {
     )
   }
 
-  #suspendedNamed({ kernel, suspension: id }: Named): Suspended {
+  #suspendedNamed({ kernel, suspension: id }: Named): Lease {
     const life = this.#lifeNamed(kernel)
     const found = life.suspended.get(id)
     if (found === undefined) throw unknownSuspension(life, id)
@@ -128,7 +128,7 @@ export class SuspensionDesk {
 
   /** What the image says by now of how long it waits; it may be that it has ended. */
   async #kept(
-    kept: Suspended,
+    kept: Lease,
     { lease_ms, person }: { lease_ms: number; person: Person },
   ): Promise<SuspendedRow> {
     const { life, suspension } = kept
@@ -139,7 +139,7 @@ export class SuspensionDesk {
     return this.#leases.row(kept, person.caller, now)
   }
 
-  async #rowsOf(life: Life, caller: Claimant): Promise<SuspendedRow[]> {
+  async #rowsOf(life: Life, caller: CallerIdentity): Promise<SuspendedRow[]> {
     const looked = await lookFor(life, 'suspensions', {}).catch(() => undefined)
     const seen: readonly Suspension[] = looked?.type === 'found' ? looked.value.suspensions : []
     return [...life.suspended.values()].reverse().map(one => {

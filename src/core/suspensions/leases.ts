@@ -13,7 +13,7 @@ import type { OpenSuspension } from '../journal/open-suspensions.ts'
 import type { Journal, JournalEntry } from '../journal.ts'
 import { cameToText, endedText, handedText, lostText, Notices, offeredText, takenText } from './notices.ts'
 import {
-  type Claimant,
+  type CallerIdentity,
   keepsIt,
   keyOf,
   keysOf,
@@ -37,13 +37,13 @@ export interface Life {
   readonly root: string
   readonly kernel: Kernel
   /** By id, in the order in which they stopped. */
-  readonly suspended: Map<string, Suspended>
+  readonly suspended: Map<string, Lease>
   /** Who has evaluations under way that an error would suspend. */
   readonly calls: Map<CallId, NamedOwner>
 }
 
 /** One suspended evaluation. */
-export interface Suspended {
+export interface Lease {
   readonly life: Life
   readonly suspension: Suspension
   owner: Owner
@@ -59,7 +59,7 @@ export interface Suspended {
 
 /** Whoever follows what becomes of suspended evaluations. */
 export interface SuspensionWatcher {
-  readonly caller: Claimant
+  readonly caller: CallerIdentity
   /** Left out: only those of the caller's project. */
   readonly everywhere?: boolean | undefined
   heard(event: SuspensionEvent): void
@@ -68,7 +68,7 @@ export interface SuspensionWatcher {
 /** A call on a kernel that may suspend, or have to do with what is suspended. */
 export interface LeasedCall {
   readonly call: CallId
-  readonly caller: Claimant
+  readonly caller: CallerIdentity
   /** Settles when it has ended. */
   readonly done: Promise<unknown>
 }
@@ -82,7 +82,7 @@ export class Leases {
   readonly #watchers = new Set<SuspensionWatcher>()
   readonly #notices = new Notices()
   /** So that an answer costs nothing where none is. */
-  readonly #offered = new Set<Suspended>()
+  readonly #offered = new Set<Lease>()
   readonly #presence: Presence
   readonly #journal: Pick<Journal, 'later'>
 
@@ -148,7 +148,7 @@ export class Leases {
   }
 
   /** What this caller is to be told now, each sentence once. Often nothing. */
-  noticesFor(caller: Claimant): readonly string[] {
+  noticesFor(caller: CallerIdentity): readonly string[] {
     if (this.#notices.empty && this.#offered.size === 0) return NONE
     const keys = keysOf(caller)
     const [key = ''] = keys
@@ -171,43 +171,44 @@ export class Leases {
   }
 
   /** A person owns it from now on. */
-  take(taken: Suspended, person: NamedOwner): void {
+  take(taken: Lease, person: NamedOwner): void {
     const by = person.who
     for (const one of this.#given(taken, person)) {
       const { before, moved } = one
       this.#note(moved, { what: 'taken', by })
       this.#notify(moved, { whom: before, except: person, text: takenText(subjectOf(moved), by) })
-      this.#tell(moved, suspension => ({ type: 'taken', suspension, by, from: nameOf(before) }))
+      const from = nameOf(before)
+      this.#tell(moved, person, news => ({ type: 'taken', ...news, by, from }))
     }
   }
 
   /** A person puts it before the agents of its project. */
-  hand(handed: Suspended, person: NamedOwner): void {
+  hand(handed: Lease, person: NamedOwner): void {
     const by = person.who
     for (const { before, moved } of this.#given(handed, { type: 'agents', root: handed.life.root })) {
       this.#note(moved, { what: 'handed', by })
       this.#notify(moved, { whom: before, except: person, text: handedText(subjectOf(moved), by) })
-      this.#tell(moved, suspension => ({ type: 'handed', suspension, by, to: null }))
+      this.#tell(moved, person, news => ({ type: 'handed', ...news, by, to: null }))
     }
     this.#offer(handed, by)
   }
 
   /** An error of a person's own, which that person puts before the agents of its project. */
-  adopt(adopted: Suspended, person: NamedOwner): void {
+  adopt(adopted: Lease, person: NamedOwner): void {
     const { life } = adopted
     adopted.owner = { type: 'agents', root: life.root }
     adopted.asker = person
     this.#note(adopted, { what: 'adopted', by: person.who })
-    this.#tell(adopted, shown => ({ type: 'adopted', suspension: shown, by: person.who }))
+    this.#tell(adopted, person, news => ({ type: 'adopted', ...news, by: person.who }))
     this.#offer(adopted, person.who)
   }
 
-  row({ life, suspension, owner }: Suspended, caller: Claimant, now: SeenNow = UNSEEN): SuspendedRow {
+  row({ life, suspension, owner }: Lease, caller: CallerIdentity, now: SeenNow = UNSEEN): SuspendedRow {
     return { ...suspension, ...now, kernel: life.name, root: life.root, holder: ownershipOf(owner, caller) }
   }
 
   /** A call of that one begins to run code in it, or to resume it; the answer is called with what it came to. */
-  #acts(one: Suspended | undefined, actor: NamedOwner): (evaluated: Evaluated) => void {
+  #acts(one: Lease | undefined, actor: NamedOwner): (evaluated: Evaluated) => void {
     if (one === undefined) return () => {}
     one.actor = actor
     this.#knows(one, actor.key)
@@ -234,11 +235,11 @@ export class Leases {
     const { within, call, who } = suspension
     const outer = within === null ? undefined : life.suspended.get(within)?.owner
     const owner = outer ?? (call === null ? undefined : life.calls.get(call)) ?? { type: 'unknown', who }
-    const one: Suspended = { life, suspension, owner, asker: owner }
+    const one: Lease = { life, suspension, owner, asker: owner }
     life.suspended.set(suspension.id, one)
     const why = beginning(`${suspension.type.name}: ${suspension.message}`, MESSAGE_CHARS)
     this.#note(one, { what: 'suspended', by: null, why })
-    this.#tell(one, row => ({ type: 'suspended', suspension: row }))
+    this.#tell(one, undefined, ({ suspension }) => ({ type: 'suspended', suspension }))
     this.#presence.suspended(owner)
   }
 
@@ -258,13 +259,13 @@ export class Leases {
       for (const told of whom) this.#notify(one, { whom: told, except: actor, text })
     }
     one.tellEnd(undefined)
-    this.#tell(one, suspension => ({ type: 'ended', suspension, how, message, by }))
+    this.#tell(one, actor, news => ({ type: 'ended', ...news, how, message, by }))
   }
 
   /** Gives it another owner, with all that stands on the same evaluation as it. The outermost comes first. */
-  #given(given: Suspended, owner: Owner): { readonly before: Owner; readonly moved: Suspended }[] {
+  #given(given: Lease, owner: Owner): { readonly before: Owner; readonly moved: Lease }[] {
     const { suspended } = given.life
-    const outermost = ({ suspension: { within, id } }: Suspended): string => {
+    const outermost = ({ suspension: { within, id } }: Lease): string => {
       const outer = within === null ? undefined : suspended.get(within)
       return outer === undefined ? id : outermost(outer)
     }
@@ -280,12 +281,12 @@ export class Leases {
       })
   }
 
-  #offer(one: Suspended, by: string): void {
+  #offer(one: Lease, by: string): void {
     one.offer = { by, told: new Set() }
     this.#offered.add(one)
   }
 
-  #ownedBy(key: string): Suspended[] {
+  #ownedBy(key: string): Lease[] {
     const all = this.all.flatMap(({ suspended }) => [...suspended.values()])
     return all.filter(({ owner }) => keyOf(owner) === key)
   }
@@ -303,13 +304,13 @@ export class Leases {
   }
 
   /** Whoever has that key is told no more of what happened to it before, nor that it is put before them. */
-  #knows({ suspension: { id }, offer }: Suspended, key: string): void {
+  #knows({ suspension: { id }, offer }: Lease, key: string): void {
     this.#notices.withdraw(key, id)
     offer?.told.add(key)
   }
 
   #notify(
-    { suspension }: Suspended,
+    { suspension }: Lease,
     {
       whom,
       except,
@@ -317,11 +318,13 @@ export class Leases {
     }: { readonly whom: Owner; readonly except: Owner | undefined; readonly text: string },
   ): void {
     const key = keyOf(whom)
-    if (key !== undefined && (except === undefined || keyOf(except) !== key))
-      this.#notices.add(key, { about: suspension.id, text })
+    if (key === undefined || (except !== undefined && keyOf(except) === key)) return
+    // A person who watches has been told already.
+    const watches = [...this.#watchers].some(({ caller }) => ownerFor(caller).key === key)
+    if (whom.type !== 'person' || !watches) this.#notices.add(key, { about: suspension.id, text })
   }
 
-  #note({ life, suspension, owner }: Suspended, said: Noted): void {
+  #note({ life, suspension, owner }: Lease, said: Noted): void {
     const { id, call, who } = suspension
     const entry: JournalEntry = {
       type: 'suspension',
@@ -337,11 +340,18 @@ export class Leases {
     this.#journal.later(entry)
   }
 
-  #tell(one: Suspended, event: (row: SuspendedRow) => SuspensionEvent): void {
+  /** `by`: whose doing it is. */
+  #tell(
+    one: Lease,
+    by: Owner | undefined,
+    event: (news: { readonly suspension: SuspendedRow; readonly own: boolean }) => SuspensionEvent,
+  ): void {
     for (const watcher of this.#watchers) {
-      if (watcher.everywhere !== true && watcher.caller.root !== one.life.root) continue
+      const { caller, everywhere } = watcher
+      if (everywhere !== true && caller.root !== one.life.root) continue
+      const own = by !== undefined && keyOf(by) === ownerFor(caller).key
       try {
-        watcher.heard(event(this.row(one, watcher.caller)))
+        watcher.heard(event({ suspension: this.row(one, caller), own }))
       } catch {
         this.#watchers.delete(watcher)
       }
@@ -362,10 +372,10 @@ interface End {
   readonly message: string
 }
 
-const subjectOf = ({ life, suspension }: Suspended) => ({ kernel: life.name, suspension })
+const subjectOf = ({ life, suspension }: Lease) => ({ kernel: life.name, suspension })
 
 /** Null for those who are shown no tool to go on with. */
-const leaseOf = ({ profile }: Claimant): number | null => (profile === 'core' ? null : LEASE_MS)
+const leaseOf = ({ profile }: CallerIdentity): number | null => (profile === 'core' ? null : LEASE_MS)
 
 /** No owner has a key like these. */
 const keyOfName = (root: string, name: string): string => `name ${name} in ${root}`

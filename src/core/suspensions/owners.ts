@@ -25,7 +25,7 @@ export type Owner =
 export type NamedOwner = Extract<Owner, { key: string }>
 
 /** A caller, as far as it decides what is its own. */
-export interface Claimant {
+export interface CallerIdentity {
   /** Of its connection. */
   readonly id: string
   readonly who: string
@@ -41,7 +41,7 @@ export interface Claimant {
 export const GONE_MS = 30_000
 
 /** What this caller asks for is owned by. */
-export function ownerFor(caller: Claimant): NamedOwner {
+export function ownerFor(caller: CallerIdentity): NamedOwner {
   const person = caller.seat?.()
   return person === undefined
     ? { type: 'caller', key: programOf(caller), who: caller.who }
@@ -56,10 +56,9 @@ export const personAt = (connection: string, who: string): NamedOwner => ({
 })
 
 /** The keys of all owners that this caller can be. */
-export const keysOf = (caller: Pick<Claimant, 'id' | 'kind' | 'root' | 'origin'>): readonly string[] => [
-  programOf(caller),
-  keyOfConnection(caller.id),
-]
+export const keysOf = (
+  caller: Pick<CallerIdentity, 'id' | 'kind' | 'root' | 'origin'>,
+): readonly string[] => [programOf(caller), keyOfConnection(caller.id)]
 
 /** Undefined for an owner that is no single caller. */
 export const keyOf = (owner: Owner): string | undefined => ('key' in owner ? owner.key : undefined)
@@ -68,7 +67,7 @@ export const keyOf = (owner: Owner): string | undefined => ('key' in owner ? own
 export const nameOf = (owner: Owner): string | null => (owner.type === 'agents' ? null : owner.who)
 
 /** Whose it is, as that caller sees it. */
-export function ownershipOf(owner: Owner, caller: Claimant): Ownership {
+export function ownershipOf(owner: Owner, caller: CallerIdentity): Ownership {
   switch (owner.type) {
     case 'caller':
     case 'person':
@@ -87,10 +86,10 @@ export function ownershipOf(owner: Owner, caller: Claimant): Ownership {
 }
 
 /** Whether it waits for longer because that caller has looked at it: its owner's looks do that, and those of a person. */
-export const keepsIt = (owner: Owner, caller: Claimant): boolean =>
+export const keepsIt = (owner: Owner, caller: CallerIdentity): boolean =>
   caller.seat?.() !== undefined || ownershipOf(owner, caller).type !== 'other'
 
-const programOf = ({ origin, kind, root }: Pick<Claimant, 'origin' | 'kind' | 'root'>): string =>
+const programOf = ({ origin, kind, root }: Pick<CallerIdentity, 'origin' | 'kind' | 'root'>): string =>
   origin ?? `${kind} ${root}`
 
 const keyOfConnection = (id: string): string => `connection ${id}`
@@ -121,7 +120,7 @@ export class Presence {
   }
 
   /** A connection begins. The answer is called once, when it has ended. */
-  came(caller: Pick<Claimant, 'id' | 'kind' | 'root' | 'origin'>): () => void {
+  came(caller: Pick<CallerIdentity, 'id' | 'kind' | 'root' | 'origin'>): () => void {
     const [program = '', connection = ''] = keysOf(caller)
     // There is always another shell.
     const keys = caller.kind === 'mcp' ? [program, connection] : [connection]

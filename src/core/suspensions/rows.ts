@@ -14,7 +14,7 @@ export interface SuspendedRow extends Omit<Suspension, 'expires_in_ms' | 'busy'>
   readonly busy: boolean | null
 }
 
-/** News of suspended evaluations, each of which says all that a line about it needs. */
+/** News of suspended evaluations, each of which says all that a line about it needs. `own`: the watcher's own doing. */
 export type SuspensionEvent =
   | { readonly type: 'suspended'; readonly suspension: SuspendedRow }
   | {
@@ -25,12 +25,14 @@ export type SuspensionEvent =
       readonly message: string
       /** Who resumed it, or left it; null where nobody did. */
       readonly by: string | null
+      readonly own: boolean
     }
   /** A person has taken it over. `from`: who owned it before; null for the agents of its project. */
   | {
       readonly type: 'taken'
       readonly suspension: SuspendedRow
       readonly by: string
+      readonly own: boolean
       readonly from: string | null
     }
   /** A person has put it before the agents of its project. */
@@ -38,9 +40,15 @@ export type SuspensionEvent =
       readonly type: 'handed'
       readonly suspension: SuspendedRow
       readonly by: string
+      readonly own: boolean
       readonly to: null
     }
   /** An error that waited in a person's own debugger was put before the agents of its project. */
-  | { readonly type: 'adopted'; readonly suspension: SuspendedRow; readonly by: string }
+  | {
+      readonly type: 'adopted'
+      readonly suspension: SuspendedRow
+      readonly by: string
+      readonly own: boolean
+    }
 
 export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how']

@@ -5,7 +5,7 @@ import type { CommandInput } from '../command.ts'
 import { printEnvelope } from '../print.ts'
 import type { ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
-import { endsWith } from './kernels.ts'
+import { lostText } from '../suspension-news.ts'
 
 /** `imago serve`: the daemon, until it is asked to end or has had nothing to do for long. */
 export async function serve({ printer, openDaemon }: CommandInput): Promise<ExitCode> {
@@ -50,7 +50,7 @@ async function end(
     const waiting = await client.request('suspensions', {}).catch(() => ({ suspensions: [] }))
     const ended = await client.request('shutdown', { when })
     const lost = waiting.suspensions.filter(({ kernel }) => ended.ended_kernels.includes(kernel))
-    printer.err(endsWith(lost))
+    printer.err(lostText(lost))
     await client.ended
     return ended
   } catch (error) {

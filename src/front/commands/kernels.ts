@@ -2,8 +2,7 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { conditionLine } from '../../../tools/suspension-text.ts'
-import { beginning, duration, oneLine } from '../../../tools/wording.ts'
+import { duration, oneLine } from '../../../tools/wording.ts'
 import { languageNamed, namesOf } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
@@ -12,7 +11,8 @@ import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { frontLanguage } from '../languages.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
-import type { AnnouncedRow, KernelRow, Methods, SuspendedRow } from '../protocol.ts'
+import type { AnnouncedRow, KernelRow, Methods } from '../protocol.ts'
+import { lostText } from '../suspension-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -48,7 +48,7 @@ export async function restart(input: CommandInput): Promise<ExitCode> {
 
 async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {
   const { suspensions } = await request('suspensions', {})
-  printer.err(endsWith(suspensions, name))
+  printer.err(lostText(suspensions, name))
 }
 
 /** `imago interrupt NAME`: says what was seen, with exit code 5 if the code was asked to stop and goes on. */
@@ -219,24 +219,6 @@ function keyFrom(file: string | undefined): { key?: string; key_file?: string } 
   } catch (error) {
     throw new Failure(`The key file cannot be read: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
   }
-}
-
-/** Characters of an error in a line. */
-const ERROR_CHARS = 120
-
-/**
- * What ends with images that somebody is about to end, a line each; empty where nothing waits there. `kernel` left out:
- * in all of them.
- */
-export function endsWith(rows: readonly SuspendedRow[], kernel?: string): string {
-  const there = rows.filter(row => kernel === undefined || row.kernel === kernel)
-  return there.map(row => `${lineOf(row)}\n`).join('')
-}
-
-/** `imago: s3@ab12 in shop, of claude-code, is suspended and ends with it: KeyError: 'beer'` */
-function lineOf({ id, kernel, who, ...error }: SuspendedRow): string {
-  const why = beginning(oneLine(conditionLine(error)), ERROR_CHARS)
-  return `imago: ${oneLine(id)} in ${kernel}, of ${oneLine(who)}, is suspended and ends with it: ${why}`
 }
 
 /** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
