@@ -1,7 +1,7 @@
 import type { DaemonClient, Sitting } from '../../src/front/client.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
+import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from '../../src/front/seat/open-seat.ts'
-import type { Typed } from '../../src/front/seat/typing.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('asker')
@@ -17,7 +17,7 @@ async function printedBy(use: (asker: ReturnType<typeof openAsker>) => void, sea
     printed += text
   }
   const over = new AbortController()
-  const typing = {
+  const input = {
     ask: async (prompt: string): Promise<Typed> => {
       out(`${prompt}\n`)
       over.abort()
@@ -27,7 +27,7 @@ async function printedBy(use: (asker: ReturnType<typeof openAsker>) => void, sea
     left: new AbortController().signal,
     close: () => {},
   }
-  const asker = openAsker({ typing, printer: { out, err: out }, terminal: { columns: 80, rows: 24 } })
+  const asker = openAsker({ input, printer: { out, err: out }, terminal: { columns: 80, rows: 24 } })
   use(asker)
   const sits = { trouble: null, acknowledge: async () => {}, ...seat } as OpenSeat
   if (!printed.includes('x')) await asker.run(sits, over.signal)

@@ -12,8 +12,8 @@ import { painted } from '../../src/front/log/paint.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
+import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import type { Typed } from '../../src/front/seat/typing.ts'
 import { Desk } from '../../src/front/watch/desk.ts'
 import { openDeskSeat } from '../../src/front/watch/desk-seat.ts'
 import { type FollowOptions, followPlans } from '../../src/front/watch/follow.ts'
@@ -36,9 +36,7 @@ const TYPED = (prompt: string) =>
 /** Line by line, for terminals that can do no more: a person who goes on until they have approved. */
 const LINES: HostileAsker = {
   what: 'the seat that asks line by line',
-  by: ['asker', 'plan-text', 'plan-question', 'hunk-question', 'line-question', 'questions'].map(
-    name => `src/front/seat/${name}.ts`,
-  ),
+  by: ['asker', 'hunk-asker', 'plan-text'].map(name => `src/front/seat/${name}.ts`),
   takesHunks: true,
   own: NOTHING_OF_OURS,
   margin: /^[|+] /,
@@ -47,7 +45,7 @@ const LINES: HostileAsker = {
     const { printer, stream, written } = fakeTerminal()
     const over = new AbortController()
     const asked: string[] = []
-    const typing = {
+    const input = {
       async ask(prompt: string): Promise<Typed> {
         asked.push(prompt)
         printer.out(`${prompt}\n`)
@@ -57,7 +55,7 @@ const LINES: HostileAsker = {
       left: new AbortController().signal,
       close: () => {},
     }
-    const asker = openAsker({ typing, printer, terminal: stream })
+    const asker = openAsker({ input, printer, terminal: stream })
     let text = ''
     const approved = new Promise<boolean>(resolve => {
       const seat = {

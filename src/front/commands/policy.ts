@@ -10,7 +10,7 @@ import type { CommandInput } from '../commands.ts'
 import { exitOf, printEnvelope, printError } from '../envelopes.ts'
 import { checkText, policyText, testsText } from '../policy-text.ts'
 import type { Methods } from '../protocol.ts'
-import { askHere } from '../seat/sitting.ts'
+import { askHere } from '../seat/at-terminal.ts'
 import { print, request } from './kernels.ts'
 
 /** `imago policy`: what is in force. Exit code 1 where something in it is not in order. */

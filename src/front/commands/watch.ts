@@ -4,9 +4,9 @@ import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
 import { openNotifier } from '../notify.ts'
-import { became } from '../seat/became.ts'
+import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 import { openSeat } from '../seat/open-seat.ts'
-import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 import { isCapable, type Printer } from '../terminal.ts'
 
@@ -38,7 +38,7 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
     sit: options => openSeat(client, options),
     follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
   })
-  for (const one of past) printer.out(`${became(one).join('')}\n`)
+  for (const one of past) printer.out(`${planEnd(one).join('')}\n`)
   return ended(printer, lost)
 }
 

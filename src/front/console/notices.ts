@@ -1,7 +1,7 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { ShownPlan } from '../../core/approvals.ts'
 import type { SeatWanted } from '../protocol.ts'
-import { became, type Ended } from '../seat/became.ts'
+import { type PlanEnd, planEnd } from '../seat/plan-text.ts'
 import type { Stage } from './stage.ts'
 import { looking, plain, prose } from './style.ts'
 import { fitted, widthOf } from './width.ts'
@@ -13,7 +13,7 @@ export const KEY = 'Ctrl-T'
 export class Notices {
   readonly #stage: Stage
   readonly #noticed = new Set<string>()
-  readonly #said = new WeakSet<Ended>()
+  readonly #said = new WeakSet<PlanEnd>()
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -52,11 +52,11 @@ export class Notices {
   }
 
   /** What became of plans. */
-  past(past: readonly Ended[]): void {
+  past(past: readonly PlanEnd[]): void {
     for (const one of past) {
       if (this.#said.has(one)) continue
       this.#said.add(one)
-      const text = fitted(became(one).join(''), this.#stage.size.columns - 1)
+      const text = fitted(planEnd(one).join(''), this.#stage.size.columns - 1)
       this.#stage.print([looking('hint', `${text}\n`)])
     }
   }

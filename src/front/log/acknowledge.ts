@@ -3,7 +3,7 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../commands.ts'
-import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 
 /**
  * `imago log acknowledge`: a person takes note of what is wrong with the journal, so that dangerous calls are asked for
@@ -21,7 +21,7 @@ export async function acknowledge({ printer }: CommandInput): Promise<ExitCode> 
     root: findRoot(process.cwd()),
   })
   try {
-    return await atTerminal({ client, printer }, async ({ seat, typing }) => {
+    return await atTerminal({ client, printer }, async ({ seat, input }) => {
       if (seat.trouble === null) {
         printer.out(
           'The journal is in order, as far as it has been looked through. There is nothing to acknowledge.\n',
@@ -29,7 +29,7 @@ export async function acknowledge({ printer }: CommandInput): Promise<ExitCode> 
         return EXIT.done
       }
       printer.out(`Dangerous calls are refused: ${seat.trouble}\n`)
-      const typed = await typing.ask('Take note of that, and let them be asked for again? [y]es [n]o ')
+      const typed = await input.ask('Take note of that, and let them be asked for again? [y]es [n]o ')
       if (typed.type !== 'line' || !/^\s*y(es)?\s*$/i.test(typed.text)) {
         printer.out('Nothing was acknowledged. Dangerous calls are refused as before.\n')
         return EXIT.failed

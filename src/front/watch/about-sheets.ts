@@ -1,7 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
 import { looking, plain, prose } from '../console/style.ts'
-import { became } from '../seat/became.ts'
-import { KEY_WORDS } from '../seat/key-words.ts'
+import { KEY_WORDS, planEnd } from '../seat/plan-text.ts'
 import type { Past } from './desk.ts'
 import type { Said } from './notes.ts'
 import { type OwnLine, OwnLines } from './own-lines.ts'
@@ -186,7 +185,7 @@ export function helpSheet({ isPage }: { isPage: boolean }, o: SheetOptions): She
 const title = (text: string): OwnLine => ({ value: [prose('title', text)] })
 
 function pastLine(past: Past): OwnLine {
-  const [id, what, title] = became(past)
+  const [id, what, title] = planEnd(past)
   return { foreign: true, value: [plain(id), prose(undefined, what), prose('hint', title)] }
 }
 

@@ -1,6 +1,6 @@
 import type { SeatAnswer } from '../../core/approvals.ts'
 import type { Look } from '../console/style.ts'
-import type { Deciding, Decision } from '../hunks/deciding.ts'
+import type { Decision, Decisions } from '../hunks/decisions.ts'
 import { argumentsIn, DID, send } from './answers.ts'
 import type { Items, PlanItem } from './items.ts'
 import type { Enters } from './line-input.ts'
@@ -85,7 +85,7 @@ export class AnswerKeys {
     }
   }
 
-  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Deciding }, key: string): KeyAnswer {
+  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Decisions }, key: string): KeyAnswer {
     const refuse = (text: string): Decision => ({ type: 'refuse', reason: text === '' ? null : text })
     switch (key) {
       case 'y':

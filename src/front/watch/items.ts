@@ -1,6 +1,6 @@
 import type { ShownPlan } from '../../core/approvals.ts'
 import type { Look } from '../console/style.ts'
-import { Deciding } from '../hunks/deciding.ts'
+import { Decisions } from '../hunks/decisions.ts'
 import type { SeatWanted } from '../protocol.ts'
 
 /** What waits for a person: a plan, or a question of the seats. */
@@ -16,7 +16,7 @@ export interface PlanItem extends Waiting {
   readonly type: 'plan'
   plan: ShownPlan
   /** Of a plan whose hunks are decided one by one. */
-  readonly deciding: Deciding | undefined
+  readonly deciding: Decisions | undefined
   /** Whether the end of its text was on the screen. */
   seen: boolean
   /** Arguments that were written and could not be used, with the cause. */
@@ -43,7 +43,7 @@ export interface TroubleItem extends Waiting {
 }
 
 export function planItem(plan: ShownPlan, now: number): PlanItem {
-  const deciding = plan.hunks.length > 0 ? new Deciding(plan.hunks) : undefined
+  const deciding = plan.hunks.length > 0 ? new Decisions(plan.hunks) : undefined
   return { type: 'plan', id: plan.id, since: now - plan.waited_ms, plan, deciding, seen: false }
 }
 

@@ -2,7 +2,7 @@ import { duration, oneLine } from '../../../tools/wording.ts'
 import { layOut, type Row } from '../console/layout.ts'
 import { type Look, looking, type Palette, plain, type Span, textOf } from '../console/style.ts'
 import { fitted, widthOf } from '../console/width.ts'
-import type { Deciding } from '../hunks/deciding.ts'
+import type { Decisions } from '../hunks/decisions.ts'
 import { type Item, isOfTurn } from './items.ts'
 import type { Signs } from './signs.ts'
 
@@ -128,10 +128,10 @@ function titleOf(item: Item, signs: Signs): Span {
 }
 
 /** `✓✗··`; of very many, how many are decided. */
-export const statesOf = (deciding: Deciding, signs: Signs): string => textOf(stateSpans(deciding, signs))
+export const statesOf = (deciding: Decisions, signs: Signs): string => textOf(stateSpans(deciding, signs))
 
 /** The same, and the one that is looked at stands out. */
-export function stateSpans({ pieces, undecided, at }: Deciding, signs: Signs): Span[] {
+export function stateSpans({ pieces, undecided, at }: Decisions, signs: Signs): Span[] {
   if (pieces.length > MOST_SIGNS) return [plain(`${pieces.length - undecided}/${pieces.length}`)]
   return pieces.map(({ decision }, index) => {
     const text = decision === undefined ? signs.open : signOf(decision.type, signs)

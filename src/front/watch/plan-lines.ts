@@ -1,7 +1,7 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { ShownPlan } from '../../core/approvals.ts'
 import { looking, plain, prose, type Span } from '../console/style.ts'
-import type { Decision, Piece } from '../hunks/deciding.ts'
+import type { Decision, Piece } from '../hunks/decisions.ts'
 import type { OwnLine } from './own-lines.ts'
 import type { Signs } from './signs.ts'
 

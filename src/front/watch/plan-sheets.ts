@@ -3,7 +3,7 @@ import type { ShownPlan } from '../../core/approvals.ts'
 import { highlight } from '../console/highlight.ts'
 import type { Size } from '../console/screen.ts'
 import { looking, type Palette, plain, prose } from '../console/style.ts'
-import type { Deciding, Piece } from '../hunks/deciding.ts'
+import type { Decisions, Piece } from '../hunks/decisions.ts'
 import type { PlanItem, SeatItem, TroubleItem } from './items.ts'
 import { type OwnLine, OwnLines } from './own-lines.ts'
 import {
@@ -34,7 +34,7 @@ export function planSheet({ plan }: PlanItem, o: SheetOptions): Sheet {
 }
 
 /** One hunk of it. What is to be looked at twice stands above each of them. */
-export function hunkSheet({ plan }: PlanItem, deciding: Deciding, o: SheetOptions): Sheet {
+export function hunkSheet({ plan }: PlanItem, deciding: Decisions, o: SheetOptions): Sheet {
   const { piece, at, pieces } = deciding
   if (piece === undefined) return allSheet(plan, deciding, o)
   const head = at === 0 ? leadOf(plan) : [titleLine(plan), ...warningLines(plan)]
@@ -46,7 +46,7 @@ export function hunkSheet({ plan }: PlanItem, deciding: Deciding, o: SheetOption
  * All hunks, when all are decided: what the preview says besides, what becomes of each hunk, and those that nobody has
  * seen yet as they would be done.
  */
-function allSheet(plan: ShownPlan, { pieces }: Deciding, o: SheetOptions): Sheet {
+function allSheet(plan: ShownPlan, { pieces }: Decisions, o: SheetOptions): Sheet {
   const taken = pieces.filter(({ decision }) => decision?.type !== 'refuse')
   const unseen = taken.filter(({ seen }) => !seen)
   const lines = pieces.map((piece, index) => decidedLine({ piece, number: index + 1 }, o.signs))
