@@ -284,7 +284,7 @@ interface Wanted {
 }
 
 /**
- * The last calls of the journal and what became of suspended evaluations, one in a line, oldest first. What the console
+ * The last calls of the journal and what planEnd of suspended evaluations, one in a line, oldest first. What the console
  * asks while one types is left out.
  */
 export async function journalSpans({ stateDir, count, columns }: Wanted): Promise<Span[]> {
@@ -308,7 +308,7 @@ const isCall = (story: Story): story is CallStory =>
 
 const isNews = (story: Story): story is Note => story.type === 'note' && story.entry.type === 'suspension'
 
-/** What became of a suspended evaluation, and by whom. */
+/** What planEnd of a suspended evaluation, and by whom. */
 function newsSpans(entry: EntryRead, columns: number): Span[] {
   const time = `${clock(entry.time)} `
   const text = fitted(oneLine(noteText(entry).text), Math.max(8, columns - time.length - 1))

@@ -6,8 +6,8 @@ import type { Image } from '../front/image.ts'
 import { type Notifier, openNotifier } from '../front/notify.ts'
 import { redraft } from '../front/person-editor.ts'
 import type { SeatWanted } from '../front/protocol.ts'
-import { became, type Ended } from '../front/seat/became.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
+import { type PlanEnd, planEnd } from '../front/seat/plan-text.ts'
 import { Desk, openDeskSeat } from './desk.ts'
 import { showsUnicode } from './desk-items.ts'
 import { type DeskPage, openDeskPage } from './desk-page.ts'
@@ -201,7 +201,7 @@ const KEY = 'Ctrl-T'
 class Notices {
   readonly #stage: Stage
   readonly #noticed = new Set<string>()
-  readonly #said = new WeakSet<Ended>()
+  readonly #said = new WeakSet<PlanEnd>()
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -239,12 +239,12 @@ class Notices {
     this.#noticed.clear()
   }
 
-  /** What became of plans. */
-  past(past: readonly Ended[]): void {
+  /** What planEnd of plans. */
+  past(past: readonly PlanEnd[]): void {
     for (const one of past) {
       if (this.#said.has(one)) continue
       this.#said.add(one)
-      const text = fitted(became(one).join(''), this.#stage.size.columns - 1)
+      const text = fitted(planEnd(one).join(''), this.#stage.size.columns - 1)
       this.#stage.print([looking('hint', `${text}\n`)])
     }
   }

@@ -1,6 +1,6 @@
 import { oneLine } from '../../tools/wording.ts'
 import type { Grant, Pause, SeatAnswer, ShownPlan } from '../core/approvals.ts'
-import { Deciding } from '../front/hunks/deciding.ts'
+import { Decisions } from '../front/hunks/decisions.ts'
 import type { SeatWanted } from '../front/protocol.ts'
 import type { Look } from './layout.ts'
 
@@ -17,12 +17,12 @@ export interface PlanItem extends Waiting {
   readonly type: 'plan'
   plan: ShownPlan
   /** Of a plan whose hunks are decided one by one. */
-  readonly deciding: Deciding | undefined
+  readonly deciding: Decisions | undefined
   /** Whether the end of its text was on the screen. */
   seen: boolean
   /** Arguments that were written and could not be used, with the cause. */
   draft?: string
-  /** What was answered, until it is known what became of that. */
+  /** What was answered, until it is known what planEnd of that. */
   sent?: Did
 }
 
@@ -44,7 +44,7 @@ export interface TroubleItem extends Waiting {
 }
 
 export function planItem(plan: ShownPlan, now: number): PlanItem {
-  const deciding = plan.hunks.length > 0 ? new Deciding(plan.hunks) : undefined
+  const deciding = plan.hunks.length > 0 ? new Decisions(plan.hunks) : undefined
   return { type: 'plan', id: plan.id, since: now - plan.waited_ms, plan, deciding, seen: false }
 }
 
@@ -115,7 +115,7 @@ export const isOfTurn = (item: Item, turn: string) => item.type === 'plan' && it
 
 /** What a person at a desk wants done that the desk cannot do by itself. */
 export type Wish =
-  /** Each is given as it is, and `Desk.answered` is told what became of it. */
+  /** Each is given as it is, and `Desk.answered` is told what planEnd of it. */
   | { readonly type: 'answer'; readonly answers: readonly SeatAnswer[] }
   | { readonly type: 'admit'; readonly wanted: string; readonly admit: boolean }
   | { readonly type: 'acknowledge' }

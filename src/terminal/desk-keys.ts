@@ -1,5 +1,5 @@
 import type { SeatAnswer } from '../core/approvals.ts'
-import type { Deciding, Decision } from '../front/hunks/deciding.ts'
+import type { Decision, Decisions } from '../front/hunks/decisions.ts'
 import { argumentsDraft, type Redrafted, readArguments } from '../front/person-editor.ts'
 import { type Did, type Edited, type Items, letThrough, type PlanItem, type Wish } from './desk-items.ts'
 import type { Shown, View } from './desk-view.ts'
@@ -275,7 +275,7 @@ class AnswerKeys {
     }
   }
 
-  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Deciding }, key: string): KeyAnswer {
+  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Decisions }, key: string): KeyAnswer {
     const refuse = (text: string): Decision => ({ type: 'refuse', reason: text === '' ? null : text })
     switch (key) {
       case 'y':
@@ -405,7 +405,7 @@ const DID = {
   }),
 } as const
 
-/** Marks the plans as answered, which holds until `Desk.answered` says what became of that. */
+/** Marks the plans as answered, which holds until `Desk.answered` says what planEnd of that. */
 function send(items: readonly PlanItem[], answers: readonly SeatAnswer[], did: Did): Wish {
   for (const item of items) item.sent = did
   return { type: 'answer', answers }

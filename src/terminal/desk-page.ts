@@ -115,7 +115,7 @@ interface SessionOptions {
 interface Watched {
   /** Undefined where the person left it. */
   readonly lost: string | undefined
-  /** What became of plans there. */
+  /** What planEnd of plans there. */
   readonly past: readonly Past[]
 }
 

@@ -1,6 +1,6 @@
 import { duration, oneLine } from '../../tools/wording.ts'
-import type { Deciding, Piece } from '../front/hunks/deciding.ts'
-import { split } from '../front/hunks/split.ts'
+import type { Decisions, Piece } from '../front/hunks/decisions.ts'
+import { split } from '../front/hunks/patch.ts'
 import {
   type Item,
   type Items,
@@ -505,10 +505,10 @@ function titleOf(item: Item, signs: Signs): Span {
 }
 
 /** `✓✗··`; of very many, how many are decided. */
-const statesOf = (deciding: Deciding, signs: Signs): string => textOf(stateSpans(deciding, signs))
+const statesOf = (deciding: Decisions, signs: Signs): string => textOf(stateSpans(deciding, signs))
 
 /** The same, and the one that is looked at stands out. */
-function stateSpans({ pieces, undecided, at }: Deciding, signs: Signs): Span[] {
+function stateSpans({ pieces, undecided, at }: Decisions, signs: Signs): Span[] {
   if (pieces.length > MOST_SIGNS) return [plain(`${pieces.length - undecided}/${pieces.length}`)]
   return pieces.map(({ decision }, index) => {
     const text = decision === undefined ? signs.open : signOf(decision.type, signs)

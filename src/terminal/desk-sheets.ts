@@ -1,8 +1,7 @@
 import { oneLine } from '../../tools/wording.ts'
 import type { ShownPlan } from '../core/approvals.ts'
-import type { Deciding, Decision, Piece } from '../front/hunks/deciding.ts'
-import { became } from '../front/seat/became.ts'
-import { KEY_WORDS } from '../front/seat/key-words.ts'
+import type { Decision, Decisions, Piece } from '../front/hunks/decisions.ts'
+import { KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
 import type { Past, PlanItem, Said, SeatItem, Signs, Standing, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
 import { looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
@@ -21,7 +20,7 @@ export function planSheet({ plan }: PlanItem, o: SheetOptions): Sheet {
 }
 
 /** One hunk of it. What is to be looked at twice stands above each of them. */
-export function hunkSheet({ plan }: PlanItem, deciding: Deciding, o: SheetOptions): Sheet {
+export function hunkSheet({ plan }: PlanItem, deciding: Decisions, o: SheetOptions): Sheet {
   const { piece, at, pieces } = deciding
   if (piece === undefined) return allSheet(plan, deciding, o)
   const head = at === 0 ? leadOf(plan) : [titleLine(plan), ...warningLines(plan)]
@@ -33,7 +32,7 @@ export function hunkSheet({ plan }: PlanItem, deciding: Deciding, o: SheetOption
  * All hunks, when all are decided: what the preview says besides, what becomes of each hunk, and those that nobody has
  * seen yet as they would be done.
  */
-function allSheet(plan: ShownPlan, { pieces }: Deciding, o: SheetOptions): Sheet {
+function allSheet(plan: ShownPlan, { pieces }: Decisions, o: SheetOptions): Sheet {
   const taken = pieces.filter(({ decision }) => decision?.type !== 'refuse')
   const unseen = taken.filter(({ seen }) => !seen)
   const lines = pieces.map((piece, index) => decidedLine({ piece, number: index + 1 }, o.signs))
@@ -333,13 +332,13 @@ export function idleSheet(
       },
       ...(who === '' ? [] : [hint(`You are ${oneLine(who)}.`)]),
       ...(standing === undefined ? [] : standingLines(standing, now)),
-      ...(last.length === 0 ? [] : [BLANK, hint('What became of the last ones:'), ...last.map(pastLine)]),
+      ...(last.length === 0 ? [] : [BLANK, hint('What planEnd of the last ones:'), ...last.map(pastLine)]),
     ],
     o,
   )
 }
 
-/** What became of plans, and what was said besides, the last one first. */
+/** What planEnd of plans, and what was said besides, the last one first. */
 export function historySheet(
   { past, said }: { past: readonly Past[]; said: readonly Said[] },
   o: SheetOptions,
@@ -353,7 +352,7 @@ export function historySheet(
   ].sort((one, other) => one.at - other.at)
   const lines = entries.length === 0 ? [hint('Nothing yet.')] : entries.reverse().map(({ line }) => line)
   return sheetOf(
-    [title('What became of plans here, the last one first'), BLANK, ...lines, BLANK, hint('q goes back')],
+    [title('What planEnd of plans here, the last one first'), BLANK, ...lines, BLANK, hint('q goes back')],
     o,
   )
 }
@@ -431,7 +430,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['space b', 'a screen on and back; the arrows, PageUp and PageDown, Home and End move too'],
   ['G <', 'to the end and to the beginning'],
   ['/', 'searches; / and Enter again finds the next'],
-  ['h', 'what became of earlier plans, and what was said'],
+  ['h', 'what planEnd of earlier plans, and what was said'],
   ['r', 'what is let through or not asked about by now: revokes and lifts'],
   ['q', 'leaves, as Ctrl-C does; what waits goes on waiting'],
   ['Ctrl-Z', 'stops this program, fg goes on with it'],
@@ -470,7 +469,7 @@ export function helpSheet({ isPage }: { isPage: boolean }, o: SheetOptions): She
 const title = (text: string): OwnLine => ({ value: [prose('title', text)] })
 
 function pastLine(past: Past): OwnLine {
-  const [id, what, title] = became(past)
+  const [id, what, title] = planEnd(past)
   return { foreign: true, value: [plain(id), prose(undefined, what), prose('hint', title)] }
 }
 

@@ -116,7 +116,7 @@ export class Desk {
     this.#items.add({ type: 'seat', id: wanted.id, since: this.#now, wanted })
   }
 
-  /** What became of an answer. */
+  /** What planEnd of an answer. */
   answered(plan: string, taken: Taken): void {
     const item = this.#items.find(plan)
     const did = item?.type === 'plan' ? item.sent : undefined
@@ -226,7 +226,7 @@ export class Desk {
     return this.#items.all.length
   }
 
-  /** What became of plans here, oldest first. */
+  /** What planEnd of plans here, oldest first. */
   get past(): readonly Past[] {
     return this.#past
   }
@@ -235,7 +235,7 @@ export class Desk {
     return this.#painted !== undefined && this.#view.counts(this.#painted.question)
   }
 
-  /** What became of a plan stands in what is known of the past, and is not said twice there. */
+  /** What planEnd of a plan stands in what is known of the past, and is not said twice there. */
   #mention(text: string, look?: Look): void {
     this.#notes.say({ text, look }, { now: this.#now, kept: false })
   }

@@ -25,11 +25,9 @@ const SHOWS = /\b(?:ShownPlan|ShownHunk|WaitingPlan|Desk)\b/
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
   'src/front/protocol.ts': 'what the messages are',
   'src/front/seat/open-seat.ts': 'hands it to an asker',
-  'src/front/hunks/deciding.ts': 'remembers what was decided',
-  'src/front/hunks/patch.ts': 'is for an editor, which shows what is in a file as it does',
-  'src/front/hunks/raw.ts': 'is for an editor',
-  'src/front/hunks/split.ts': 'makes several hunks of one',
-  'src/front/hunks/surroundings.ts': 'is for an editor',
+  'src/front/hunks/decisions.ts': 'remembers what was decided',
+  'src/front/hunks/patch.ts':
+    'is for an editor, which shows what is in a file as it does, and makes several hunks of one',
 }
 
 /** The text as it was before a terminal or an asker broke it into rows. */

@@ -4,7 +4,7 @@ import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until, within } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
-import { APPROVE, codeOf, openWatch } from '../support/watching.ts'
+import { codeOf } from '../support/watching.ts'
 
 /** What a person is shown of a plan that goes out of date while they look at it. */
 const test = suite('plans that go stale before a person', { limitMs: 60_000 })
@@ -20,12 +20,12 @@ interface Parts {
   readonly answer: Promise<Envelope>
 }
 
-async function withEdit(opened: (rig: Rig) => Promise<ScreenOf>, use: (parts: Parts) => Promise<void>) {
+async function withEdit(use: (parts: Parts) => Promise<void>) {
   const rig = openRig({ files: { 'shop.py': SHOP } })
   let screen: ScreenOf | undefined
   try {
     await rig.serve()
-    screen = await opened(rig)
+    screen = await inConsole(rig)
     const client = await rig.connect({ name: 'a model' })
     const args = { path: 'shop.py', old_str: 'return 1', new_str: 'return 2' }
     const answer = within<Envelope>(client.call({ tool: 'edit_file', args }), 'the answer to an edit')
@@ -35,8 +35,6 @@ async function withEdit(opened: (rig: Rig) => Promise<ScreenOf>, use: (parts: Pa
     await rig.close()
   }
 }
-
-const inWatch = async (rig: Rig) => (await openWatch(rig)).screen
 
 async function inConsole(rig: Rig) {
   const screen = openScreen(rig, { columns: 160 })
@@ -55,19 +53,8 @@ async function isStale({ rig, answer }: Parts) {
   assert.is(readFileSync(path(rig), 'utf8'), ELSEWHERE)
 }
 
-test('line by line its question goes, with the cause, and what is typed then answers nothing (fault 28)', () =>
-  withEdit(inWatch, async parts => {
-    const { rig, screen } = parts
-    await screen.shows(APPROVE)
-    writeFileSync(path(rig), ELSEWHERE)
-    await screen.shows(new RegExp(`^plan-\\w+ needs no answer any more: ${CAUSE}`, 'm'))
-    screen.type('y\n')
-    await isStale(parts)
-    assert.is(screen.text().split(APPROVE).length, 2)
-  }))
-
 test('in the console it is said above the line that is being written, with the cause (fault 28)', () =>
-  withEdit(inConsole, async parts => {
+  withEdit(async parts => {
     const { rig, screen } = parts
     await screen.shows('1 plan waits')
     screen.type('half')
@@ -79,7 +66,7 @@ test('in the console it is said above the line that is being written, with the c
   }))
 
 test('on the screen of the console the cause stands in its place, and y answers nothing (fault 28)', () =>
-  withEdit(inConsole, async parts => {
+  withEdit(async parts => {
     const { rig, screen } = parts
     await screen.shows('1 plan waits')
     screen.type('\x14')

@@ -11,8 +11,8 @@ import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
+import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import type { Typed } from '../../src/front/seat/typing.ts'
 import { Desk, openDeskSeat } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -34,9 +34,7 @@ const TYPED = (prompt: string) =>
 /** Line by line, for terminals that can do no more: a person who goes on until they have approved. */
 const LINES: HostileAsker = {
   what: 'the seat that asks line by line',
-  by: ['asker', 'plan-text', 'plan-question', 'hunk-question', 'line-question', 'questions'].map(
-    name => `src/front/seat/${name}.ts`,
-  ),
+  by: ['asker', 'hunk-asker', 'plan-text'].map(name => `src/front/seat/${name}.ts`),
   takesHunks: true,
   own: NOTHING_OF_OURS,
   margin: /^[|+] /,
@@ -45,7 +43,7 @@ const LINES: HostileAsker = {
     const { printer, stream, written } = fakeTerminal()
     const over = new AbortController()
     const asked: string[] = []
-    const typing = {
+    const input = {
       async ask(prompt: string): Promise<Typed> {
         asked.push(prompt)
         printer.out(`${prompt}\n`)
@@ -55,7 +53,7 @@ const LINES: HostileAsker = {
       left: new AbortController().signal,
       close: () => {},
     }
-    const asker = openAsker({ typing, printer, terminal: stream })
+    const asker = openAsker({ input, printer, terminal: stream })
     let text = ''
     const approved = new Promise<boolean>(resolve => {
       const seat = {

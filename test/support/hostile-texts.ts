@@ -202,6 +202,14 @@ function markOf(character: string): string {
 /** All of them, as the body of a plan. */
 export const HOSTILE_TEXTS: readonly HostileText[] = [...TROJAN_SOURCE, ...OBEYED, ...PADDED, ...FORGED]
 
+/** Of a kind each: all are made of the controls that are tried above, one by one. */
+const SOME: ReadonlySet<string> = new Set([
+  'a screen that is wiped',
+  'a title',
+  'sequences of one byte (C1)',
+  'a carriage return over the line',
+])
+
 /**
  * The same in one line, as others name things and themselves: files, titles, kernels, callers, projects, reasons. What
  * begins like a row of ours stands behind whatever may end a row.
@@ -211,8 +219,10 @@ export const HOSTILE_NAMES: readonly (readonly [what: string, name: string])[] =
   ['without a width', 'sh\u200bop\u200d.py\ufeff\u00ad\u2060'],
   ['in tags and selectors', 'a\u{e0041}\ufe0f\u{e0100}.py'],
   ['with every control', String.fromCodePoint(...range(1, 0x1f), ...range(0x7f, 0x9f))],
-  ...SEQUENCES.map(([what, sequence]) => [`with ${what}`, `a${sequence}z.py`] as const),
-  ...['\n', '\r', '\r\n', '\u2028', '\u2029', '\u0085', '\v', '\f'].map(
+  ...SEQUENCES.filter(([what]) => SOME.has(what)).map(
+    ([what, sequence]) => [`with ${what}`, `a${sequence}z.py`] as const,
+  ),
+  ...['\n', '\r', '\u2028', '\u0085'].map(
     end =>
       [
         `over rows, by ${[...end].map(markOf).join('')}`,

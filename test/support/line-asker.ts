@@ -1,8 +1,8 @@
 import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
 import type { Draft, Redrafted } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
+import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import type { Typed } from '../../src/front/seat/typing.ts'
 
 export interface Asked {
   /** What the person types, one line for each question; a function is done first, and says what they type. */
@@ -35,7 +35,7 @@ export async function askLines({
   const out = (more: string) => {
     text += more
   }
-  const typing = {
+  const input = {
     async ask(prompt: string, drop?: AbortSignal): Promise<Typed> {
       const next = lines.shift()
       out(prompt)
@@ -53,7 +53,7 @@ export async function askLines({
     left: new AbortController().signal,
   }
   const asker = openAsker({
-    typing,
+    input,
     printer: { out, err: out },
     terminal: { columns: 80, rows: 24 },
     ...(edit && { edit }),

@@ -8,7 +8,7 @@ import type { CommandInput } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, withoutOutput } from '../print.ts'
 import type { CallEvent } from '../protocol.ts'
-import { askHere, untilAnswered } from '../seat/sitting.ts'
+import { askHere, untilAnswered } from '../seat/at-terminal.ts'
 
 /**
  * `imago call`: one call of one tool. What the code prints is shown as it comes, on standard error with `--json`.

@@ -26,7 +26,7 @@ import {
   showStories,
 } from '../log/stories.ts'
 import { isCapable, printEnvelope } from '../print.ts'
-import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 
 /**
  * `imago log`: the journal, one call in a line, or with `--json` its lines as they are. Reads the files itself, so it
@@ -262,7 +262,7 @@ async function acknowledge({ printer }: CommandInput): Promise<ExitCode> {
     root: findRoot(process.cwd()),
   })
   try {
-    return await atTerminal({ client, printer }, async ({ seat, typing }) => {
+    return await atTerminal({ client, printer }, async ({ seat, input }) => {
       if (seat.trouble === null) {
         printer.out(
           'The journal is in order, as far as it has been looked through. There is nothing to acknowledge.\n',
@@ -270,7 +270,7 @@ async function acknowledge({ printer }: CommandInput): Promise<ExitCode> {
         return EXIT.done
       }
       printer.out(`Dangerous calls are refused: ${seat.trouble}\n`)
-      const typed = await typing.ask('Take note of that, and let them be asked for again? [y]es [n]o ')
+      const typed = await input.ask('Take note of that, and let them be asked for again? [y]es [n]o ')
       if (typed.type !== 'line' || !/^\s*y(es)?\s*$/i.test(typed.text)) {
         printer.out('Nothing was acknowledged. Dangerous calls are refused as before.\n')
         return EXIT.failed

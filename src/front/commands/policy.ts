@@ -12,7 +12,7 @@ import { connectDaemon, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { exitOf, print, printEnvelope, printError } from '../print.ts'
 import type { Methods } from '../protocol.ts'
-import { askHere } from '../seat/sitting.ts'
+import { askHere } from '../seat/at-terminal.ts'
 
 /** `imago policy`: what is in force. Exit code 1 where something in it is not in order. */
 export async function policy(input: CommandInput): Promise<ExitCode> {

@@ -8,9 +8,9 @@ import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
-import { became } from '../seat/became.ts'
+import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 import { openSeat } from '../seat/open-seat.ts'
-import { atTerminal, hasTerminal } from '../seat/sitting.ts'
+import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 
 /**
@@ -41,7 +41,7 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
     sit: options => openSeat(client, options),
     follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
   })
-  for (const one of past) printer.out(`${became(one).join('')}\n`)
+  for (const one of past) printer.out(`${planEnd(one).join('')}\n`)
   return ended(printer, lost)
 }
 

@@ -1,8 +1,7 @@
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
 import { refusedDraft } from '../person-editor.ts'
-import { fromPatch, patchOf } from './patch.ts'
-import { choiceOf, type Part, type PartDecision, split } from './split.ts'
+import { choiceOf, fromPatch, type Part, type PartDecision, patchOf, split } from './patch.ts'
 
 export type Decision =
   | { readonly type: 'accept' }
@@ -35,7 +34,7 @@ export interface Tally {
 }
 
 /** What a person decides of the hunks of one plan, one after the other. */
-export class Deciding {
+export class Decisions {
   readonly #hunks: readonly ShownHunk[]
   #pieces: Piece[]
   #at = 0

@@ -6,10 +6,10 @@ import { asksText } from '../notify.ts'
 import { redraft } from '../person-editor.ts'
 import type { Printer } from '../print.ts'
 import { type Asker, openAsker } from './asker.ts'
+import { type LineInput, openLineInput } from './line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from './open-seat.ts'
-import { openTyping, type Typing } from './typing.ts'
 
-export interface SittingOptions {
+export interface TerminalSeatOptions {
   readonly client: DaemonClient
   readonly printer: Printer
   /** Only where nobody sits. */
@@ -19,10 +19,10 @@ export interface SittingOptions {
 }
 
 /** A seat at the terminal of this process, and who asks there. */
-export interface AtTerminal {
+export interface TerminalSeat {
   readonly seat: OpenSeat
   readonly asker: Asker
-  readonly typing: Typing
+  readonly input: LineInput
 }
 
 /** Whether this process has a terminal to ask at: it reads from one, and writes to it. */
@@ -33,16 +33,16 @@ export const hasTerminal = () => process.stdin.isTTY === true && process.stdout.
  * gives the terminal back in any case.
  */
 export async function atTerminal<Result>(
-  { client, printer, alone = false, ring }: SittingOptions,
-  work: (at: AtTerminal) => Promise<Result>,
+  { client, printer, alone = false, ring }: TerminalSeatOptions,
+  work: (at: TerminalSeat) => Promise<Result>,
 ): Promise<Result> {
-  const typing = openTyping(process.stdin, text => printer.out(text))
+  const input = openLineInput(process.stdin, text => printer.out(text))
   try {
     const asker = openAsker({
-      typing,
+      input,
       printer,
       terminal: process.stdout,
-      edit: draft => typing.lend(() => redraft(draft)),
+      edit: draft => input.lend(() => redraft(draft)),
     })
     const { admit } = asker
     let rungFor = ''
@@ -53,10 +53,10 @@ export async function atTerminal<Result>(
       }
       asker.tell(told)
     }
-    await using seat = await openSeat(client, { alone, tell, admit, signal: typing.left })
-    return await work({ seat, asker, typing })
+    await using seat = await openSeat(client, { alone, tell, admit, signal: input.left })
+    return await work({ seat, asker, input })
   } finally {
-    typing.close()
+    input.close()
   }
 }
 
@@ -66,7 +66,7 @@ export async function atTerminal<Result>(
  * where there is no terminal nobody is asked here; then there is no `left`.
  */
 export async function askHere<Result>(
-  { client, printer }: Omit<SittingOptions, 'alone'>,
+  { client, printer }: Omit<TerminalSeatOptions, 'alone'>,
   work: (left?: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   if (!hasTerminal()) return work()
