@@ -127,7 +127,6 @@ export type Wish =
   /** All pauses end. */
   | { readonly type: 'lift' }
   | { readonly type: 'leave' }
-  | { readonly type: 'suspend' }
 
 /** What a text is that a person edits. `suffix` is for the name of its file. */
 export type Edited =

@@ -92,8 +92,6 @@ export class Answering {
       case 'ctrl-c':
       case 'ctrl-d':
         return this.#leave()
-      case 'ctrl-z':
-        return { type: 'suspend' }
       default:
         return this.#inView(key, counts)
     }

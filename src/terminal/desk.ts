@@ -300,8 +300,8 @@ export interface DeskSeat {
   admit(wanted: SeatWanted): Promise<boolean>
   /** The seat was granted. Wishes that came before were not heard. */
   take(seat: OpenSeat): void
-  /** Does what a person wishes; `leave` and `suspend` are left to the caller, and so is what comes after them. */
-  grant(wish: Wish): 'leave' | 'suspend' | undefined
+  /** Does what a person wishes; `leave` is left to the caller, and so is what comes after it. */
+  grant(wish: Wish): 'leave' | undefined
 }
 
 export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): DeskSeat {
@@ -377,7 +377,7 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     admitting.delete(id)
   }
 
-  function grant(wish: Wish): 'leave' | 'suspend' | undefined {
+  function grant(wish: Wish): 'leave' | undefined {
     switch (wish.type) {
       case 'answer':
         for (const given of wish.answers) void answer(given)
@@ -401,7 +401,6 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
         void lift()
         return undefined
       case 'leave':
-      case 'suspend':
         return wish.type
       default:
         return wish satisfies never
