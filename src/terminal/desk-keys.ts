@@ -88,16 +88,7 @@ export class Answering {
   }
 
   #turn(key: string, counts: boolean): Wish | undefined {
-    switch (key) {
-      case 'ctrl-c':
-      case 'ctrl-d':
-        return this.#leave()
-      default:
-        return this.#inView(key, counts)
-    }
-  }
-
-  #inView(key: string, counts: boolean): Wish | undefined {
+    if (key === 'ctrl-c' || key === 'ctrl-d') return this.#leave()
     const view = this.#view
     const { shown } = view
     if (shown.type === 'withdrawn') {

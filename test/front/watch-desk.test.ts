@@ -105,14 +105,13 @@ test('j and k, Tab and the digits look at other plans, and each keeps what was s
   assert.is(title(), LONG.id)
 })
 
-test('q, Ctrl-C and Ctrl-D leave, and Ctrl-Z suspends', () => {
+test('q, Ctrl-C and Ctrl-D leave', () => {
   const { tell, keys, key } = openDesk()
   assert.equal(keys('q'), { type: 'leave' })
   tell(ONE)
   assert.equal(keys('q'), { type: 'leave' })
   assert.equal(key('ctrl-c'), { type: 'leave' })
   assert.equal(key('ctrl-d'), { type: 'leave' })
-  assert.equal(key('ctrl-z'), { type: 'suspend' })
   keys('n')
   assert.is(key('ctrl-c'), undefined)
 })
