@@ -169,7 +169,7 @@ export class Answering {
       return
     }
     const undecided = key === 'j' || (key === 'k' && shown.type === 'hunk')
-    if (shown.item.deciding?.go(by, { undecided }) !== true)
+    if (!shown.deciding.go(by, { undecided }))
       this.#say(
         undecided
           ? `No hunk ${by === 1 ? 'behind' : 'before'} this one is undecided.`
@@ -182,7 +182,7 @@ export class Answering {
     this.#sought = text === '' ? this.#sought : text
     if (this.#sought === '') return
     sheet.seek(this.#sought)
-    if (!sheet.search(this.#sought, 1)) this.#say(`${this.#sought}: not found below`)
+    if (!sheet.search(this.#sought)) this.#say(`${this.#sought}: not found below`)
   }
 }
 
@@ -198,6 +198,12 @@ interface Answered {
 /** What came of a key: a wish, nothing more to be done, or that it is no answer to what is shown. */
 type KeyAnswer = Wish | undefined | 'no answer'
 
+/** A plan whose hunks are decided one by one. */
+interface Hunks {
+  readonly item: PlanItem
+  readonly deciding: Deciding
+}
+
 /** Answers what is shown, with the keys of `git add -p`. */
 class AnswerKeys {
   readonly #at: Answered
@@ -211,19 +217,17 @@ class AnswerKeys {
       case 'plan':
         return this.#answerPlan(shown.item, key)
       case 'hunk':
-        return shown.item.deciding === undefined
-          ? 'no answer'
-          : this.#answerHunk({ item: shown.item, deciding: shown.item.deciding }, key)
+        return this.#answerHunk(shown, key)
       case 'hunks':
-        return this.#answerHunks(shown.item, key)
+        return this.#answerHunks(shown, key)
       case 'turn':
         return this.#answerTurn(shown.items, key)
       case 'grant':
         return this.#answerGrant(shown.item, key)
       case 'seat':
         if (key !== 'y' && key !== 'n') return 'no answer'
-        this.#at.items.remove(shown.id)
-        return { type: 'admit', wanted: shown.id, admit: key === 'y' }
+        this.#at.items.remove(shown.seat.id)
+        return { type: 'admit', wanted: shown.seat.id, admit: key === 'y' }
       case 'trouble':
         if (key !== 'y' && key !== 'n') return 'no answer'
         this.#at.items.remove('trouble')
@@ -264,7 +268,7 @@ class AnswerKeys {
     }
   }
 
-  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Deciding }, key: string): KeyAnswer {
+  #answerHunk({ item, deciding }: Hunks, key: string): KeyAnswer {
     const refuse = (text: string): Decision => ({ type: 'refuse', reason: text === '' ? null : text })
     switch (key) {
       case 'y':
@@ -305,18 +309,18 @@ class AnswerKeys {
     return this.#at.ask(prompt, reason => void enter(reason), 'takes it')
   }
 
-  #answerHunks(item: PlanItem, key: string): KeyAnswer {
+  #answerHunks({ item, deciding }: Hunks, key: string): KeyAnswer {
     if (key === 'n') {
-      item.deciding?.go(-1, { undecided: false })
+      deciding.go(-1, { undecided: false })
       this.#at.say('Nothing was sent. Decide anew what you like: J and K go through all hunks.')
       return undefined
     }
-    if (key !== 'y' || item.deciding === undefined) return 'no answer'
+    if (key !== 'y') return 'no answer'
     if (!this.#at.view.sheet().seen) return this.#notSeen()
-    const { taken, pieces } = item.deciding.tally
+    const { taken, pieces } = deciding.tally
     return send(
       [item],
-      [{ ...answer(item, 'choose'), choices: item.deciding.choices() }],
+      [{ ...answer(item, 'choose'), choices: deciding.choices() }],
       DID.choose(taken, pieces),
     )
   }

@@ -245,7 +245,7 @@ test('only what is on the screen is broken and coloured, however long the text i
   sheet.toEnd()
   sheet.rows()
   sheet.move(-1_000)
-  sheet.search('nowhere', 1)
+  sheet.search('nowhere')
   assert.equal(sheet.position.lines, lines)
   assert.ok(coloured < 5_000, `${coloured} lines`)
 })
