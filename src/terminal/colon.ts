@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { isRunning } from '../../tools/running.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Image, WAIT_SECONDS } from '../front/image.ts'
-import type { Showing } from './answers.ts'
+import type { Display } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import type { History } from './history.ts'
 import type { Spoken } from './languages.ts'
-import type { Running } from './run.ts'
+import type { Runner } from './run.ts'
 import type { Stage } from './screen.ts'
 import type { ConsoleSuspensions } from './suspensions.ts'
 
 export interface CommandParts {
   readonly image: Image
   readonly stage: Stage
-  readonly showing: Showing
-  readonly running: Running
+  readonly showing: Display
+  readonly running: Runner
   readonly history: History
   readonly approvals: ConsoleApprovals
   readonly suspended: ConsoleSuspensions

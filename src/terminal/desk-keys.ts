@@ -1,14 +1,21 @@
 import type { SeatAnswer } from '../core/approvals.ts'
 import type { Deciding, Decision } from '../front/hunks/deciding.ts'
-import { argumentsDraft, type Redrafted, readArguments } from '../front/person-editor.ts'
-import { type Did, type Edited, type Items, letThrough, type PlanItem, type Wish } from './desk-items.ts'
-import type { Shown, View } from './desk-view.ts'
+import { argumentsDraft, type DraftResult, readArguments } from '../front/person-editor.ts'
+import {
+  type AnswerWords,
+  type EditSubject,
+  type Items,
+  letThrough,
+  type PlanItem,
+  type Wish,
+} from './desk-items.ts'
+import type { Scene, View } from './desk-view.ts'
 import type { Look } from './layout.ts'
 import { type Enters, LineInput } from './line.ts'
 import type { Sheet } from './sheet.ts'
 import type { Key } from './tty.ts'
 
-interface AnsweringOptions {
+interface DeskKeysOptions {
   readonly items: Items
   readonly view: View
   /** It can be left and come back to, with all that was decided. */
@@ -17,7 +24,7 @@ interface AnsweringOptions {
 }
 
 /** What the keys do. A key that answers is taken only where it counts; any other one is taken at once. */
-export class Answering {
+export class DeskKeys {
   readonly #items: Items
   readonly #view: View
   readonly #say: (text: string, look?: Look) => void
@@ -26,7 +33,7 @@ export class Answering {
   #input: { readonly line: LineInput; enter(text: string): Wish | undefined } | undefined
   #sought = ''
 
-  constructor({ items, view, page, say }: AnsweringOptions) {
+  constructor({ items, view, page, say }: DeskKeysOptions) {
     this.#page = page
     this.#items = items
     this.#view = view
@@ -58,7 +65,7 @@ export class Answering {
     return this.press({ type: 'text', text: rest }, { counts: false })
   }
 
-  edited(about: Edited, came: Redrafted): Wish | undefined {
+  edited(about: EditSubject, came: DraftResult): Wish | undefined {
     const item = this.#items.find(about.plan)
     if (item?.type !== 'plan') return undefined
     if (came.type === 'failed') this.#say(came.why, 'error')
@@ -138,7 +145,7 @@ export class Answering {
   }
 
   /** What needs no leave: it changes only what is looked at. */
-  #look(shown: Shown, key: string): Wish | undefined {
+  #look(shown: Scene, key: string): Wish | undefined {
     const view = this.#view
     const isAside = shown.type === 'turn' || shown.type === 'grant'
     if (isAside && (key === 'escape' || key === 'n' || key === 'q')) view.leave()
@@ -162,7 +169,7 @@ export class Answering {
     move()
   }
 
-  #next(shown: Shown, key: string): void {
+  #next(shown: Scene, key: string): void {
     const by = key.toLowerCase() === 'j' ? 1 : -1
     if (shown.type !== 'hunk' && shown.type !== 'hunks') {
       this.#go(() => this.#items.go(by))
@@ -187,7 +194,7 @@ export class Answering {
 }
 
 /** What the keys that answer have to do with. */
-interface Answered {
+interface AnswerContext {
   readonly items: Items
   readonly view: View
   say(text: string, look?: Look): void
@@ -206,13 +213,13 @@ interface Hunks {
 
 /** Answers what is shown, with the keys of `git add -p`. */
 class AnswerKeys {
-  readonly #at: Answered
+  readonly #at: AnswerContext
 
-  constructor(at: Answered) {
+  constructor(at: AnswerContext) {
     this.#at = at
   }
 
-  press(shown: Shown, key: string): KeyAnswer {
+  press(shown: Scene, key: string): KeyAnswer {
     switch (shown.type) {
       case 'plan':
         return this.#answerPlan(shown.item, key)
@@ -383,7 +390,7 @@ const DID = {
     past: 'goes back with your arguments, and comes as another plan',
     look: 'good',
   },
-  choose: (taken: number, of: number): Did =>
+  choose: (taken: number, of: number): AnswerWords =>
     taken === 0
       ? { now: 'denying', past: 'denied, hunk by hunk', look: 'failure' }
       : {
@@ -391,7 +398,7 @@ const DID = {
           past: taken === of ? 'approved' : `${taken} of ${of} hunks approved`,
           look: 'good',
         },
-  grant: (pattern: string): Did => ({
+  grant: (pattern: string): AnswerWords => ({
     now: 'approving',
     past: `approved; ${letThrough(pattern)}, until this seat is left`,
     look: 'good',
@@ -399,7 +406,7 @@ const DID = {
 } as const
 
 /** Marks the plans as answered, which holds until `Desk.answered` says what became of that. */
-function send(items: readonly PlanItem[], answers: readonly SeatAnswer[], did: Did): Wish {
+function send(items: readonly PlanItem[], answers: readonly SeatAnswer[], did: AnswerWords): Wish {
   for (const item of items) item.sent = did
   return { type: 'answer', answers }
 }

@@ -3,7 +3,7 @@ import type { ShownPlan } from '../core/approvals.ts'
 import type { Deciding, Decision, Piece } from '../front/hunks/deciding.ts'
 import { became } from '../front/seat/became.ts'
 import { KEY_WORDS } from '../front/seat/key-words.ts'
-import type { Past, PlanItem, Said, SeatItem, Signs, Standing, TroubleItem } from './desk-items.ts'
+import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
 import { looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
 import { PlanText } from './plan-text.ts'
@@ -235,13 +235,13 @@ const warningLines = ({ warnings }: ShownPlan): OwnLine[] =>
   warnings.map(warning => ({ label: looking('alarm', ' LOOK '), value: [prose('title', oneLine(warning))] }))
 
 /** Which of how many. */
-interface Numbered {
+interface PieceNumber {
   readonly number: number
   readonly of: number
   readonly signs: Signs
 }
 
-function pieceLines(piece: Piece, { number, of, signs }: Numbered): OwnLine[] {
+function pieceLines(piece: Piece, { number, of, signs }: PieceNumber): OwnLine[] {
   const { hunk, part, decision } = piece
   const place = `${number} of ${of}${signs.dot === '-' ? ', ' : ' · '}${oneLine(hunk.shown)}, line ${hunk.line}`
   return [
@@ -306,7 +306,7 @@ export function idleSheet(
     waitingFor: readonly string[] | undefined
     who: string
     past: readonly Past[]
-    standing: Standing | undefined
+    standing: InForce | undefined
     now: number
   },
   o: SheetOptions,
@@ -341,7 +341,7 @@ export function idleSheet(
 
 /** What became of plans, and what was said besides, the last one first. */
 export function historySheet(
-  { past, said }: { past: readonly Past[]; said: readonly Said[] },
+  { past, said }: { past: readonly Past[]; said: readonly PastNote[] },
   o: SheetOptions,
 ): Sheet {
   const entries = [
@@ -360,7 +360,7 @@ export function historySheet(
 
 /** What is let through and who is not asked about, to be taken back. */
 export function standingSheet(
-  { standing, now }: { standing: Standing | undefined; now: number },
+  { standing, now }: { standing: InForce | undefined; now: number },
   o: SheetOptions,
 ): Sheet {
   const lines = standing === undefined ? [] : standingLines(standing, now)
@@ -368,7 +368,7 @@ export function standingSheet(
   return sheetOf([...(lines.length === 0 ? [none] : lines), BLANK, hint('q goes back')], o)
 }
 
-function standingLines({ grants, pauses, at }: Standing, now: number): OwnLine[] {
+function standingLines({ grants, pauses, at }: InForce, now: number): OwnLine[] {
   const left = (ms: number) => roughly(ms - (now - at))
   const given = grants.map(({ tool, pattern, who, ends_ms, used }, index): OwnLine => {
     const times = used === 0 ? '' : `, let through ${used === 1 ? 'once' : `${used} times`}`

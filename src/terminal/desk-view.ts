@@ -1,5 +1,5 @@
 import type { Deciding } from '../front/hunks/deciding.ts'
-import type { Items, Notes, Past, PlanItem, SeatItem, Signs, Standing, TroubleItem } from './desk-items.ts'
+import type { InForce, Items, Notes, Past, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import {
   goneSheet,
   grantSheet,
@@ -18,7 +18,7 @@ import type { Palette, Size } from './layout.ts'
 import type { Sheet } from './sheet.ts'
 
 /** What the person is asked, or only shown. */
-export type Shown =
+export type Scene =
   | { readonly type: 'plan'; readonly item: PlanItem }
   | { readonly type: 'hunk'; readonly item: PlanItem; readonly deciding: Deciding }
   /** All hunks are decided. */
@@ -29,7 +29,7 @@ export type Shown =
   | { readonly type: 'trouble'; readonly trouble: TroubleItem }
   /** It was answered, and is not settled yet. */
   | { readonly type: 'sent'; readonly item: PlanItem }
-  | { readonly type: 'withdrawn'; readonly withdrawn: Withdrawn }
+  | { readonly type: 'withdrawn'; readonly withdrawn: WithdrawnPlan }
   | { readonly type: 'help' }
   | { readonly type: 'history' }
   | { readonly type: 'standing' }
@@ -37,7 +37,7 @@ export type Shown =
   | { readonly type: 'leaving' }
   | { readonly type: 'idle' }
 
-interface Withdrawn {
+interface WithdrawnPlan {
   readonly id: string
   readonly title: string
   readonly why: string
@@ -60,14 +60,14 @@ export class View {
   waitingFor: readonly string[] | undefined
   who = ''
   /** What was looked at until it needed no answer any more. */
-  withdrawn: Withdrawn | undefined
+  withdrawn: WithdrawnPlan | undefined
   /** The plans of a turn that are to be approved together, while that is asked. */
   turn: readonly PlanItem[] | undefined
   /** The plan for which a grant is chosen. */
   grantFor: PlanItem | undefined
   over: 'help' | 'history' | 'standing' | 'leaving' | undefined
   /** Undefined until it is known. */
-  standing: Standing | undefined
+  standing: InForce | undefined
   readonly isPage: boolean
   /** The time of the desk. */
   now = 0
@@ -89,7 +89,7 @@ export class View {
     this.#past = o.past
   }
 
-  get shown(): Shown {
+  get shown(): Scene {
     if (this.over !== undefined) return { type: this.over }
     if (this.withdrawn !== undefined) return { type: 'withdrawn', withdrawn: this.withdrawn }
     const { here } = this.#items

@@ -2,23 +2,23 @@ import { oneLine } from '../../tools/wording.ts'
 import type { SeatAnswer, ShownPlan, Taken } from '../core/approvals.ts'
 import { messageOf } from '../failure.ts'
 import { asksText } from '../front/notify.ts'
-import type { Draft, Redrafted } from '../front/person-editor.ts'
+import type { Draft, DraftResult } from '../front/person-editor.ts'
 import type { SeatWanted } from '../front/protocol.ts'
 import { whyNot } from '../front/seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import {
-  type Edited,
+  type EditSubject,
+  type InForce,
   Items,
   Notes,
   type Past,
   planItem,
   type Signs,
-  type Standing,
   signsFor,
   type Wish,
 } from './desk-items.ts'
-import { Answering } from './desk-keys.ts'
-import { type Painted, paintDesk } from './desk-rows.ts'
+import { DeskKeys } from './desk-keys.ts'
+import { type DeskFrame, paintDesk } from './desk-rows.ts'
 import { View } from './desk-view.ts'
 import type { Look, Palette, Place, Row, Size } from './layout.ts'
 import type { Key } from './tty.ts'
@@ -50,7 +50,7 @@ const MOST_TURNS = 256
 export class Desk {
   readonly #items = new Items()
   readonly #view: View
-  readonly #answering: Answering
+  readonly #answering: DeskKeys
   readonly #palette: Palette
   readonly #signs: Signs
   readonly #past: Past[] = []
@@ -60,7 +60,7 @@ export class Desk {
   #now: number
   #pressed = 0
   #heading = ''
-  #painted: Painted | undefined
+  #painted: DeskFrame | undefined
 
   constructor({ palette, size, now, unicode = true, page = false }: DeskOptions) {
     this.#palette = palette
@@ -75,7 +75,7 @@ export class Desk {
       notes: this.#notes,
       isPage: page,
     })
-    this.#answering = new Answering({
+    this.#answering = new DeskKeys({
       items: this.#items,
       view: this.#view,
       page,
@@ -137,13 +137,13 @@ export class Desk {
   }
 
   /** What holds besides plans: what is let through, and who is not asked about for a while. */
-  stands({ grants, pauses }: Pick<Standing, 'grants' | 'pauses'>): void {
+  stands({ grants, pauses }: Pick<InForce, 'grants' | 'pauses'>): void {
     const { standing } = this.#view
     this.#view.standing = { grants, pauses, at: this.#now, version: (standing?.version ?? 0) + 1 }
   }
 
   /** What came of an `edit`. */
-  edited(about: Edited, came: Redrafted): Wish | undefined {
+  edited(about: EditSubject, came: DraftResult): Wish | undefined {
     return this.#answering.edited(about, came)
   }
 
@@ -290,7 +290,7 @@ interface DeskSeatOptions {
   /** Something waits that did not before. */
   ring(text: string): void
   /** Has the person's own editor at the terminal of the desk. */
-  edit(draft: Draft): Promise<Redrafted>
+  edit(draft: Draft): Promise<DraftResult>
 }
 
 /** What goes to and fro between a desk and the seat that it is for. */

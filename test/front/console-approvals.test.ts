@@ -277,25 +277,28 @@ test('somebody else who wants a seat is let in, or turned away, at the console',
   }))
 
 test('a console where somebody sits already has no seat, says why when it is asked, and leaves theirs alone', () =>
-  withConsole(async ({ rig, screen }) => {
-    const other = openScreen(rig, {})
-    try {
-      await other.shows(/^>>>/m)
-      other.type('6 * 7\r')
-      await other.shows(/^42$/m)
-      assert.not.match(other.text(), 'seat')
-      other.type(':approvals\r')
-      await other.shows(/There is no seat here: There is a seat already: .*seat-1/)
-      screen.type('\x04')
-      assert.is(await screen.ended, 0)
-      await until(async () => (await waiting(rig)).includes('Nobody has a seat'), 'no seat')
-      other.type(':approvals\r')
-      await other.shows('Nothing waits for you')
-      assert.match(await waiting(rig), /seat-2/)
-    } finally {
-      other.close()
-    }
-  }))
+  withConsole(
+    async ({ rig, screen }) => {
+      const other = openScreen(rig, {})
+      try {
+        await other.shows(/^>>>/m)
+        other.type('6 * 7\r')
+        await other.shows(/^42$/m)
+        assert.not.match(other.text(), 'seat')
+        other.type(':approvals\r')
+        await other.shows(/There is no seat here: There is a seat already: .*seat-1/)
+        screen.type('\x04')
+        assert.is(await screen.ended, 0)
+        await until(async () => (await waiting(rig)).includes('Nobody has a seat'), 'no seat')
+        other.type(':approvals\r')
+        await other.shows('Nothing waits for you')
+        assert.match(await waiting(rig), /seat-2/)
+      } finally {
+        other.close()
+      }
+    },
+    { columns: 80 },
+  ))
 
 test('a console that reads from a pipe takes no seat', async () => {
   const rig = openRig({ files: { 'shop.py': SHOP } })

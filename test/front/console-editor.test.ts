@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { sentencesBroken } from '../../src/terminal/answers.ts'
 import { argumentsFor, type ToolFacts } from '../../src/terminal/colon.ts'
-import { openCompleting } from '../../src/terminal/console.ts'
+import { openCompleter } from '../../src/terminal/console.ts'
 import { Editor, type Wish } from '../../src/terminal/editor.ts'
 import { historyPath, openHistory } from '../../src/terminal/history.ts'
 import {
@@ -523,7 +523,7 @@ const found = {
 
 test('completions are counted in characters on the wire, and as JavaScript counts here', async () => {
   const asked: unknown[] = []
-  const completing = openCompleting({
+  const completing = openCompleter({
     async call({ args }) {
       asked.push(args)
       return { ok: true, result: found } satisfies Envelope
@@ -537,7 +537,7 @@ test('completions are counted in characters on the wire, and as JavaScript count
 
 test('an answer that comes after another question is dropped', async () => {
   const answers: ((envelope: Envelope) => void)[] = []
-  const completing = openCompleting({ call: () => new Promise(resolve => answers.push(resolve)) })
+  const completing = openCompleter({ call: () => new Promise(resolve => answers.push(resolve)) })
   const first = completing.complete({ text: 'a', cursor: 1 })
   const second = completing.complete({ text: 'ab', cursor: 2 })
   for (const answer of answers) answer({ ok: true, result: found })
@@ -548,7 +548,7 @@ test('an answer that comes after another question is dropped', async () => {
 test('a daemon without the tool is asked once, and a kernel that fails harms nothing', async () => {
   let asked = 0
   const error = { code: 'unknown_function', message: '', details: {}, retryable: false, next: null } as const
-  const completing = openCompleting({
+  const completing = openCompleter({
     async call() {
       asked++
       return { ok: false, error }
@@ -557,7 +557,7 @@ test('a daemon without the tool is asked once, and a kernel that fails harms not
   assert.is(await completing.complete({ text: 'a', cursor: 1 }), undefined)
   assert.is(await completing.complete({ text: 'ab', cursor: 2 }), undefined)
   assert.is(asked, 1)
-  const broken = openCompleting({ call: () => Promise.reject(new Error('lost')) })
+  const broken = openCompleter({ call: () => Promise.reject(new Error('lost')) })
   assert.is(await broken.complete({ text: 'a', cursor: 1 }), undefined)
 })
 

@@ -139,6 +139,8 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
     shows: expected => awaits(expected, true),
     hides: expected => awaits(expected, false),
     async afresh() {
+      // A page may still be there, which would take the key.
+      await awaits(/^>>>.*$(?!\n)/m, true)
       child.stdin?.write('\x03')
       await awaits(/\^C\n>>>$/, true)
       child.stdin?.write('\x0c')

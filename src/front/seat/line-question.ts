@@ -1,6 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
-import type { Draft, Redrafted } from '../person-editor.ts'
+import type { Draft, DraftResult } from '../person-editor.ts'
 import type { OpenSeat } from './open-seat.ts'
 import { ownRows } from './plan-text.ts'
 import type { Typing } from './typing.ts'
@@ -12,7 +12,7 @@ export interface LineTerminal {
   /** Its size now; undefined where it does not tell. */
   readonly terminal: Pick<NodeJS.WriteStream, 'columns' | 'rows'>
   /** Gives the terminal to the person's own editor. Absent: nothing is edited here. */
-  edit?(draft: Draft): Promise<Redrafted>
+  edit?(draft: Draft): Promise<DraftResult>
 }
 
 /** One question, and what else waits. */
