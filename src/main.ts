@@ -23,13 +23,7 @@ if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
   const { runCommandLine } = await import('./front/cli.ts')
   const exit = await runCommandLine({
     argv: process.argv.slice(2),
-    async openDaemon(paths) {
-      const daemon = await (await import('./daemon.ts')).openDaemon({ paths })
-      // Not before: what only runs to begin with is better left as it is.
-      const { optimizeSooner } = await import('./tier-up.ts')
-      optimizeSooner()
-      return daemon
-    },
+    openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
   })
   process.exit(exit)
 }

@@ -36,14 +36,14 @@ function askingForHelp(argv: readonly string[]): readonly string[] {
   return first === 'help' ? [...rest.slice(0, 1), '--help'] : argv
 }
 
-interface Parsed {
+interface Invocation {
   readonly command: Command
   readonly operands: readonly string[]
   readonly options: Options
   readonly rest: readonly string[]
 }
 
-function parse(argv: readonly string[]): Parsed {
+function parse(argv: readonly string[]): Invocation {
   const [first] = argv
   const command = first === undefined || first.startsWith('-') ? find('') : find(first)
   const dashes = command.rest ? argv.indexOf('--') : -1

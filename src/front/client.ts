@@ -21,7 +21,7 @@ import type {
 } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 
-export interface Connecting {
+export interface ConnectOptions {
   /** As this client names itself, such as `imago call`. */
   readonly name: string
   readonly start: Start
@@ -43,20 +43,20 @@ export interface ToolCall {
   ask?(question: Question): Promise<string>
 }
 
-export interface Watching {
+export interface WatchOptions {
   readonly name: string
   readonly signal: AbortSignal
   heard(text: string): void
 }
 
-export interface WatchingSuspensions {
+export interface WatchSuspensionsOptions {
   /** Those of all projects; left out: of this one. */
   readonly everywhere?: boolean
   readonly signal: AbortSignal
   heard(event: SuspensionEvent): void
 }
 
-export interface Sitting {
+export interface SeatOptions {
   /** Fails where somebody sits already. */
   readonly alone: boolean
   /** Aborting it leaves the seat. */
@@ -75,11 +75,11 @@ export interface DaemonClient extends AsyncDisposable {
     params: Methods[M]['params'],
   ): Promise<Methods[M]['result']>
   /** Tells what a kernel prints while no call runs in it, until `signal` aborts. Never rejects. */
-  watch(watching: Watching): Promise<void>
+  watch(watching: WatchOptions): Promise<void>
   /** Tells what becomes of suspended evaluations, until `signal` aborts. Never rejects. */
-  watchSuspensions(watching: WatchingSuspensions): Promise<void>
+  watchSuspensions(watching: WatchSuspensionsOptions): Promise<void>
   /** Has a seat until `signal` aborts or the connection ends; rejects where it is refused or lost. One at a time. */
-  sit(sitting: Sitting): Promise<void>
+  sit(sitting: SeatOptions): Promise<void>
   readonly closed: Promise<WireError | undefined>
   /** Settles once the daemon has hung up and its process is gone: its place is free. */
   readonly ended: Promise<void>
@@ -90,7 +90,7 @@ export interface DaemonClient extends AsyncDisposable {
  * Connects to the user's daemon, and starts it first where that is allowed and needed. A daemon of another version
  * is replaced when nobody uses it, and one that is just ending is waited for. Throws a `Failure` that says what to do.
  */
-export async function connectDaemon(connecting: Connecting): Promise<DaemonClient> {
+export async function connectDaemon(connecting: ConnectOptions): Promise<DaemonClient> {
   const deadline = performance.now() + SETTLE_MS
   for (;;) {
     const client = await tryOpen(connecting, deadline)
@@ -104,7 +104,7 @@ export async function connectDaemon(connecting: Connecting): Promise<DaemonClien
 const SETTLE_MS = 30_000
 
 /** `undefined` if the daemon hung up because it is ending, and another one may be started. */
-async function tryOpen(connecting: Connecting, deadline: number): Promise<DaemonClient | undefined> {
+async function tryOpen(connecting: ConnectOptions, deadline: number): Promise<DaemonClient | undefined> {
   try {
     return await openConnection(connecting)
   } catch (error) {
@@ -137,8 +137,8 @@ function isRemote(error: unknown, code: string): error is WireError {
   return error instanceof WireError && error.remote?.code === code
 }
 
-async function openConnection({ name, start, root, env = process.env, paths = findPaths() }: Connecting) {
-  const asked: Asked = { calls: new Map(), prove: undefined }
+async function openConnection({ name, start, root, env = process.env, paths = findPaths() }: ConnectOptions) {
+  const asked: Answerers = { calls: new Map(), prove: undefined }
   const transport = await reachDaemon({ paths, start })
   const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
   try {
@@ -160,18 +160,18 @@ async function openConnection({ name, start, root, env = process.env, paths = fi
 }
 
 /** Who answers what the daemon asks of this client. */
-interface Asked {
+interface Answerers {
   readonly calls: Map<string, NonNullable<ToolCall['ask']>>
-  prove: Sitting['prove'] | undefined
+  prove: SeatOptions['prove'] | undefined
 }
 
-interface Opened {
+interface Connection {
   readonly link: Link
-  readonly asked: Asked
+  readonly asked: Answerers
   readonly daemon: DaemonClient['daemon']
 }
 
-function clientOf({ link, asked, daemon }: Opened): DaemonClient {
+function clientOf({ link, asked, daemon }: Connection): DaemonClient {
   const close = () => link.close()
   return {
     daemon,
@@ -221,7 +221,7 @@ async function processGone(pid: number): Promise<void> {
     if (startOf(pid) === undefined) return
 }
 
-async function answer(asked: Asked, method: string, params: unknown): Promise<unknown> {
+async function answer(asked: Answerers, method: string, params: unknown): Promise<unknown> {
   if (method === 'prove' && asked.prove !== undefined) return proved(asked.prove, params as TerminalChallenge)
   if (method !== 'ask') throw new Refusal('unknown_method', `A client has no method ${method}.`)
   const { call, question } = params as Ask
@@ -234,7 +234,7 @@ async function answer(asked: Asked, method: string, params: unknown): Promise<un
   }
 }
 
-function proved(prove: Sitting['prove'], challenge: TerminalChallenge): unknown {
+function proved(prove: SeatOptions['prove'], challenge: TerminalChallenge): unknown {
   try {
     return prove(challenge)
   } catch (error) {

@@ -45,7 +45,7 @@ export interface ImageCall {
   ask?(question: Question): Promise<string>
 }
 
-export interface Opening {
+export interface ImageOptions {
   readonly kernel: string | undefined
   /** Told what happened to the connection. */
   readonly said: (message: string) => void
@@ -69,7 +69,12 @@ const JOINED_AGAIN =
 /** Once a kernel has answered, these go to no other without a word of the person. */
 const STAYING: ReadonlySet<string> = new Set(['eval_expr', 'inspect', 'symbol_definition', 'complete'])
 
-export async function openImage({ kernel: wanted, said, printed, suspensions }: Opening): Promise<Image> {
+export async function openImage({
+  kernel: wanted,
+  said,
+  printed,
+  suspensions,
+}: ImageOptions): Promise<Image> {
   const root = findRoot(process.cwd())
   const connect = () => connectDaemon({ name: 'imago', start: 'if-needed', root })
   let client = await connect()

@@ -73,7 +73,7 @@ const LEAVE_PASTES = '\x1b[?2004l'
 /** Entered with Ctrl-D. */
 const END: readonly string[] = []
 
-interface Asked {
+interface LineQuestion {
   readonly what: 'code' | 'answer'
   readonly prompt: string
   readonly secret: boolean
@@ -87,7 +87,7 @@ function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Lin
   let pasted: string[] = []
   let pasting = false
   let owesPrompt = false
-  let asked: (Asked & { settle(lines: readonly string[]): void }) | undefined
+  let asked: (LineQuestion & { settle(lines: readonly string[]): void }) | undefined
   let interrupted = () => {}
   let hidden = false
   let marksPastes = false
@@ -156,21 +156,21 @@ function openKeyboard(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Lin
   }
 
   /** A question is answered with one line of a paste; the others are for whoever asks next. */
-  function take(what: Asked['what']): readonly string[] | undefined {
+  function take(what: LineQuestion['what']): readonly string[] | undefined {
     const lines = entered.shift()
     if (lines === undefined || what === 'code' || lines.length <= 1) return lines
     entered.unshift(lines.slice(1))
     return lines.slice(0, 1)
   }
 
-  async function ask(question: Asked): Promise<readonly string[] | undefined> {
+  async function ask(question: LineQuestion): Promise<readonly string[] | undefined> {
     const lines = take(question.what) ?? (over ? END : await typed(question))
     if (hidden || lines === END) output.write('\n')
     hidden = false
     return lines === END ? undefined : lines
   }
 
-  function typed(question: Asked): Promise<readonly string[]> {
+  function typed(question: LineQuestion): Promise<readonly string[]> {
     show(escapeText(question.prompt))
     hidden = question.secret
     return new Promise(settle => {

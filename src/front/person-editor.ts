@@ -14,7 +14,7 @@ export interface Draft {
 }
 
 /** What came of it. */
-export type Redrafted =
+export type DraftResult =
   | { readonly type: 'text'; readonly text: string }
   /** It was left as it was: nothing is to be done. */
   | { readonly type: 'unchanged' }
@@ -29,7 +29,7 @@ const MOST = 16 * 1024 * 1024
  * else vi, in words of the shell as git takes them. The file lies in a folder that only this user can enter, and which
  * goes with the editor. Nobody else may read from the terminal meanwhile. Never rejects.
  */
-export async function redraft({ text, name }: Draft, env = process.env): Promise<Redrafted> {
+export async function redraft({ text, name }: Draft, env = process.env): Promise<DraftResult> {
   const editor = editorOf(env)
   if (editor === undefined)
     return {
@@ -86,7 +86,7 @@ function ended(
   })
 }
 
-function readBack(file: string, before: string): Redrafted {
+function readBack(file: string, before: string): DraftResult {
   const { size } = statSync(file)
   if (size > MOST) return { type: 'failed', why: `It has ${size} bytes by now, and may have ${MOST}.` }
   const text = readFileSync(file, 'utf8')

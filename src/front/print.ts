@@ -89,7 +89,7 @@ export function lostDaemon(): ToolError {
   })
 }
 
-type Failed = Extract<Envelope, { ok: false }>
+type FailedEnvelope = Extract<Envelope, { ok: false }>
 
 /** Values of an evaluation as a prompt shows them, a line each. Python's `None` says nothing, and is left out. */
 export function printValues(printer: Printer, result: unknown): void {
@@ -108,7 +108,7 @@ export function printNotice(printer: Printer, envelope: Envelope): void {
 }
 
 /** The language's own report, where there is one; it says more than our sentence does. */
-export function printFailure(printer: Printer, { error }: Failed): void {
+export function printFailure(printer: Printer, { error }: FailedEnvelope): void {
   const report = fieldOf(error.details.exception, 'traceback')
   if (typeof report === 'string' && report !== '') {
     printer.err(report.endsWith('\n') ? report : `${report}\n`)

@@ -6,7 +6,7 @@ import type { SuspendedRow, SuspensionEvent } from './protocol.ts'
 const ERROR_CHARS = 200
 
 /**
- * What planEnd of a suspended evaluation, in a line for people: `s3@ab12 in shop, of claude-code: suspended by …`.
+ * What became of a suspended evaluation, in a line for people: `s3@ab12 in shop, of claude-code: suspended by …`.
  * Undefined for what another line tells: the end of what stood on another one, and that an error of a person's own waits.
  */
 export function newsText(event: SuspensionEvent): string | undefined {

@@ -30,7 +30,7 @@ import { Pager } from './pager.ts'
 import type { Stage } from './screen.ts'
 
 /** How texts that may be long are shown: on the screen as far as they fit, and all of it a screen at a time. */
-export interface Showing {
+export interface Display {
   /** What came of an evaluation; of what is longer than the screen, the beginning. */
   answer(answer: Answer): void
   /** All of what was last shown only in part. */
@@ -51,7 +51,7 @@ type CallTool = (tool: string, args: Readonly<Record<string, unknown>>) => Promi
 const MOST = 4_000_000
 const STEP = 40_000
 
-export function openShowing(stage: Stage, image: Image, spoken: Spoken): Showing {
+export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display {
   const highlight = (text: string) => spoken.language.highlight(text)
   let whole: (() => Promise<readonly Span[]>) | undefined
 
@@ -147,9 +147,9 @@ export function sentencesBroken(table: string, columns: number): string {
   return table.split('\n').map(broken).join('\n')
 }
 
-type Colouring = (text: string) => Span[]
+type Highlighter = (text: string) => Span[]
 
-function shownSpans(tool: string, text: string, highlight: Colouring): Span[] {
+function shownSpans(tool: string, text: string, highlight: Highlighter): Span[] {
   if (tool === 'inspect') return inspectedSpans(text, highlight)
   return tool === 'symbol_definition' ? markdownSpans(text) : [plain(`${text.trimEnd()}\n`)]
 }
@@ -167,7 +167,7 @@ function markdownSpans(text: string): Span[] {
 }
 
 /** Headings stand out, and the source is coloured. */
-function inspectedSpans(text: string, highlight: Colouring): Span[] {
+function inspectedSpans(text: string, highlight: Highlighter): Span[] {
   return text
     .split('\n')
     .flatMap((line, index) => {
@@ -277,17 +277,17 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
 /** Characters of the arguments that a line shows. */
 const ARGUMENTS = 200
 
-interface Wanted {
+interface TailOptions {
   readonly stateDir: string
   readonly count: number
   readonly columns: number
 }
 
 /**
- * The last calls of the journal and what planEnd of suspended evaluations, one in a line, oldest first. What the console
+ * The last calls of the journal and what became of suspended evaluations, one in a line, oldest first. What the console
  * asks while one types is left out.
  */
-export async function journalSpans({ stateDir, count, columns }: Wanted): Promise<Span[]> {
+export async function journalSpans({ stateDir, count, columns }: TailOptions): Promise<Span[]> {
   const place = { dir: journalDir(stateDir), signal: new AbortController().signal }
   const spans: Span[] = []
   const show = (story: Story) => {
@@ -308,7 +308,7 @@ const isCall = (story: Story): story is CallStory =>
 
 const isNews = (story: Story): story is Note => story.type === 'note' && story.entry.type === 'suspension'
 
-/** What planEnd of a suspended evaluation, and by whom. */
+/** What became of a suspended evaluation, and by whom. */
 function newsSpans(entry: EntryRead, columns: number): Span[] {
   const time = `${clock(entry.time)} `
   const text = fitted(oneLine(noteText(entry).text), Math.max(8, columns - time.length - 1))

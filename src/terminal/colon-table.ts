@@ -332,7 +332,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: 'log',
     usage: '[COUNT]',
-    summary: 'the last calls, of every client, and what planEnd of suspended evaluations',
+    summary: 'the last calls, of every client, and what became of suspended evaluations',
     async run(operand, { showing, stage }) {
       const count = Number(operand) || 100
       const spans = await journalSpans({ stateDir: findPaths().stateDir, count, columns: stage.size.columns })

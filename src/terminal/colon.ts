@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { isRunning } from '../../tools/running.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Image, WAIT_SECONDS } from '../front/image.ts'
-import type { Showing } from './answers.ts'
+import type { Display } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import type { History } from './history.ts'
 import type { Spoken } from './languages.ts'
-import type { Running } from './run.ts'
+import type { Runner } from './run.ts'
 import type { Stage } from './screen.ts'
 import type { ConsoleSuspensions } from './suspensions.ts'
 
 export interface CommandParts {
   readonly image: Image
   readonly stage: Stage
-  readonly showing: Showing
-  readonly running: Running
+  readonly showing: Display
+  readonly running: Runner
   readonly history: History
   readonly approvals: ConsoleApprovals
   readonly suspended: ConsoleSuspensions
@@ -48,8 +48,7 @@ export async function callTool(
   const tool = (await tools.list()).find(one => one.name === name || one.aliases.includes(name))
   if (tool === undefined) {
     const names = [...context.commands, ...tools.known.map(one => one.name)]
-    const restart = context.suspended.current(context.image.kernel) === undefined ? '' : ` ${RESTARTS}`
-    return say(`${unknown({ what: 'command or tool', name, names, sign: ':', listed: LISTED })}${restart}`)
+    return say(unknown({ what: 'command or tool', name, names, sign: ':', listed: LISTED }))
   }
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
@@ -58,8 +57,6 @@ export async function callTool(
   if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
   else if (envelope !== undefined) await running.ended(envelope)
 }
-
-const RESTARTS = 'A restart is taken by :resume NAME.'
 
 /** Where they are listed, which are too many to be listed here. */
 const LISTED = ':help lists the commands, :tools the tools.'
@@ -76,7 +73,7 @@ interface Unknown {
 export function unknown({ what, name, names, sign = '', listed }: Unknown): string {
   const like = nearest(name, new Set(names)).map(one => sign + one)
   const all = listed ?? `There are: ${names.map(one => sign + one).join(' ')}`
-  const meant = like.length > 0 ? [`Did you mean ${like.join(' or ')}?`, listed].join(' ').trim() : all
+  const meant = like.length > 0 ? `Did you mean ${like.join(' or ')}?` : all
   return name === '' ? `Which ${what}? ${meant}` : `There is no ${what} ${sign}${name}. ${meant}`
 }
 

@@ -46,13 +46,13 @@ export interface ConsoleApprovals {
 const SHORTCUT = 'ctrl-t'
 
 /** Where what waits is looked at. */
-interface Looked {
+interface DeskHere {
   readonly desk: Desk
   readonly page: DeskPage
 }
 
 /** What is there while somebody sits. */
-interface Seated extends Looked {
+interface SeatHere extends DeskHere {
   readonly seat: OpenSeat
 }
 
@@ -69,7 +69,7 @@ class ApprovalsHere implements ConsoleApprovals {
   readonly #leaving = new AbortController()
   #taking: Promise<void> | undefined
   #tried = false
-  #seated: Seated | undefined
+  #seated: SeatHere | undefined
   /** A call of this console waits, and what it waits for is to be shown as soon as it is known. */
   #showing = false
 
@@ -176,7 +176,7 @@ class ApprovalsHere implements ConsoleApprovals {
     page.end()
   }
 
-  #heard(told: SeatTold, { desk, page }: Looked): void {
+  #heard(told: SeatTold, { desk, page }: DeskHere): void {
     if (told.type === 'settled') this.#notices.forget(told.id)
     if (page.open) return
     this.#notices.past(desk.past)
@@ -239,7 +239,7 @@ class Notices {
     this.#noticed.clear()
   }
 
-  /** What planEnd of plans. */
+  /** What became of plans. */
   past(past: readonly PlanEnd[]): void {
     for (const one of past) {
       if (this.#said.has(one)) continue

@@ -6,7 +6,7 @@ import { heading, type Image, openImage, scriptFailure, staysText } from '../fro
 import { redraft } from '../front/person-editor.ts'
 import { exitOf } from '../front/print.ts'
 import { findPaths } from '../paths.ts'
-import { failureSpans, openShowing } from './answers.ts'
+import { failureSpans, openDisplay } from './answers.ts'
 import { openCommands } from './colon-table.ts'
 import { openConsoleApprovals } from './console-seat.ts'
 import { asStatement, type Callee, Editor, type Offers, type Wish } from './editor.ts'
@@ -15,7 +15,7 @@ import { type History, historyPath, openHistory } from './history.ts'
 import { openSpoken } from './languages.ts'
 import { looking, openPalette, plain, prose, type Span, wantsColour } from './layout.ts'
 import type { Edit } from './line.ts'
-import { type Leaving, openBackground, openRunning } from './run.ts'
+import { type Exit, openBackground, openRunner } from './run.ts'
 import { type Actor, Stage } from './screen.ts'
 import { ConsoleSuspensions, type Mine } from './suspensions.ts'
 import type { Syntax } from './syntax.ts'
@@ -45,18 +45,18 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
   }
 }
 
-interface Talking {
+interface Conversation {
   readonly image: Image
   readonly stage: Stage
   readonly suspended: ConsoleSuspensions
 }
 
-async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
+async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
   const spoken = openSpoken(image)
-  const showing = openShowing(stage, image, spoken)
+  const showing = openDisplay(stage, image, spoken)
   const approvals = openConsoleApprovals({ image, stage, desktop: wantsNotifications() })
-  const running = openRunning({ image, stage, showing, spoken, approvals, suspended })
+  const running = openRunner({ image, stage, showing, spoken, approvals, suspended })
   const commands = openCommands({
     image,
     stage,
@@ -67,7 +67,7 @@ async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
     suspended,
     spoken,
   })
-  const entering = openEntering({
+  const entering = openEntry({
     stage,
     history,
     commands,
@@ -76,7 +76,7 @@ async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
     },
     highlight: text => spoken.language.highlight(text),
     highlightAt: (text, cursor) => spoken.language.highlightAt(text, cursor),
-    completing: openCompleting(image),
+    completing: openCompleter(image),
     get prompt() {
       const waiting = suspended.waiting(image.kernel)
       return waiting === 0 ? PROMPT : `[${waiting}] ${PROMPT}`
@@ -104,7 +104,7 @@ async function talk({ image, stage, suspended }: Talking): Promise<ExitCode> {
   return exit
 
   /** Does what was entered; not undefined: the console is to end. */
-  async function answer(entry: string): Promise<Leaving | undefined> {
+  async function answer(entry: string): Promise<Exit | undefined> {
     const line = entry.trim()
     if (line === '') return undefined
     if (line.startsWith(':')) return (await commands.run(line)) === 'quit' ? { exit: EXIT.done } : undefined
@@ -158,25 +158,25 @@ async function begin(image: Image, stage: Stage): Promise<ExitCode> {
   return EXIT.done
 }
 
-interface EnteringParts {
+interface EntryParts {
   readonly stage: Stage
   readonly history: History
   readonly syntax: Syntax
-  readonly completing: Completing
+  readonly completing: Completer
   /** What stands before the text. */
   readonly prompt: string
   highlight(text: string): Span[]
   highlightAt(text: string, cursor: number): Span[]
-  readonly commands: Commanding
+  readonly commands: CommandHelp
 }
 
 /** What the editor asks of the commands that begin with a colon. */
-interface Commanding {
+interface CommandHelp {
   hint(text: string): string
   complete(edit: Edit): Promise<Offers | undefined>
 }
 
-interface Entering {
+interface Entry {
   /** What the person enters next; undefined at the end. */
   next(): Promise<string | undefined>
 }
@@ -184,7 +184,7 @@ interface Entering {
 /** How long typing must rest before the image is asked what a call takes, in milliseconds. */
 const REST_MS = 80
 
-function openEntering(parts: EnteringParts): Entering {
+function openEntry(parts: EntryParts): Entry {
   const { stage, history, completing, commands } = parts
   const isCommand = (text: string) => /^\s*:/.test(text)
   const colour = (text: string) => (isCommand(text) ? [looking('decorator', text)] : parts.highlight(text))
@@ -303,7 +303,7 @@ function openEntering(parts: EnteringParts): Entering {
 }
 
 /** What the live image knows of how a text may go on. It is asked without waiting for, and the last question counts. */
-interface Completing {
+interface Completer {
   /** Resolves with undefined where nobody knows, and where something else was asked meanwhile. */
   complete(edit: Edit): Promise<Known | undefined>
 }
@@ -329,7 +329,7 @@ const ANSWER = z.object({
   because: z.string().nullable(),
 })
 
-export function openCompleting(image: Pick<Image, 'call'>): Completing {
+export function openCompleter(image: Pick<Image, 'call'>): Completer {
   let asked = 0
   /** This daemon has no such tool, and need not be asked again. */
   let absent = false

@@ -7,13 +7,13 @@ import type { Look } from './layout.ts'
 /** What waits for a person: a plan, or a question of the seats. */
 export type Item = PlanItem | SeatItem | TroubleItem
 
-interface Waiting {
+interface Waits {
   readonly id: string
   /** When it began to wait, by the clock of the desk. */
   readonly since: number
 }
 
-export interface PlanItem extends Waiting {
+export interface PlanItem extends Waits {
   readonly type: 'plan'
   plan: ShownPlan
   /** Of a plan whose hunks are decided one by one. */
@@ -22,23 +22,23 @@ export interface PlanItem extends Waiting {
   seen: boolean
   /** Arguments that were written and could not be used, with the cause. */
   draft?: string
-  /** What was answered, until it is known what planEnd of that. */
-  sent?: Did
+  /** What was answered, until it is known what became of that. */
+  sent?: AnswerWords
 }
 
 /** An answer in words: `approving`, and then `approved`. */
-export interface Did {
+export interface AnswerWords {
   readonly now: string
   readonly past: string
   readonly look: Look
 }
 
-export interface SeatItem extends Waiting {
+export interface SeatItem extends Waits {
   readonly type: 'seat'
   readonly wanted: SeatWanted
 }
 
-export interface TroubleItem extends Waiting {
+export interface TroubleItem extends Waits {
   readonly type: 'trouble'
   readonly trouble: string
 }
@@ -115,22 +115,21 @@ export const isOfTurn = (item: Item, turn: string) => item.type === 'plan' && it
 
 /** What a person at a desk wants done that the desk cannot do by itself. */
 export type Wish =
-  /** Each is given as it is, and `Desk.answered` is told what planEnd of it. */
+  /** Each is given as it is, and `Desk.answered` is told what became of it. */
   | { readonly type: 'answer'; readonly answers: readonly SeatAnswer[] }
   | { readonly type: 'admit'; readonly wanted: string; readonly admit: boolean }
   | { readonly type: 'acknowledge' }
   /** The text goes through the person's own editor, and `Desk.edited` is given what came of it. */
-  | { readonly type: 'edit'; readonly text: string; readonly about: Edited }
+  | { readonly type: 'edit'; readonly text: string; readonly about: EditSubject }
   /** `Desk.stands` is told what is let through, and who is not asked about. */
   | { readonly type: 'look' }
   | { readonly type: 'revoke'; readonly grant: string }
   /** All pauses end. */
   | { readonly type: 'lift' }
   | { readonly type: 'leave' }
-  | { readonly type: 'suspend' }
 
 /** What a text is that a person edits. `suffix` is for the name of its file. */
-export type Edited =
+export type EditSubject =
   | { readonly type: 'hunk'; readonly plan: string; readonly piece: number; readonly suffix: '.diff' }
   | { readonly type: 'arguments'; readonly plan: string; readonly suffix: '.json' }
 
@@ -141,7 +140,7 @@ export interface Note {
 }
 
 /** What was said, for those who look it up. */
-export interface Said {
+export interface PastNote {
   readonly text: string
   readonly at: number
 }
@@ -167,13 +166,13 @@ const MOST_SAID = 50
 /** The sentences for a person: each stands its while on the screen, those for which there is no room after the others. */
 export class Notes {
   readonly #queue: QueuedNote[] = []
-  readonly #said: Said[] = []
+  readonly #said: PastNote[] = []
   /** What a key came to: it comes first, and the next key takes it away. */
   #brief: QueuedNote | undefined
   #count = 0
 
   /** Oldest first, those alone that are worth it. */
-  get said(): readonly Said[] {
+  get said(): readonly PastNote[] {
     return this.#said
   }
 
@@ -288,7 +287,7 @@ export interface Past {
 }
 
 /** What holds besides plans, as it was at that time of the desk. */
-export interface Standing {
+export interface InForce {
   readonly grants: readonly Grant[]
   readonly pauses: readonly Pause[]
   readonly at: number

@@ -1,14 +1,21 @@
 import type { SeatAnswer } from '../core/approvals.ts'
 import type { Decision, Decisions } from '../front/hunks/decisions.ts'
-import { argumentsDraft, type Redrafted, readArguments } from '../front/person-editor.ts'
-import { type Did, type Edited, type Items, letThrough, type PlanItem, type Wish } from './desk-items.ts'
-import type { Shown, View } from './desk-view.ts'
+import { argumentsDraft, type DraftResult, readArguments } from '../front/person-editor.ts'
+import {
+  type AnswerWords,
+  type EditSubject,
+  type Items,
+  letThrough,
+  type PlanItem,
+  type Wish,
+} from './desk-items.ts'
+import type { Scene, View } from './desk-view.ts'
 import type { Look } from './layout.ts'
 import { type Enters, LineInput } from './line.ts'
 import type { Sheet } from './sheet.ts'
 import type { Key } from './tty.ts'
 
-interface AnsweringOptions {
+interface DeskKeysOptions {
   readonly items: Items
   readonly view: View
   /** It can be left and come back to, with all that was decided. */
@@ -17,7 +24,7 @@ interface AnsweringOptions {
 }
 
 /** What the keys do. A key that answers is taken only where it counts; any other one is taken at once. */
-export class Answering {
+export class DeskKeys {
   readonly #items: Items
   readonly #view: View
   readonly #say: (text: string, look?: Look) => void
@@ -26,7 +33,7 @@ export class Answering {
   #input: { readonly line: LineInput; enter(text: string): Wish | undefined } | undefined
   #sought = ''
 
-  constructor({ items, view, page, say }: AnsweringOptions) {
+  constructor({ items, view, page, say }: DeskKeysOptions) {
     this.#page = page
     this.#items = items
     this.#view = view
@@ -58,7 +65,7 @@ export class Answering {
     return this.press({ type: 'text', text: rest }, { counts: false })
   }
 
-  edited(about: Edited, came: Redrafted): Wish | undefined {
+  edited(about: EditSubject, came: DraftResult): Wish | undefined {
     const item = this.#items.find(about.plan)
     if (item?.type !== 'plan') return undefined
     if (came.type === 'failed') this.#say(came.why, 'error')
@@ -88,18 +95,7 @@ export class Answering {
   }
 
   #turn(key: string, counts: boolean): Wish | undefined {
-    switch (key) {
-      case 'ctrl-c':
-      case 'ctrl-d':
-        return this.#leave()
-      case 'ctrl-z':
-        return { type: 'suspend' }
-      default:
-        return this.#inView(key, counts)
-    }
-  }
-
-  #inView(key: string, counts: boolean): Wish | undefined {
+    if (key === 'ctrl-c' || key === 'ctrl-d') return this.#leave()
     const view = this.#view
     const { shown } = view
     if (shown.type === 'withdrawn') {
@@ -149,7 +145,7 @@ export class Answering {
   }
 
   /** What needs no leave: it changes only what is looked at. */
-  #look(shown: Shown, key: string): Wish | undefined {
+  #look(shown: Scene, key: string): Wish | undefined {
     const view = this.#view
     const isAside = shown.type === 'turn' || shown.type === 'grant'
     if (isAside && (key === 'escape' || key === 'n' || key === 'q')) view.leave()
@@ -173,14 +169,14 @@ export class Answering {
     move()
   }
 
-  #next(shown: Shown, key: string): void {
+  #next(shown: Scene, key: string): void {
     const by = key.toLowerCase() === 'j' ? 1 : -1
     if (shown.type !== 'hunk' && shown.type !== 'hunks') {
       this.#go(() => this.#items.go(by))
       return
     }
     const undecided = key === 'j' || (key === 'k' && shown.type === 'hunk')
-    if (shown.item.deciding?.go(by, { undecided }) !== true)
+    if (!shown.deciding.go(by, { undecided }))
       this.#say(
         undecided
           ? `No hunk ${by === 1 ? 'behind' : 'before'} this one is undecided.`
@@ -193,12 +189,12 @@ export class Answering {
     this.#sought = text === '' ? this.#sought : text
     if (this.#sought === '') return
     sheet.seek(this.#sought)
-    if (!sheet.search(this.#sought, 1)) this.#say(`${this.#sought}: not found below`)
+    if (!sheet.search(this.#sought)) this.#say(`${this.#sought}: not found below`)
   }
 }
 
 /** What the keys that answer have to do with. */
-interface Answered {
+interface AnswerContext {
   readonly items: Items
   readonly view: View
   say(text: string, look?: Look): void
@@ -209,32 +205,36 @@ interface Answered {
 /** What came of a key: a wish, nothing more to be done, or that it is no answer to what is shown. */
 type KeyAnswer = Wish | undefined | 'no answer'
 
+/** A plan whose hunks are decided one by one. */
+interface Hunks {
+  readonly item: PlanItem
+  readonly deciding: Decisions
+}
+
 /** Answers what is shown, with the keys of `git add -p`. */
 class AnswerKeys {
-  readonly #at: Answered
+  readonly #at: AnswerContext
 
-  constructor(at: Answered) {
+  constructor(at: AnswerContext) {
     this.#at = at
   }
 
-  press(shown: Shown, key: string): KeyAnswer {
+  press(shown: Scene, key: string): KeyAnswer {
     switch (shown.type) {
       case 'plan':
         return this.#answerPlan(shown.item, key)
       case 'hunk':
-        return shown.item.deciding === undefined
-          ? 'no answer'
-          : this.#answerHunk({ item: shown.item, deciding: shown.item.deciding }, key)
+        return this.#answerHunk(shown, key)
       case 'hunks':
-        return this.#answerHunks(shown.item, key)
+        return this.#answerHunks(shown, key)
       case 'turn':
         return this.#answerTurn(shown.items, key)
       case 'grant':
         return this.#answerGrant(shown.item, key)
       case 'seat':
         if (key !== 'y' && key !== 'n') return 'no answer'
-        this.#at.items.remove(shown.id)
-        return { type: 'admit', wanted: shown.id, admit: key === 'y' }
+        this.#at.items.remove(shown.seat.id)
+        return { type: 'admit', wanted: shown.seat.id, admit: key === 'y' }
       case 'trouble':
         if (key !== 'y' && key !== 'n') return 'no answer'
         this.#at.items.remove('trouble')
@@ -275,7 +275,7 @@ class AnswerKeys {
     }
   }
 
-  #answerHunk({ item, deciding }: { item: PlanItem; deciding: Decisions }, key: string): KeyAnswer {
+  #answerHunk({ item, deciding }: Hunks, key: string): KeyAnswer {
     const refuse = (text: string): Decision => ({ type: 'refuse', reason: text === '' ? null : text })
     switch (key) {
       case 'y':
@@ -316,18 +316,18 @@ class AnswerKeys {
     return this.#at.ask(prompt, reason => void enter(reason), 'takes it')
   }
 
-  #answerHunks(item: PlanItem, key: string): KeyAnswer {
+  #answerHunks({ item, deciding }: Hunks, key: string): KeyAnswer {
     if (key === 'n') {
-      item.deciding?.go(-1, { undecided: false })
+      deciding.go(-1, { undecided: false })
       this.#at.say('Nothing was sent. Decide anew what you like: J and K go through all hunks.')
       return undefined
     }
-    if (key !== 'y' || item.deciding === undefined) return 'no answer'
+    if (key !== 'y') return 'no answer'
     if (!this.#at.view.sheet().seen) return this.#notSeen()
-    const { taken, pieces } = item.deciding.tally
+    const { taken, pieces } = deciding.tally
     return send(
       [item],
-      [{ ...answer(item, 'choose'), choices: item.deciding.choices() }],
+      [{ ...answer(item, 'choose'), choices: deciding.choices() }],
       DID.choose(taken, pieces),
     )
   }
@@ -390,7 +390,7 @@ const DID = {
     past: 'goes back with your arguments, and comes as another plan',
     look: 'good',
   },
-  choose: (taken: number, of: number): Did =>
+  choose: (taken: number, of: number): AnswerWords =>
     taken === 0
       ? { now: 'denying', past: 'denied, hunk by hunk', look: 'failure' }
       : {
@@ -398,15 +398,15 @@ const DID = {
           past: taken === of ? 'approved' : `${taken} of ${of} hunks approved`,
           look: 'good',
         },
-  grant: (pattern: string): Did => ({
+  grant: (pattern: string): AnswerWords => ({
     now: 'approving',
     past: `approved; ${letThrough(pattern)}, until this seat is left`,
     look: 'good',
   }),
 } as const
 
-/** Marks the plans as answered, which holds until `Desk.answered` says what planEnd of that. */
-function send(items: readonly PlanItem[], answers: readonly SeatAnswer[], did: Did): Wish {
+/** Marks the plans as answered, which holds until `Desk.answered` says what became of that. */
+function send(items: readonly PlanItem[], answers: readonly SeatAnswer[], did: AnswerWords): Wish {
   for (const item of items) item.sent = did
   return { type: 'answer', answers }
 }

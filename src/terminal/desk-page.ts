@@ -5,21 +5,23 @@ import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import { Desk, type DeskSeat, openDeskSeat } from './desk.ts'
 import { type Past, showsUnicode, type Wish } from './desk-items.ts'
 import { openPalette, type Palette, wantsColour } from './layout.ts'
-import { Frames, type Page, type Stage } from './screen.ts'
-import { type Key, openTty, type Tty } from './tty.ts'
+import { type Page, Stage } from './screen.ts'
+import { openTty, type Tty } from './tty.ts'
 
-interface DeskPageOptions {
+export interface DeskPageOptions {
   readonly desk: Desk
   readonly atDesk: DeskSeat
   readonly stage: Stage
-  /** The key that shows it also ends it. */
-  readonly key: string
+  /** At the console: the key that shows the page also ends it, and it ends by itself once all was answered. */
+  readonly key?: string
+  /** Milliseconds; left out: since this process began. */
+  now?(): number
 }
 
-/** A desk on a screen of its own, over whatever the console shows. */
+/** A desk on a screen of its own, over whatever else the terminal shows. */
 export interface DeskPage {
   readonly open: boolean
-  /** Settles when the person has seen enough. */
+  /** Settles when the person has seen enough, or at `end`. */
   show(): Promise<void>
   /** Something at the desk has changed. */
   changed(): void
@@ -31,21 +33,21 @@ const ALL_ANSWERED_MS = 800
 
 const ANSWERS: ReadonlySet<Wish['type']> = new Set(['answer', 'admit', 'acknowledge'])
 
-export function openDeskPage({ desk, atDesk, stage, key: shortcut }: DeskPageOptions): DeskPage {
+export function openDeskPage({ desk, atDesk, stage, key: shortcut, ...o }: DeskPageOptions): DeskPage {
+  const now = () => o.now?.() ?? performance.now()
   let pulse: Pulse | undefined
   let ending: NodeJS.Timeout | undefined
   let answered = false
 
   const page: Page = {
+    takesWhole: true,
     press(key) {
-      if (isKey(key, shortcut)) return false
+      if (key.type === 'key' && key.name === shortcut) return false
       pulse?.heard()
       clearTimeout(ending)
       const wish = desk.press(key)
       answered = wish !== undefined && ANSWERS.has(wish.type)
-      const went = wish === undefined ? undefined : atDesk.grant(wish)
-      if (went === 'suspend') stage.suspend()
-      return went !== 'leave'
+      return wish === undefined || atDesk.grant(wish) !== 'leave'
     },
     paint() {
       const rows = desk.paint()
@@ -66,7 +68,6 @@ export function openDeskPage({ desk, atDesk, stage, key: shortcut }: DeskPageOpt
       return pulse !== undefined
     },
     async show() {
-      const now = () => performance.now()
       desk.tick(now())
       page.resize(stage.size)
       answered = false
@@ -83,18 +84,15 @@ export function openDeskPage({ desk, atDesk, stage, key: shortcut }: DeskPageOpt
       if (pulse === undefined) return
       stage.repaint()
       clearTimeout(ending)
-      if (answered && desk.waits === 0) ending = setTimeout(() => stage.endPage(page), ALL_ANSWERED_MS)
+      if (shortcut !== undefined && answered && desk.waits === 0)
+        ending = setTimeout(() => stage.endPage(page), ALL_ANSWERED_MS)
     },
     end: () => stage.endPage(page),
   }
 }
 
-const isKey = (key: Key, name: string) => key.type === 'key' && key.name === name
-
-interface SessionOptions {
+export interface WatchOptions {
   readonly tty: Tty
-  /** What `tty` writes to. */
-  readonly output: Pick<NodeJS.WriteStream, 'write' | 'writableLength'>
   readonly palette: Palette
   readonly unicode: boolean
   /** Takes the seat, which may last until somebody lets it in; rejects where it is not granted. */
@@ -112,105 +110,45 @@ interface SessionOptions {
 }
 
 /** How a seat on a whole screen ended. */
-interface Watched {
+export interface WatchEnd {
   /** Undefined where the person left it. */
   readonly lost: string | undefined
-  /** What planEnd of plans there. */
+  /** What became of plans there. */
   readonly past: readonly Past[]
 }
 
-/** An own screen, cleared, without a cursor; and back to what was there before. */
-const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J'
-const LEAVE = '\x1b[r\x1b[?7h\x1b[?1049l\x1b[?25h'
+/** A seat on the whole screen of the terminal of this process. */
+export function watchHere(o: Pick<WatchOptions, 'sit' | 'follow' | 'desktop'>): Promise<WatchEnd> {
+  return watchAtTerminal({
+    ...o,
+    tty: openTty(process.stdin, process.stdout),
+    palette: openPalette({ coloured: wantsColour(process.env) }),
+    unicode: showsUnicode(process.env),
+  })
+}
 
 /** Has a seat on the whole screen of a terminal, until it is left or lost. The terminal is put back in any case. */
-export async function watchAtTerminal(o: SessionOptions): Promise<Watched> {
-  const { tty, output, now = () => performance.now() } = o
-  const desk = new Desk({ palette: o.palette, size: tty.size(), now: now(), unicode: o.unicode })
-  const frames = new Frames({
-    write: text => tty.write(text),
-    flushed: done => (output.writableLength === 0 ? done() : void output.write('', () => done())),
-  })
-  const leaving = new AbortController()
+export async function watchAtTerminal(o: WatchOptions): Promise<WatchEnd> {
+  const { tty, palette, now = () => performance.now() } = o
+  const stage = new Stage({ tty, palette })
+  const desk = new Desk({ palette, size: stage.size, now: now(), unicode: o.unicode })
   const notifier = openNotifier({
     desktop: o.desktop,
-    bell: () => tty.write('\x07'),
+    bell: () => stage.bell(),
     failed: why => desk.say(why),
   })
-  const pulse = openPulse({ desk, repaint, now })
   const atDesk = openDeskSeat({
     desk,
-    repaint,
+    repaint: () => stage.repaint(),
     ring: text => notifier.notify(text),
-    edit: draft => away(() => tty.lend(() => redraft(draft))),
+    edit: draft => stage.lend(() => redraft(draft)),
   })
-  let here = false
-  let due = false
-
-  function repaint() {
-    if (due) return
-    due = true
-    setImmediate(() => {
-      due = false
-      if (here && !frames.stuck) paint()
-    })
-  }
-
-  function paint() {
-    const rows = desk.paint()
-    frames.show(rows, { columns: tty.size().columns, cursor: desk.cursor })
-    pulse.painted()
-  }
-
-  function come() {
-    here = true
-    tty.write(ENTER)
-    frames.forget()
-    desk.resize(tty.size())
-    desk.shownAgain()
-    repaint()
-  }
-
-  function go() {
-    if (here) tty.write(LEAVE)
-    here = false
-  }
-
-  /** Leaves the screen to something else until that is over. */
-  async function away<Result>(work: () => Promise<Result>): Promise<Result> {
-    go()
-    try {
-      return await work()
-    } finally {
-      come()
-    }
-  }
-
-  function press(key: Key) {
-    pulse.heard()
-    if (key.type === 'key' && key.name === 'ctrl-l') frames.forget()
-    const wish = desk.press(key)
-    const left = wish === undefined ? undefined : atDesk.grant(wish)
-    if (left === 'leave') leaving.abort()
-    if (left === 'suspend') {
-      go()
-      tty.suspend()
-    }
-    repaint()
-  }
-
-  // However this process ends, the screen is that of before.
-  process.on('exit', go).on('uncaughtExceptionMonitor', go)
-  tty.onKey(press)
-  tty.onResize(() => {
-    frames.forget()
-    if (here) tty.write('\x1b[2J')
-    desk.resize(tty.size())
-    repaint()
+  const page = openDeskPage({ desk, atDesk, stage, now })
+  const leaving = new AbortController()
+  const left = page.show().then(() => {
+    leaving.abort()
+    return undefined
   })
-  tty.onResume(come)
-  frames.onFreed(repaint)
-  come()
   try {
     const { tell, admit } = atDesk
     await using seat = await o.sit({ tell, admit, signal: leaving.signal })
@@ -219,19 +157,14 @@ export async function watchAtTerminal(o: SessionOptions): Promise<Watched> {
       signal: leaving.signal,
       tell(text) {
         desk.say(text)
-        repaint()
+        stage.repaint()
       },
     })
-    const left = new Promise<undefined>(resolve =>
-      leaving.signal.addEventListener('abort', () => resolve(undefined)),
-    )
     const lost = leaving.signal.aborted ? undefined : await Promise.race([seat.ended, left])
     return { lost: leaving.signal.aborted ? undefined : lost, past: desk.past }
   } finally {
-    pulse.close()
-    go()
-    process.off('exit', go).off('uncaughtExceptionMonitor', go)
-    tty.close()
+    page.end()
+    stage.close()
   }
 }
 
@@ -304,15 +237,4 @@ function openPulse({ desk, repaint, now }: PulseOptions): Pulse {
       clearTimeout(resting)
     },
   }
-}
-
-/** A seat on the whole screen of the terminal of this process. */
-export function watchHere(o: Pick<SessionOptions, 'sit' | 'follow' | 'desktop'>): Promise<Watched> {
-  return watchAtTerminal({
-    ...o,
-    tty: openTty(process.stdin, process.stdout),
-    output: process.stdout,
-    palette: openPalette({ coloured: wantsColour(process.env) }),
-    unicode: showsUnicode(process.env),
-  })
 }

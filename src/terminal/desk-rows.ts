@@ -10,7 +10,7 @@ import {
   type PlanItem,
   type Signs,
 } from './desk-items.ts'
-import type { Shown, View } from './desk-view.ts'
+import type { Scene, View } from './desk-view.ts'
 import {
   CURSOR,
   fitted,
@@ -31,7 +31,7 @@ import {
 import type { LineInput } from './line.ts'
 import type { Position } from './sheet.ts'
 
-interface Painting {
+interface DeskState {
   readonly items: Items
   readonly view: View
   readonly input: LineInput | undefined
@@ -46,7 +46,7 @@ interface Painting {
   readonly signs: Signs
 }
 
-export interface Painted {
+export interface DeskFrame {
   readonly rows: readonly Row[]
   readonly cursor: Place | undefined
   /** The name of what was painted. */
@@ -54,7 +54,7 @@ export interface Painted {
 }
 
 /** From the top: a bar, the list, a rule that says how far the text was read, the text, a note, and the keys. */
-export function paintDesk(o: Painting): Painted {
+export function paintDesk(o: DeskState): DeskFrame {
   const { items, view, notes, size, palette, signs, now } = o
   const { columns, rows } = size
   const question = view.name
@@ -98,7 +98,7 @@ export function paintDesk(o: Painting): Painted {
 
 const EMPTY: Row = { text: '', columns: 0 }
 
-function barRow({ items, heading, size: { columns }, palette, signs }: Painting): Row {
+function barRow({ items, heading, size: { columns }, palette, signs }: DeskState): Row {
   const count = items.all.length
   const waits = count === 0 ? 'nothing waits' : `${count} ${count === 1 ? 'waits' : 'wait'}`
   const text = [' Imago', heading, waits].filter(part => part !== '').join(` ${signs.dot} `)
@@ -109,7 +109,7 @@ function barRow({ items, heading, size: { columns }, palette, signs }: Painting)
 }
 
 /** What stands below, what of it is to be looked at twice, and how far it was read. */
-function ruleRow({ view, palette, signs, size: { columns } }: Painting, position: Position): Row {
+function ruleRow({ view, palette, signs, size: { columns } }: DeskState, position: Position): Row {
   const { shown } = view
   const item = 'item' in shown ? shown.item : undefined
   const hunks =
@@ -244,7 +244,7 @@ const LOOKS: Readonly<Record<string, Look>> = { y: 'good', n: 'failure' }
 type Offer = readonly [key: string, does: string]
 
 /** The keys that work now, the most important first; those for which there is no room are left out. */
-function footerSpans({ items, view, counts, size: { columns }, signs }: Painting): Span[] {
+function footerSpans({ items, view, counts, size: { columns }, signs }: DeskState): Span[] {
   const { shown } = view
   const answers = view.asks && !counts ? [] : answersTo(view, { items, wide: columns >= 60 })
   const moves = movesIn(shown, { count: items.all.length, page: view.isPage, standing: view.hasStanding })
@@ -370,7 +370,7 @@ function canBeSplit(piece: Piece | undefined): boolean {
   return known
 }
 
-function movesIn({ type }: Shown, o: { count: number; page: boolean; standing: boolean }): Offer[] {
+function movesIn({ type }: Scene, o: { count: number; page: boolean; standing: boolean }): Offer[] {
   const { count, page, standing } = o
   if (type === 'leaving') return []
   if (type === 'help' || type === 'history' || type === 'standing') return [['space', 'on']]

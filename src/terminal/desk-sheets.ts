@@ -2,7 +2,7 @@ import { oneLine } from '../../tools/wording.ts'
 import type { ShownPlan } from '../core/approvals.ts'
 import type { Decision, Decisions, Piece } from '../front/hunks/decisions.ts'
 import { KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
-import type { Past, PlanItem, Said, SeatItem, Signs, Standing, TroubleItem } from './desk-items.ts'
+import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
 import { looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
 import { PlanText } from './plan-text.ts'
@@ -234,13 +234,13 @@ const warningLines = ({ warnings }: ShownPlan): OwnLine[] =>
   warnings.map(warning => ({ label: looking('alarm', ' LOOK '), value: [prose('title', oneLine(warning))] }))
 
 /** Which of how many. */
-interface Numbered {
+interface PieceNumber {
   readonly number: number
   readonly of: number
   readonly signs: Signs
 }
 
-function pieceLines(piece: Piece, { number, of, signs }: Numbered): OwnLine[] {
+function pieceLines(piece: Piece, { number, of, signs }: PieceNumber): OwnLine[] {
   const { hunk, part, decision } = piece
   const place = `${number} of ${of}${signs.dot === '-' ? ', ' : ' · '}${oneLine(hunk.shown)}, line ${hunk.line}`
   return [
@@ -305,7 +305,7 @@ export function idleSheet(
     waitingFor: readonly string[] | undefined
     who: string
     past: readonly Past[]
-    standing: Standing | undefined
+    standing: InForce | undefined
     now: number
   },
   o: SheetOptions,
@@ -332,15 +332,15 @@ export function idleSheet(
       },
       ...(who === '' ? [] : [hint(`You are ${oneLine(who)}.`)]),
       ...(standing === undefined ? [] : standingLines(standing, now)),
-      ...(last.length === 0 ? [] : [BLANK, hint('What planEnd of the last ones:'), ...last.map(pastLine)]),
+      ...(last.length === 0 ? [] : [BLANK, hint('What became of the last ones:'), ...last.map(pastLine)]),
     ],
     o,
   )
 }
 
-/** What planEnd of plans, and what was said besides, the last one first. */
+/** What became of plans, and what was said besides, the last one first. */
 export function historySheet(
-  { past, said }: { past: readonly Past[]; said: readonly Said[] },
+  { past, said }: { past: readonly Past[]; said: readonly PastNote[] },
   o: SheetOptions,
 ): Sheet {
   const entries = [
@@ -352,14 +352,14 @@ export function historySheet(
   ].sort((one, other) => one.at - other.at)
   const lines = entries.length === 0 ? [hint('Nothing yet.')] : entries.reverse().map(({ line }) => line)
   return sheetOf(
-    [title('What planEnd of plans here, the last one first'), BLANK, ...lines, BLANK, hint('q goes back')],
+    [title('What became of plans here, the last one first'), BLANK, ...lines, BLANK, hint('q goes back')],
     o,
   )
 }
 
 /** What is let through and who is not asked about, to be taken back. */
 export function standingSheet(
-  { standing, now }: { standing: Standing | undefined; now: number },
+  { standing, now }: { standing: InForce | undefined; now: number },
   o: SheetOptions,
 ): Sheet {
   const lines = standing === undefined ? [] : standingLines(standing, now)
@@ -367,7 +367,7 @@ export function standingSheet(
   return sheetOf([...(lines.length === 0 ? [none] : lines), BLANK, hint('q goes back')], o)
 }
 
-function standingLines({ grants, pauses, at }: Standing, now: number): OwnLine[] {
+function standingLines({ grants, pauses, at }: InForce, now: number): OwnLine[] {
   const left = (ms: number) => roughly(ms - (now - at))
   const given = grants.map(({ tool, pattern, who, ends_ms, used }, index): OwnLine => {
     const times = used === 0 ? '' : `, let through ${used === 1 ? 'once' : `${used} times`}`
@@ -430,7 +430,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['space b', 'a screen on and back; the arrows, PageUp and PageDown, Home and End move too'],
   ['G <', 'to the end and to the beginning'],
   ['/', 'searches; / and Enter again finds the next'],
-  ['h', 'what planEnd of earlier plans, and what was said'],
+  ['h', 'what became of earlier plans, and what was said'],
   ['r', 'what is let through or not asked about by now: revokes and lifts'],
   ['q', 'leaves, as Ctrl-C does; what waits goes on waiting'],
   ['Ctrl-Z', 'stops this program, fg goes on with it'],

@@ -1,4 +1,5 @@
-import type { Items, Notes, Past, PlanItem, Signs, Standing } from './desk-items.ts'
+import type { Decisions } from '../front/hunks/decisions.ts'
+import type { InForce, Items, Notes, Past, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import {
   goneSheet,
   grantSheet,
@@ -17,18 +18,18 @@ import type { Palette, Size } from './layout.ts'
 import type { Sheet } from './sheet.ts'
 
 /** What the person is asked, or only shown. */
-export type Shown =
+export type Scene =
   | { readonly type: 'plan'; readonly item: PlanItem }
-  | { readonly type: 'hunk'; readonly item: PlanItem }
+  | { readonly type: 'hunk'; readonly item: PlanItem; readonly deciding: Decisions }
   /** All hunks are decided. */
-  | { readonly type: 'hunks'; readonly item: PlanItem }
+  | { readonly type: 'hunks'; readonly item: PlanItem; readonly deciding: Decisions }
   | { readonly type: 'turn'; readonly items: readonly PlanItem[] }
   | { readonly type: 'grant'; readonly item: PlanItem }
-  | { readonly type: 'seat'; readonly id: string }
-  | { readonly type: 'trouble' }
+  | { readonly type: 'seat'; readonly seat: SeatItem }
+  | { readonly type: 'trouble'; readonly trouble: TroubleItem }
   /** It was answered, and is not settled yet. */
   | { readonly type: 'sent'; readonly item: PlanItem }
-  | { readonly type: 'withdrawn' }
+  | { readonly type: 'withdrawn'; readonly withdrawn: WithdrawnPlan }
   | { readonly type: 'help' }
   | { readonly type: 'history' }
   | { readonly type: 'standing' }
@@ -36,7 +37,7 @@ export type Shown =
   | { readonly type: 'leaving' }
   | { readonly type: 'idle' }
 
-interface Withdrawn {
+interface WithdrawnPlan {
   readonly id: string
   readonly title: string
   readonly why: string
@@ -59,14 +60,14 @@ export class View {
   waitingFor: readonly string[] | undefined
   who = ''
   /** What was looked at until it needed no answer any more. */
-  withdrawn: Withdrawn | undefined
+  withdrawn: WithdrawnPlan | undefined
   /** The plans of a turn that are to be approved together, while that is asked. */
   turn: readonly PlanItem[] | undefined
   /** The plan for which a grant is chosen. */
   grantFor: PlanItem | undefined
   over: 'help' | 'history' | 'standing' | 'leaving' | undefined
   /** Undefined until it is known. */
-  standing: Standing | undefined
+  standing: InForce | undefined
   readonly isPage: boolean
   /** The time of the desk. */
   now = 0
@@ -88,18 +89,19 @@ export class View {
     this.#past = o.past
   }
 
-  get shown(): Shown {
+  get shown(): Scene {
     if (this.over !== undefined) return { type: this.over }
-    if (this.withdrawn !== undefined) return { type: 'withdrawn' }
+    if (this.withdrawn !== undefined) return { type: 'withdrawn', withdrawn: this.withdrawn }
     const { here } = this.#items
     if (here === undefined) return { type: 'idle' }
-    if (here.type === 'seat') return { type: 'seat', id: here.id }
-    if (here.type === 'trouble') return { type: 'trouble' }
+    if (here.type === 'seat') return { type: 'seat', seat: here }
+    if (here.type === 'trouble') return { type: 'trouble', trouble: here }
     if (here.sent !== undefined) return { type: 'sent', item: here }
     if (this.turn !== undefined) return { type: 'turn', items: this.turn }
     if (this.grantFor === here) return { type: 'grant', item: here }
-    if (here.deciding === undefined) return { type: 'plan', item: here }
-    return { type: here.deciding.piece === undefined ? 'hunks' : 'hunk', item: here }
+    const { deciding } = here
+    if (deciding === undefined) return { type: 'plan', item: here }
+    return { type: deciding.piece === undefined ? 'hunks' : 'hunk', item: here, deciding }
   }
 
   /** Names what stands there: something else, or the same otherwise than before, has another name. */
@@ -112,15 +114,15 @@ export class View {
         return `${shown.type} ${shown.item.id} ${shown.item.plan.warnings.length} ${shown.item.plan.code}`
       case 'hunk':
       case 'hunks': {
-        const { at = 0, version = 0 } = shown.item.deciding ?? {}
+        const { at, version } = shown.deciding
         return `${shown.type} ${shown.item.id} ${shown.item.plan.warnings.length} ${at} ${version}`
       }
       case 'turn':
         return `turn ${shown.items.map(({ id }) => id).join(' ')}`
       case 'seat':
-        return `seat ${shown.id}`
+        return `seat ${shown.seat.id}`
       case 'withdrawn':
-        return `withdrawn ${this.withdrawn?.id}`
+        return `withdrawn ${shown.withdrawn.id}`
       case 'history':
         return `history ${this.#past.length} ${this.#notes.count}`
       case 'idle':
@@ -188,7 +190,7 @@ export class View {
   see(): void {
     const { shown } = this
     if (shown.type === 'plan') shown.item.seen = true
-    else if (shown.type === 'hunk') shown.item.deciding?.see()
+    else if (shown.type === 'hunk') shown.deciding.see()
   }
 
   /** The person looks at something else, or at the same from its beginning. */
@@ -206,21 +208,17 @@ export class View {
         return planSheet(shown.item, o)
       case 'hunk':
       case 'hunks':
-        return shown.item.deciding === undefined
-          ? planSheet(shown.item, o)
-          : hunkSheet(shown.item, shown.item.deciding, o)
+        return hunkSheet(shown.item, shown.deciding, o)
       case 'turn':
         return turnSheet(shown.items, o)
       case 'grant':
         return grantSheet(shown.item, o)
       case 'seat':
-      case 'trouble': {
-        const { here } = this.#items
-        if (here?.type === 'seat') return seatSheet(here, o)
-        return here?.type === 'trouble' ? troubleSheet(here, o) : helpSheet({ isPage: this.isPage }, o)
-      }
+        return seatSheet(shown.seat, o)
+      case 'trouble':
+        return troubleSheet(shown.trouble, o)
       case 'withdrawn':
-        return goneSheet(this.withdrawn ?? { id: '', title: '', why: '' }, o)
+        return goneSheet(shown.withdrawn, o)
       case 'help':
         return helpSheet({ isPage: this.isPage }, o)
       case 'history':

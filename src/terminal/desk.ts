@@ -2,23 +2,23 @@ import { oneLine } from '../../tools/wording.ts'
 import type { SeatAnswer, ShownPlan, Taken } from '../core/approvals.ts'
 import { messageOf } from '../failure.ts'
 import { asksText } from '../front/notify.ts'
-import type { Draft, Redrafted } from '../front/person-editor.ts'
+import type { Draft, DraftResult } from '../front/person-editor.ts'
 import type { SeatWanted } from '../front/protocol.ts'
 import { whyNot } from '../front/seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import {
-  type Edited,
+  type EditSubject,
+  type InForce,
   Items,
   Notes,
   type Past,
   planItem,
   type Signs,
-  type Standing,
   signsFor,
   type Wish,
 } from './desk-items.ts'
-import { Answering } from './desk-keys.ts'
-import { type Painted, paintDesk } from './desk-rows.ts'
+import { DeskKeys } from './desk-keys.ts'
+import { type DeskFrame, paintDesk } from './desk-rows.ts'
 import { View } from './desk-view.ts'
 import type { Look, Palette, Place, Row, Size } from './layout.ts'
 import type { Key } from './tty.ts'
@@ -50,7 +50,7 @@ const MOST_TURNS = 256
 export class Desk {
   readonly #items = new Items()
   readonly #view: View
-  readonly #answering: Answering
+  readonly #answering: DeskKeys
   readonly #palette: Palette
   readonly #signs: Signs
   readonly #past: Past[] = []
@@ -60,7 +60,7 @@ export class Desk {
   #now: number
   #pressed = 0
   #heading = ''
-  #painted: Painted | undefined
+  #painted: DeskFrame | undefined
 
   constructor({ palette, size, now, unicode = true, page = false }: DeskOptions) {
     this.#palette = palette
@@ -75,7 +75,7 @@ export class Desk {
       notes: this.#notes,
       isPage: page,
     })
-    this.#answering = new Answering({
+    this.#answering = new DeskKeys({
       items: this.#items,
       view: this.#view,
       page,
@@ -116,7 +116,7 @@ export class Desk {
     this.#items.add({ type: 'seat', id: wanted.id, since: this.#now, wanted })
   }
 
-  /** What planEnd of an answer. */
+  /** What became of an answer. */
   answered(plan: string, taken: Taken): void {
     const item = this.#items.find(plan)
     const did = item?.type === 'plan' ? item.sent : undefined
@@ -137,13 +137,13 @@ export class Desk {
   }
 
   /** What holds besides plans: what is let through, and who is not asked about for a while. */
-  stands({ grants, pauses }: Pick<Standing, 'grants' | 'pauses'>): void {
+  stands({ grants, pauses }: Pick<InForce, 'grants' | 'pauses'>): void {
     const { standing } = this.#view
     this.#view.standing = { grants, pauses, at: this.#now, version: (standing?.version ?? 0) + 1 }
   }
 
   /** What came of an `edit`. */
-  edited(about: Edited, came: Redrafted): Wish | undefined {
+  edited(about: EditSubject, came: DraftResult): Wish | undefined {
     return this.#answering.edited(about, came)
   }
 
@@ -226,7 +226,7 @@ export class Desk {
     return this.#items.all.length
   }
 
-  /** What planEnd of plans here, oldest first. */
+  /** What became of plans here, oldest first. */
   get past(): readonly Past[] {
     return this.#past
   }
@@ -235,7 +235,7 @@ export class Desk {
     return this.#painted !== undefined && this.#view.counts(this.#painted.question)
   }
 
-  /** What planEnd of a plan stands in what is known of the past, and is not said twice there. */
+  /** What became of a plan stands in what is known of the past, and is not said twice there. */
   #mention(text: string, look?: Look): void {
     this.#notes.say({ text, look }, { now: this.#now, kept: false })
   }
@@ -290,7 +290,7 @@ interface DeskSeatOptions {
   /** Something waits that did not before. */
   ring(text: string): void
   /** Has the person's own editor at the terminal of the desk. */
-  edit(draft: Draft): Promise<Redrafted>
+  edit(draft: Draft): Promise<DraftResult>
 }
 
 /** What goes to and fro between a desk and the seat that it is for. */
@@ -300,8 +300,8 @@ export interface DeskSeat {
   admit(wanted: SeatWanted): Promise<boolean>
   /** The seat was granted. Wishes that came before were not heard. */
   take(seat: OpenSeat): void
-  /** Does what a person wishes; `leave` and `suspend` are left to the caller, and so is what comes after them. */
-  grant(wish: Wish): 'leave' | 'suspend' | undefined
+  /** Does what a person wishes; `leave` is left to the caller, and so is what comes after it. */
+  grant(wish: Wish): 'leave' | undefined
 }
 
 export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): DeskSeat {
@@ -377,7 +377,7 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     admitting.delete(id)
   }
 
-  function grant(wish: Wish): 'leave' | 'suspend' | undefined {
+  function grant(wish: Wish): 'leave' | undefined {
     switch (wish.type) {
       case 'answer':
         for (const given of wish.answers) void answer(given)
@@ -401,7 +401,6 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
         void lift()
         return undefined
       case 'leave':
-      case 'suspend':
         return wish.type
       default:
         return wish satisfies never

@@ -4,7 +4,7 @@ import {
   beforeOf,
   CURSOR,
   fitted,
-  type LaidOut,
+  type Layout,
   layOut,
   looking,
   type Palette,
@@ -22,7 +22,7 @@ import type { Region } from './screen.ts'
 
 /** What an editor looks like: the text behind its prompts, and below it whatever helps in writing it. */
 
-interface Painting {
+interface EditorFrame {
   readonly size: Size
   readonly palette: Palette
   readonly prompt: string
@@ -38,7 +38,7 @@ const MORE = '... '
 /** The most rows that a menu takes. */
 const MENU_ROWS = 8
 
-export function paintEditor(editor: Editor, painting: Painting): Region {
+export function paintEditor(editor: Editor, painting: EditorFrame): Region {
   const { columns, rows } = painting.size
   const { rows: text, cursor = { row: 0, column: 0 } } = layOut(textPieces(editor, painting), {
     columns,
@@ -65,7 +65,7 @@ export function enteredSpans(
   return [looking('prompt', prompt), ...highlight(text).flatMap(continuedBehind(prompt))]
 }
 
-function textPieces(editor: Editor, { highlight, prompt }: Painting): Piece[] {
+function textPieces(editor: Editor, { highlight, prompt }: EditorFrame): Piece[] {
   const { text, cursor } = editor.edit
   const { search } = editor
   const coloured = highlight(text, cursor)
@@ -95,7 +95,7 @@ function continuedBehind(prompt: string): (span: Span) => Span[] {
   }
 }
 
-function belowRows(editor: Editor, painting: Painting): readonly Row[] {
+function belowRows(editor: Editor, painting: EditorFrame): readonly Row[] {
   const { search, menu, callee } = editor
   const { palette } = painting
   const { columns } = painting.size
@@ -112,7 +112,7 @@ function belowRows(editor: Editor, painting: Painting): readonly Row[] {
   ]
 }
 
-function menuRows(menu: Menu, { size, palette }: Painting): readonly Row[] {
+function menuRows(menu: Menu, { size, palette }: EditorFrame): readonly Row[] {
   const { columns } = size
   const { perRow, cell } = gridOf(menu.offers, columns)
   const rows = Math.ceil(menu.offers.length / perRow)
@@ -194,7 +194,7 @@ function parametersOf(signature: string): string[] {
 export function paintRunning(o: { begun: string; status: string; size: Size; palette: Palette }): Region {
   const { begun, status, size, palette } = o
   const { columns } = size
-  const line: LaidOut = layOut([plain(begun), CURSOR], { columns, palette })
+  const line: Layout = layOut([plain(begun), CURSOR], { columns, palette })
   const shown = begun === '' ? [] : line.rows.slice(-Math.max(1, size.rows - 2))
   const notes =
     status === '' ? [] : layOut([looking('hint', fitted(status, columns))], { columns, palette }).rows

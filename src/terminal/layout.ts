@@ -203,7 +203,7 @@ export interface Place {
   readonly column: number
 }
 
-export interface LaidOut {
+export interface Layout {
   readonly rows: readonly Row[]
   /** Where the mark stands. */
   readonly cursor: Place | undefined
@@ -214,7 +214,7 @@ export const CURSOR = Symbol('cursor')
 export type Piece = Span | typeof CURSOR
 
 /** Breaks pieces into rows that fit. Nothing that is written moves the cursor: controls are shown as marks. */
-export function layOut(pieces: readonly Piece[], options: { columns: number; palette: Palette }): LaidOut {
+export function layOut(pieces: readonly Piece[], options: { columns: number; palette: Palette }): Layout {
   const rows = new Rows(options)
   let cursor: Place | undefined
   for (const piece of pieces) {

@@ -287,7 +287,7 @@ const KEYS: Readonly<Record<string, Command>> = {
 }
 
 /** What came of a key. */
-type Lined =
+type LineResult =
   | { readonly type: 'written' }
   | { readonly type: 'entered'; readonly text: string }
   /** Nothing is to come of it. */
@@ -312,7 +312,7 @@ export class LineInput {
     return this.#writer.edit
   }
 
-  press(key: Key): Lined {
+  press(key: Key): LineResult {
     if (key.type === 'text') this.#writer.type(key.text)
     // Its line ends do not send it.
     else if (key.type === 'paste') this.#writer.insert(inOneLine(key.text))

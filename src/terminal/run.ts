@@ -6,7 +6,7 @@ import type { Question } from '../../wire/kernel.ts'
 import type { ExitCode } from '../failure.ts'
 import { type Image, WAIT_SECONDS } from '../front/image.ts'
 import { exitAskedFor } from '../front/print.ts'
-import { evaluated, type Showing } from './answers.ts'
+import { type Display, evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import { paintAnswering, paintRunning } from './editor-view.ts'
 import type { Spoken } from './languages.ts'
@@ -17,19 +17,19 @@ import { suspendedSpans } from './suspension-spans.ts'
 import type { ConsoleSuspensions } from './suspensions.ts'
 import type { Key } from './tty.ts'
 
-interface RunningParts {
+interface RunnerParts {
   readonly image: Image
   readonly stage: Stage
-  readonly showing: Showing
+  readonly showing: Display
   readonly spoken: Spoken
   readonly approvals: ConsoleApprovals
   readonly suspended: ConsoleSuspensions
 }
 
 /** Runs what was entered, and shows what happens meanwhile. */
-export interface Running {
+export interface Runner {
   /** Runs code. Answers once it has ended, or was left to itself. Not undefined: the code wants the console to end. */
-  run(source: string, how?: { readonly hold: boolean }): Promise<Leaving | undefined>
+  run(source: string, how?: { readonly hold: boolean }): Promise<Exit | undefined>
   /** Calls a tool, which can be interrupted, too. Undefined: it was left to itself. */
   call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined>
   /** Shows how code ended; of an error that has suspended it, what can be done. Undefined: it was left to itself. */
@@ -42,13 +42,13 @@ export interface Running {
   ask(question: Question): Promise<string>
 }
 
-export interface Leaving {
+export interface Exit {
   readonly exit: ExitCode
   readonly message?: string
 }
 
-export function openRunning({ image, stage, showing, spoken, approvals, suspended }: RunningParts): Running {
-  let took: Running['took']
+export function openRunner({ image, stage, showing, spoken, approvals, suspended }: RunnerParts): Runner {
+  let took: Runner['took']
 
   async function call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope | undefined> {
     const cancel = new AbortController()

@@ -120,22 +120,16 @@ const SHOW_CURSOR = '\x1b[?25h'
 
 const vertical = (rows: number) => (rows === 0 ? '' : `\x1b[${Math.abs(rows)}${rows < 0 ? 'A' : 'B'}`)
 
-interface FramesOptions {
-  write(text: string): void
-  /** Calls back once all that was written is on its way to the terminal; at once where it is. */
-  flushed(done: () => void): void
-}
-
 /** The whole screen, row by row. Writes only what differs from what is there, and nothing while a write is stuck. */
 export class Frames {
-  readonly #options: FramesOptions
+  readonly #tty: Pick<Tty, 'write' | 'flushed'>
   #rows: readonly Row[] = []
   #cursor: Place | undefined
   #stuck = false
   #freed = () => {}
 
-  constructor(options: FramesOptions) {
-    this.#options = options
+  constructor(tty: Pick<Tty, 'write' | 'flushed'>) {
+    this.#tty = tty
   }
 
   /** The terminal has not taken the last frame yet: the next one is to wait until `freed`. */
@@ -175,9 +169,9 @@ export class Frames {
   }
 
   #write(text: string): void {
-    this.#options.write(text)
+    this.#tty.write(text)
     let done = false
-    this.#options.flushed(() => {
+    this.#tty.flushed(() => {
       done = true
       if (!this.#stuck) return
       this.#stuck = false
@@ -249,7 +243,13 @@ export interface Page {
   resize(size: Size): void
   /** Where the cursor stands; undefined where nothing is being written. */
   readonly cursor?: Place | undefined
+  /** Text that came at once is one key for it, and not one for each character. */
+  readonly takesWhole?: true
 }
+
+/** An own screen, cleared, without a cursor; and back to what was there before. */
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J'
+const LEAVE = '\x1b[r\x1b[?7h\x1b[?1049l\x1b[?25h'
 
 /**
  * The terminal as the parts of the console share it: one of them acts at a time, and all may print above it. Keys that
@@ -273,10 +273,13 @@ export class Stage {
     this.#tty = tty
     this.palette = palette
     this.#screen = new Screen({ write: text => tty.write(text), size: () => tty.size() })
-    this.#frames = new Frames({ write: text => tty.write(text), flushed: done => done() })
+    this.#frames = new Frames(tty)
+    this.#frames.onFreed(() => this.repaint())
     tty.onKey(key => this.#heard(key))
     tty.onResize(() => this.#resized())
     tty.onResume(() => this.#resumed())
+    // However this process ends, the screen is that of before.
+    process.on('exit', this.#ended).on('uncaughtExceptionMonitor', this.#ended)
   }
 
   get size(): Size {
@@ -403,12 +406,17 @@ export class Stage {
 
   close(): void {
     this.#leaveScreen()
+    process.off('exit', this.#ended).off('uncaughtExceptionMonitor', this.#ended)
     this.#tty.close()
+  }
+
+  readonly #ended = (): void => {
+    if (this.#shown !== undefined && !this.#away) this.#tty.write(LEAVE)
   }
 
   #heard(key: Key): void {
     const shown = this.#shown
-    if (shown !== undefined && key.type === 'text' && key.text.length > 1)
+    if (shown !== undefined && !shown.page.takesWhole && key.type === 'text' && key.text.length > 1)
       for (const text of key.text) this.#heard({ type: 'text', text })
     else if (shown === undefined) {
       if (key.type === 'key' && key.name === this.#shortcut?.name) this.#shortcut.act()
@@ -416,6 +424,7 @@ export class Stage {
       else this.#actor.press(key)
       this.repaint()
     } else if (key.type === 'key' && key.name === 'ctrl-z') this.suspend()
+    else if (key.type === 'key' && key.name === 'ctrl-l') this.#drawAnew()
     else if (shown.page.press(key)) this.repaint()
     else this.#leavePage(shown.done)
   }
@@ -428,12 +437,12 @@ export class Stage {
 
   #paintPage(): void {
     const { page } = this.#shown ?? {}
-    if (page !== undefined)
+    if (page !== undefined && !this.#frames.stuck)
       this.#frames.show(page.paint(), { columns: this.size.columns, cursor: page.cursor })
   }
 
   #turnPage(on: boolean): void {
-    this.#tty.write(on ? '\x1b[?1049h\x1b[?25l\x1b[2J' : '\x1b[?1049l\x1b[?25h')
+    this.#tty.write(on ? ENTER : LEAVE)
     this.#frames.forget()
     if (on) this.#paintPage()
   }
@@ -472,11 +481,15 @@ export class Stage {
   #resized(): void {
     this.#shown?.page.resize(this.size)
     if (this.#shown === undefined) this.#screen.resized()
-    else {
-      this.#tty.write('\x1b[2J')
-      this.#frames.forget()
-    }
+    else this.#drawAnew()
     this.paintNow()
+  }
+
+  /** All of a page is written again. */
+  #drawAnew(): void {
+    this.#tty.write('\x1b[2J')
+    this.#frames.forget()
+    this.repaint()
   }
 
   #resumed(): void {

@@ -132,10 +132,9 @@ export class Sheet {
     return { line: before, lines, percent, whole }
   }
 
-  /** To the next place below the first row where it stands, or above it; false where there is none. */
-  search(sought: string, by: -1 | 1): boolean {
-    const small = sought.toLowerCase()
-    const found = by === 1 ? this.#below(small) : this.#above(small)
+  /** To the next place below the first row where it stands; false where there is none. */
+  search(sought: string): boolean {
+    const found = this.#below(sought.toLowerCase())
     if (found === undefined) return false
     this.#top = found
     this.move(0)
@@ -158,20 +157,6 @@ export class Sheet {
       begin += part.count
     }
     return undefined
-  }
-
-  #above(sought: string): Spot | undefined {
-    let [begin, found] = [0, undefined as Spot | undefined]
-    for (const part of this.#parts) {
-      const inside = this.#top.line - begin
-      if (part.text !== undefined && inside >= 0) {
-        const to = inside < part.count ? part.line(inside, this.#size.columns).place(this.#top.row) : Infinity
-        const at = to === 0 ? -1 : smallOf(part.text).lastIndexOf(sought, to - 1)
-        if (at >= 0) found = this.#spotOf(part, begin, at)
-      }
-      begin += part.count
-    }
-    return found
   }
 
   #spotOf(part: Part, begin: number, place: number): Spot {

@@ -202,6 +202,8 @@ const pasteOf = (text: string): Key => ({ type: 'paste', text: text.replace(/\r\
 export interface Tty {
   size(): Size
   write(text: string): void
+  /** Calls back once all that was written is on its way to the terminal; at once where it is. */
+  flushed(done: () => void): void
   /** All keys, one after the other. */
   onKey(listener: (key: Key) => void): void
   onResize(listener: () => void): void
@@ -310,6 +312,7 @@ export function openTty(input: NodeJS.ReadStream, output: NodeJS.WriteStream): T
   return {
     size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),
     write,
+    flushed: done => (output.writableLength === 0 ? done() : void output.write('', () => done())),
     onKey(listener) {
       keyed = listener
       input.resume()

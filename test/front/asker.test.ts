@@ -1,4 +1,4 @@
-import type { DaemonClient, Sitting } from '../../src/front/client.ts'
+import type { DaemonClient, SeatOptions } from '../../src/front/client.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
 import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from '../../src/front/seat/open-seat.ts'
@@ -41,7 +41,7 @@ test('a plan whose preview could not be fetched is not passed over in silence (t
   const plan = { type: 'plan', plan: { id: 'plan-aaaaaaaa' } } as never
   const seated = { type: 'seated', seat: 'seat-1', who: 'me', others: [], trouble: null } as const
   const client = {
-    async sit({ heard }: Sitting) {
+    async sit({ heard }: SeatOptions) {
       await Promise.resolve()
       heard(seated)
       heard(plan)

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until, within } from '../support/rig.ts'
-import { openScreen, type ScreenOf, type ScreenOptions } from '../support/screen.ts'
+import { openScreen, type ScreenOf, type ScreenOptions, sharedConsole } from '../support/screen.ts'
 
 /** The console has a seat: what waits is said there, and answered without losing the line that is being written. */
 const test = suite('approvals in the console', { limitMs: 60_000 })
@@ -11,30 +11,30 @@ const test = suite('approvals in the console', { limitMs: 60_000 })
 const CTRL_T = '\x14'
 const SHOP = 'def price(item):\n    return 1\n'
 
-interface Parts {
-  readonly rig: Rig
-  readonly screen: ScreenOf
-}
-
-/** A daemon, and a console that has a seat. */
-async function withConsole(
-  use: (parts: Parts) => Promise<void>,
-  options: ScreenOptions & { config?: string } = {},
-) {
-  const { config, ...shown } = options
+/** A daemon, and a console that has a seat; shared where no options are given. */
+const consoles = sharedConsole(async ({ config, ...shown }: ScreenOptions & { config?: string }) => {
   const rig = openRig({ files: { 'shop.py': SHOP }, ...(config !== undefined && { config }) })
-  let screen: ScreenOf | undefined
-  try {
-    await rig.serve()
-    screen = openScreen(rig, shown)
-    await screen.shows(/^>>>/m)
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('seat-1'), 'a seat')
-    await use({ rig, screen })
-  } finally {
-    screen?.close()
-    await rig.close()
+  await rig.serve()
+  const screen = openScreen(rig, shown)
+  await screen.shows(/^>>>/m)
+  await until(async () => (await waiting(rig)).includes('seat-1'), 'a seat')
+  const close = () => {
+    screen.close()
+    return rig.close()
   }
-}
+  return { rig, screen, close }
+})
+test.after(() => consoles.close())
+
+const withConsole = (
+  use: (parts: { readonly rig: Rig; readonly screen: ScreenOf }) => Promise<void>,
+  options: ScreenOptions & { config?: string } = {},
+) =>
+  consoles.use(options, async parts => {
+    writeFileSync(join(parts.rig.project, 'shop.py'), SHOP)
+    rmSync(join(parts.rig.project, 'other.py'), { force: true })
+    await use(parts)
+  })
 
 /** A model's edit of the shop, which waits for a person. */
 async function proposes(
@@ -220,7 +220,8 @@ for (const [what, name, threat] of NAMES)
       await screen.shows('>>> half')
       const before = screen.rows()
       const [from] = [screen.written.length]
-      void proposes(rig, { as: name }).catch(() => {})
+      const cancel = new AbortController()
+      const answer = proposes(rig, { as: name, signal: cancel.signal })
       await screen.shows(/^1 plan waits: .* · Ctrl-T answers$/m)
       const rows = screen.rows()
       assert.equal(rows.slice(0, before.length - 1), before.slice(0, -1))
@@ -229,28 +230,33 @@ for (const [what, name, threat] of NAMES)
       const written = screen.written.slice(from)
       for (const sign of ['\x1b]', '\x1b[2J', '\x1b[1;1H', '\x9b', '\u202e', '\u2066', '\u200b'])
         assert.is(written.includes(sign), false, JSON.stringify(written))
+      cancel.abort()
+      await answer
     }))
 
 test('resized and suspended while it is shown, the screen is as it should be, and so is the line behind it', () =>
-  withConsole(async ({ rig, screen }) => {
-    screen.type('half')
-    const answer = proposes(rig)
-    await screen.shows('1 plan waits')
-    screen.type(CTRL_T)
-    await screen.shows(READY)
-    await screen.resize(60, 16)
-    await screen.shows(/^ y approve.{0,50}$/m)
-    screen.type('\x1a')
-    const shown = () => screen.written.split('\x1b[?1049h').length - 1
-    await until(() => shown() === 2, 'the desk to be shown again')
-    await screen.shows(READY)
-    screen.type('y')
-    assert.is((await answer).ok, true)
-    await screen.shows(/^>>> half$/m)
-    screen.type('\x15')
-    screen.type('6 * 7\r')
-    await screen.shows(/^42$/m)
-  }))
+  withConsole(
+    async ({ rig, screen }) => {
+      screen.type('half')
+      const answer = proposes(rig)
+      await screen.shows('1 plan waits')
+      screen.type(CTRL_T)
+      await screen.shows(READY)
+      await screen.resize(60, 16)
+      await screen.shows(/^ y approve.{0,50}$/m)
+      screen.type('\x1a')
+      const shown = () => screen.written.split('\x1b[?1049h').length - 1
+      await until(() => shown() === 2, 'the desk to be shown again')
+      await screen.shows(READY)
+      screen.type('y')
+      assert.is((await answer).ok, true)
+      await screen.shows(/^>>> half$/m)
+      screen.type('\x15')
+      screen.type('6 * 7\r')
+      await screen.shows(/^42$/m)
+    },
+    { columns: 80 },
+  ))
 
 test('somebody else who wants a seat is let in, or turned away, at the console', () =>
   withConsole(async ({ rig, screen }) => {
@@ -271,25 +277,28 @@ test('somebody else who wants a seat is let in, or turned away, at the console',
   }))
 
 test('a console where somebody sits already has no seat, says why when it is asked, and leaves theirs alone', () =>
-  withConsole(async ({ rig, screen }) => {
-    const other = openScreen(rig, {})
-    try {
-      await other.shows(/^>>>/m)
-      other.type('6 * 7\r')
-      await other.shows(/^42$/m)
-      assert.not.match(other.text(), 'seat')
-      other.type(':approvals\r')
-      await other.shows(/There is no seat here: There is a seat already: .*seat-1/)
-      screen.type('\x04')
-      assert.is(await screen.ended, 0)
-      await until(async () => (await waiting(rig)).includes('Nobody has a seat'), 'no seat')
-      other.type(':approvals\r')
-      await other.shows('Nothing waits for you')
-      assert.match(await waiting(rig), /seat-2/)
-    } finally {
-      other.close()
-    }
-  }))
+  withConsole(
+    async ({ rig, screen }) => {
+      const other = openScreen(rig, {})
+      try {
+        await other.shows(/^>>>/m)
+        other.type('6 * 7\r')
+        await other.shows(/^42$/m)
+        assert.not.match(other.text(), 'seat')
+        other.type(':approvals\r')
+        await other.shows(/There is no seat here: There is a seat already: .*seat-1/)
+        screen.type('\x04')
+        assert.is(await screen.ended, 0)
+        await until(async () => (await waiting(rig)).includes('Nobody has a seat'), 'no seat')
+        other.type(':approvals\r')
+        await other.shows('Nothing waits for you')
+        assert.match(await waiting(rig), /seat-2/)
+      } finally {
+        other.close()
+      }
+    },
+    { columns: 80 },
+  ))
 
 test('a console that reads from a pipe takes no seat', async () => {
   const rig = openRig({ files: { 'shop.py': SHOP } })

@@ -1,6 +1,32 @@
+import { execFile } from 'node:child_process'
+import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { sentencesBroken } from '../../src/terminal/answers.ts'
+import { argumentsFor, type ToolFacts } from '../../src/terminal/colon.ts'
+import { openCompleter } from '../../src/terminal/console.ts'
 import { Editor, type Wish } from '../../src/terminal/editor.ts'
+import { historyPath, openHistory } from '../../src/terminal/history.ts'
+import {
+  endOfRows,
+  fitted,
+  flowed,
+  layOut,
+  openPalette,
+  plain,
+  prose,
+  textOf,
+  wantsColour,
+  widthOf,
+} from '../../src/terminal/layout.ts'
+import { Pager } from '../../src/terminal/pager.ts'
+import { Live } from '../../src/terminal/run.ts'
 import { PYTHON } from '../../src/terminal/syntax.ts'
-import { openDecoder } from '../../src/terminal/tty.ts'
+import { type Key, openDecoder } from '../../src/terminal/tty.ts'
+import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console editor')
@@ -223,4 +249,395 @@ test('keys that only the terminal can answer are handed on', () => {
       .wishes.map(({ type }) => type),
     ['complete', 'clear', 'suspend', 'write elsewhere', 'drop'],
   )
+})
+
+const read = (...chunks: string[]) => {
+  const decoder = openDecoder()
+  const keys = chunks.flatMap(chunk => decoder.push(chunk))
+  return [...keys, ...decoder.settle()].map(shown)
+}
+const shown = (key: Key) =>
+  key.type === 'key' ? `<${key.name}>` : key.type === 'text' ? key.text : `[${key.text}]`
+
+const SENT: readonly (readonly [what: string, sent: string, keys: string[]])[] = [
+  ['letters, signs and wide characters', 'a語👩‍🔬 é', ['a語👩‍🔬 é']],
+  [
+    'control keys',
+    '\x01\x05\x0b\x15\x1f\x00',
+    ['<ctrl-a>', '<ctrl-e>', '<ctrl-k>', '<ctrl-u>', '<ctrl-_>', '<ctrl-space>'],
+  ],
+  [
+    'Enter, Ctrl-J, Tab and both backspaces',
+    '\r\n\t\x7f\x08',
+    ['<enter>', '<ctrl-j>', '<tab>', '<backspace>', '<backspace>'],
+  ],
+  ['arrows in both spellings', '\x1b[A\x1bOB\x1b[C\x1bOD', ['<up>', '<down>', '<right>', '<left>']],
+  [
+    'keys with modifiers',
+    '\x1b[1;5C\x1b[1;3D\x1b[3;5~\x1b[Z',
+    ['<ctrl-right>', '<alt-left>', '<ctrl-delete>', '<shift-tab>'],
+  ],
+  [
+    'Home and End as four kinds of terminals send them',
+    '\x1b[H\x1b[1~\x1bOH\x1b[7~\x1b[F\x1b[4~',
+    ['<home>', '<home>', '<home>', '<home>', '<end>', '<end>'],
+  ],
+  [
+    'Alt as an escape in front',
+    '\x1bf\x1b\r\x1b\x7f\x1b<',
+    ['<alt-f>', '<alt-enter>', '<alt-backspace>', '<alt-<>'],
+  ],
+  ['Alt with an arrow, escape in front', '\x1b\x1b[A', ['<alt-up>']],
+  ['Shift-Enter as two protocols send it', '\x1b[13;2u\x1b[27;2;13~', ['<shift-enter>', '<shift-enter>']],
+  ['letters by their number', '\x1b[97;5u\x1b[97;1u\x1b[97;2u', ['<ctrl-a>', 'a', 'A']],
+  ['the escape key alone', '\x1b', ['<escape>']],
+  ['two characters that begin a sequence, and nothing more', '\x1b[', ['<alt-[>']],
+  [
+    'a paste, with its line ends and whatever stands in it',
+    '\x1b[200~a\r\nb\rc\x1b[A\x03\x1b[201~x',
+    ['[a\nb\nc\x1b[A\x03]', 'x'],
+  ],
+  ['an empty paste', '\x1b[200~\x1b[201~', ['[]']],
+  [
+    'answers of a terminal that nobody asked for',
+    '\x1b[24;80R\x1b[?1;2c\x1b]11;rgb:0/0/0\x07\x1bP1$r0m\x1b\\x',
+    ['x'],
+  ],
+  ['function keys that mean nothing here', '\x1b[15~\x1bOP\x1b[[Ax', ['x']],
+  ['focus and mouse', '\x1b[I\x1b[O\x1b[<0;10;10Mx', ['x']],
+]
+
+for (const [what, sent, keys] of SENT) {
+  test(what, () => assert.equal(read(sent), keys))
+  test(`${what}, in single bytes`, () => assert.equal(joined(read(...sent)), joined(keys)))
+}
+
+/** Text may come in one piece or in several. */
+const joined = (keys: readonly string[]) => keys.join('')
+
+test('what follows an escape too late is a key of its own', () => {
+  const decoder = openDecoder()
+  assert.equal(decoder.push('\x1b'), [])
+  assert.ok(decoder.waits)
+  assert.equal(decoder.settle().map(shown), ['<escape>'])
+  assert.equal(decoder.push('f').map(shown), ['f'])
+})
+
+test('a paste that has not ended is not settled', () => {
+  const decoder = openDecoder()
+  assert.equal(decoder.push('\x1b[200~a\x1b'), [])
+  assert.not(decoder.waits)
+  assert.equal(decoder.settle(), [])
+  assert.equal(decoder.push('[201~').map(shown), ['[a]'])
+})
+
+test('a sequence that never ends is dropped, and what comes next is heard', () => {
+  const decoder = openDecoder()
+  decoder.push(`\x1b]${'x'.repeat(5_000)}`)
+  assert.equal(decoder.push('y').map(shown), ['y'])
+})
+
+test('whatever is sent, in whatever pieces, ends in keys and never in a throw', () => {
+  const bytes = fc.array(
+    fc.constantFrom('\x1b', '[', 'O', '2', '0', '1', ';', '~', 'A', 'u', 'a', '\r', ']', '\x07', '語'),
+  )
+  fc.assert(
+    fc.property(bytes, fc.nat(), (units, cut) => {
+      const sent = units.join('')
+      const decoder = openDecoder()
+      decoder.push(sent.slice(0, cut % (sent.length + 1)))
+      decoder.push(sent.slice(cut % (sent.length + 1)))
+      decoder.settle()
+    }),
+  )
+})
+
+const palette = openPalette({ coloured: false })
+
+const WIDTHS: readonly (readonly [text: string, columns: number])[] = [
+  ['plain', 5],
+  ['日本語', 6],
+  ['é', 1],
+  ['👩‍🔬', 2],
+  ['❤️', 2],
+  ['🇩🇪', 2],
+  ['\x1b[31m', 8],
+  ['\t', 4],
+  ['\u202e', 6],
+]
+
+for (const [text, columns] of WIDTHS)
+  test(`${JSON.stringify(text)} takes ${columns} columns`, () => assert.is(widthOf(text), columns))
+
+test('rows break before what does not fit, and no row is wider than the screen', () => {
+  const rows = layOut([plain('ab日本語c')], { columns: 5, palette }).rows
+  assert.equal(
+    rows.map(({ text, columns }) => [text, columns]),
+    [
+      ['ab日', 4],
+      ['本語c', 5],
+    ],
+  )
+})
+
+test('a text is cut with a sign, and fits', () => {
+  assert.equal([fitted('abc', 3), fitted('abcd', 3), fitted('日本語', 4)], ['abc', 'ab…', '日…'])
+})
+
+test('sentences of ours are broken between words, and nothing else is', () => {
+  const spans = [plain('error'), prose(undefined, ': one two three\nfour'), plain(' five six seven')]
+  assert.is(textOf(flowed(spans, 12)), 'error: one\ntwo three\nfour five six seven')
+})
+
+test('sentences below a table of kernels are broken between words and stay set in; its rows are left alone', () => {
+  const table =
+    'web  ended  /a/long/path/that/is/kept\n    web has ended, of itself.\n\nPassed over: a file of others.'
+  assert.equal(sentencesBroken(table, 20).split('\n'), [
+    'web  ended  /a/long/path/that/is/kept',
+    '    web has ended,',
+    '    of itself.',
+    '',
+    'Passed over: a file',
+    'of others.',
+  ])
+})
+
+test('where so many rows are full is known, and that a text fits', () => {
+  assert.is(endOfRows('ab\ncd\nef', { columns: 80, rows: 2 }), 6)
+  assert.is(endOfRows('ab\ncd', { columns: 80, rows: 2 }), undefined)
+  assert.is(endOfRows('abcdef', { columns: 2, rows: 2 }), 4)
+})
+
+const PRINTED: readonly (readonly [what: string, printed: string[], whole: string, begun: string])[] = [
+  ['lines are done with at their ends', ['a', 'b\nc'], 'ab\n', 'c'],
+  ['a carriage return prints over the line', ['10%', '\r20%', '\r30%'], '', '30%'],
+  ['what is there stays until something comes', ['10%\r'], '', '10%'],
+  ['a carriage return before a line end is none', ['a\r', '\nb\r\n'], 'a\nb\n', ''],
+  ['it goes back no further than its line', ['a\n\rb'], 'a\n', 'b'],
+]
+
+for (const [what, printed, whole, begun] of PRINTED)
+  test(`output: ${what}`, () => {
+    const live = new Live()
+    assert.equal([printed.map(text => live.push(text)).join(''), live.begun], [whole, begun])
+  })
+
+test('a line without end is not kept for ever', () => {
+  const live = new Live()
+  assert.is(live.push('x'.repeat(20_000)).length, 20_001)
+  assert.is(live.begun, '')
+})
+
+const lines = Array.from({ length: 100 }, (_, number) => `line ${number}`).join('\n')
+const pager = () =>
+  new Pager({ title: 'numbers', spans: [plain(lines)], palette, size: { columns: 40, rows: 11 } })
+const press = (it: Pager, ...keys: string[]) =>
+  keys
+    .map(key => it.press(key.length === 1 ? { type: 'text', text: key } : { type: 'key', name: key }))
+    .at(-1)
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what is sought stands out
+const first = (it: Pager) => it.paint()[0]?.text.replace(/\x1b\[\d*m/g, '')
+
+test('the pager goes forward and back by screens and lines, and no further than there are', () => {
+  const it = pager()
+  press(it, ' ')
+  assert.is(first(it), 'line 10')
+  press(it, 'j', 'down', 'k', 'b')
+  assert.is(first(it), 'line 1')
+  press(it, 'G', ' ')
+  assert.is(first(it), 'line 90')
+  press(it, 'g', 'b')
+  assert.is(first(it), 'line 0')
+  assert.is(it.paint().length, 11)
+  assert.match(it.paint().at(-1)?.text ?? '', 'numbers  1–10 of 100')
+})
+
+test('the pager searches, on and back, and says what it does not find', () => {
+  const it = pager()
+  press(it, '/', '5', '5', 'enter')
+  assert.is(first(it), 'line 55')
+  press(it, '/', '5', '5', 'enter')
+  assert.match(it.paint().at(-1)?.text ?? '', 'not found below')
+  press(it, 'G', 'N')
+  assert.is(first(it), 'line 55')
+})
+
+test('the pager keeps its place when the terminal changes', () => {
+  const it = pager()
+  press(it, ' ', ' ')
+  it.resize({ columns: 20, rows: 6 })
+  assert.is(first(it), 'line 20')
+})
+
+test('q, Escape and Ctrl-C end the pager, and nothing else does', () => {
+  for (const key of ['q', 'escape', 'ctrl-c']) assert.is(press(pager(), key), false)
+  assert.is(press(pager(), 'x'), true)
+})
+
+const tool: ToolFacts = {
+  name: 'find',
+  aliases: [],
+  summary: '',
+  needs: [],
+  parameters: [
+    { name: 'pattern', type: 'string', required: true },
+    { name: 'limit', type: 'integer', required: false },
+    { name: 'names', type: 'array', required: false },
+  ],
+}
+const WORDS: readonly (readonly [line: string, args: unknown])[] = [
+  ['', {}],
+  ['{"pattern": "x"}', { pattern: 'x' }],
+  ['orders[0].total', { pattern: 'orders[0].total' }],
+  ['a b limit=5', { pattern: 'a b', limit: 5 }],
+  ['pattern="a b" limit=5', { pattern: 'a b', limit: 5 }],
+  ['x == 1', { pattern: 'x == 1' }],
+  ['f(a=1)', { pattern: 'f(a=1)' }],
+  ['x names=a,b', { pattern: 'x', names: ['a', 'b'] }],
+]
+
+for (const [line, args] of WORDS)
+  test(`the words ${JSON.stringify(line)} as arguments`, () => assert.equal(argumentsFor(tool, line), args))
+
+test('arguments that are not JSON are said to be none', () => {
+  assert.match(String(argumentsFor(tool, '{x')), 'The arguments are not JSON')
+})
+
+test('NO_COLOR, with anything in it, leaves colours out and not what carries meaning', () => {
+  assert.equal(
+    [wantsColour({}), wantsColour({ NO_COLOR: '' }), wantsColour({ NO_COLOR: '0' })],
+    [true, true, false],
+  )
+  assert.is(openPalette({ coloured: false }).begin('keyword'), '')
+  assert.is(openPalette({ coloured: false }).begin('chosen'), '\x1b[7m')
+})
+
+const found = {
+  from: 1,
+  to: 3,
+  completions: [{ text: 'append', kind: 'method', type_name: 'list' }],
+  total: 1,
+  call: null,
+  because: null,
+}
+
+test('completions are counted in characters on the wire, and as JavaScript counts here', async () => {
+  const asked: unknown[] = []
+  const completing = openCompleter({
+    async call({ args }) {
+      asked.push(args)
+      return { ok: true, result: found } satisfies Envelope
+    },
+  })
+  const known = await completing.complete({ text: '😀ap', cursor: 4 })
+  assert.equal(asked, [{ text: '😀ap', cursor: 3, limit: 500 }])
+  assert.equal([known?.offers.from, known?.offers.to], [2, 4])
+  assert.equal(known?.offers.offers, [{ text: 'append', detail: 'method' }])
+})
+
+test('an answer that comes after another question is dropped', async () => {
+  const answers: ((envelope: Envelope) => void)[] = []
+  const completing = openCompleter({ call: () => new Promise(resolve => answers.push(resolve)) })
+  const first = completing.complete({ text: 'a', cursor: 1 })
+  const second = completing.complete({ text: 'ab', cursor: 2 })
+  for (const answer of answers) answer({ ok: true, result: found })
+  assert.is(await first, undefined)
+  assert.ok(await second)
+})
+
+test('a daemon without the tool is asked once, and a kernel that fails harms nothing', async () => {
+  let asked = 0
+  const error = { code: 'unknown_function', message: '', details: {}, retryable: false, next: null } as const
+  const completing = openCompleter({
+    async call() {
+      asked++
+      return { ok: false, error }
+    },
+  })
+  assert.is(await completing.complete({ text: 'a', cursor: 1 }), undefined)
+  assert.is(await completing.complete({ text: 'ab', cursor: 2 }), undefined)
+  assert.is(asked, 1)
+  const broken = openCompleter({ call: () => Promise.reject(new Error('lost')) })
+  assert.is(await broken.complete({ text: 'a', cursor: 1 }), undefined)
+})
+
+let folder = ''
+let path = ''
+test.before.each(() => {
+  folder = mkdtempSync(join(tmpdir(), 'imago-history-'))
+  path = historyPath(folder, '/home/ada/my project')
+})
+test.after.each(() => rmSync(folder, { recursive: true, force: true }))
+
+const again = () => openHistory(path).entries
+
+test('what was entered is there the next time, whatever lines it has', () => {
+  const history = openHistory(path)
+  history.add('1 + 2')
+  history.add('def f():\n    return "\\n語"\n')
+  assert.equal(again(), ['1 + 2', 'def f():\n    return "\\n語"'])
+})
+
+test('only its owner can read it', () => {
+  openHistory(path).add('x')
+  assert.is(statSync(path).mode & 0o777, 0o600)
+  assert.is(statSync(join(folder, 'history')).mode & 0o777, 0o700)
+})
+
+test('a blank in front keeps a line out; so do nothing, and the same once more', () => {
+  const history = openHistory(path)
+  for (const entry of [' secret = 1', '\tx', '', '  ', 'x', 'x', 'y', 'x']) history.add(entry)
+  assert.equal(history.entries, ['x', 'y', 'x'])
+  assert.equal(again(), ['x', 'y', 'x'])
+})
+
+test('each project has its own', () => {
+  assert.is.not(historyPath(folder, '/a/app'), historyPath(folder, '/b/app'))
+  assert.match(path, /my_project-[0-9a-f]{12}\.jsonl$/)
+})
+
+test('it is shortened to the newest, and very long entries are not kept', () => {
+  const limits = { entries: 10, length: 20 }
+  const history = openHistory(path, limits)
+  for (let number = 0; number < 25; number++) history.add(`x = ${number}`)
+  history.add('y'.repeat(21))
+  const shorter = openHistory(path, limits)
+  assert.equal([shorter.entries.length, shorter.entries.at(-1)], [10, 'x = 24'])
+  assert.is(readFileSync(path, 'utf8').split('\n').length, 11)
+  assert.is(statSync(path).mode & 0o777, 0o600)
+  assert.equal(readdirSync(join(folder, 'history')).length, 1)
+})
+
+test('lines that a full disk has cut are left out', () => {
+  openHistory(path).add('one')
+  appendFileSync(path, '"tw')
+  assert.equal(again(), ['one'])
+  openHistory(path).add('three')
+  assert.equal(again().at(-1), 'three')
+})
+
+test('where it cannot be written, it is kept in memory', () => {
+  openHistory(path).add('one')
+  chmodSync(path, 0o400)
+  const nowhere = openHistory('/dev/null/history.jsonl')
+  nowhere.add('two')
+  assert.equal(nowhere.entries, ['two'])
+})
+
+test('several consoles write at once, one of them shortens it, and nothing of what is new is lost', async () => {
+  const program = `
+    import { openHistory } from ${JSON.stringify(join(PACKAGE_ROOT, 'dist/src/terminal/history.js'))}
+    const [path, who] = process.argv.slice(1)
+    for (let number = 0; number < 150; number++) openHistory(path, { entries: 300, length: 100 }).add(who + number)`
+  const run = promisify(execFile)
+  const who = ['a', 'b', 'c']
+  await Promise.all(
+    who.map(name => run(process.execPath, ['--input-type=module', '-e', program, path, name])),
+  )
+  const kept = openHistory(path, { entries: 1_000, length: 100 }).entries
+  for (const name of who)
+    assert.equal(
+      kept.filter(entry => entry.startsWith(name)).slice(-50),
+      Array.from({ length: 50 }, (_, number) => `${name}${number + 100}`),
+    )
 })

@@ -54,7 +54,7 @@ test('on a machine that is well, it says what answers and how fast, names what i
   assert.match(stdout, /ok {2}interpreter +CPython 3/)
   assert.match(stdout, /ok {2}a kernel +starts in .*; round trip [\d.]+ ms/)
   assert.match(stdout, /ok {2}project +CPython .*, ready; round trip [\d.]+ ms/)
-  assert.match(stdout, /no entry for claude-code, .*\n.*would give.*\n.*do: imago install CLIENT/)
+  assert.match(stdout, /no entry for claude-code, .*; it would give .*\n.*do: imago install CLIENT/)
   assert.match(stdout, 'Everything that Imago needs works.')
   const { kernels } = JSON.parse(imago('kernels', '--json').stdout).result
   assert.equal(

@@ -2,17 +2,12 @@ import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
-import {
-  codeOf,
-  evaluating,
-  noSeat,
-  openAsking,
-  openSeatScreen,
-  withSeatScreen,
-} from '../support/watching.ts'
+import { codeOf, evaluating, noSeat, openAsking, openSeatRigs, openSeatScreen } from '../support/watching.ts'
 
 /** The real screen of `imago watch` when something goes wrong, or comes at the wrong moment. */
 const test = suite('watch and faults')
+const { withSeatScreen, close } = openSeatRigs()
+test.after(close)
 
 const ESC = '\x1b'
 const OFFERED = / y approve /
@@ -189,7 +184,7 @@ test('somebody who is turned away has the terminal back, and is told who sits', 
     await other.shows('Waiting up to a minute to be let in by:')
     screen.type('n')
     assert.is(await other.ended, 3)
-    await until(() => /turned away by seat-1/.test(other.written), other.written.slice(-400))
+    await until(() => /turned away by seat-\d+/.test(other.written), other.written.slice(-400))
     assert.ok(other.written.lastIndexOf(`${ESC}[?1049l`) < other.written.indexOf('turned away'))
     other.close()
   }))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import type { ScreenOf } from '../support/screen.ts'
-import { codeOf, openSeatScreen } from '../support/watching.ts'
+import { codeOf, openSeatRigs } from '../support/watching.ts'
 
 /** Every key that answers, at a real terminal, with a real daemon and real files. */
 const test = suite('keys of imago watch')
@@ -11,18 +11,14 @@ const test = suite('keys of imago watch')
 const OFFERED = / y approve /
 const TEN = Array.from({ length: 30 }, (_, n) => `line_${n} = ${n}\n`).join('')
 
-async function withFiles(use: (parts: { rig: Rig; screen: ScreenOf }) => Promise<void>) {
-  const rig = openRig({ files: { 'a.py': TEN, 'b.py': TEN } })
-  let screen: ScreenOf | undefined
-  try {
-    await rig.serve()
-    screen = await openSeatScreen(rig)
-    await use({ rig, screen })
-  } finally {
-    screen?.close()
-    await rig.close()
-  }
-}
+const { withSeatScreen, close } = openSeatRigs(openRig)
+test.after(close)
+
+const withFiles = (use: (parts: { rig: Rig; screen: ScreenOf }) => Promise<void>) =>
+  withSeatScreen({}, async parts => {
+    for (const name of ['a.py', 'b.py']) writeFileSync(join(parts.rig.project, name), TEN)
+    await use(parts)
+  })
 
 const text = (rig: Rig, path: string) => readFileSync(join(rig.project, path), 'utf8')
 

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { type Rig, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
-import { codeOf, evaluating, openAsking, withSeatScreen } from '../support/watching.ts'
+import { codeOf, evaluating, openAsking, openSeatRigs } from '../support/watching.ts'
 
 /** The real screen of `imago watch`, at a real terminal, with a real daemon. */
 const test = suite('watch at a terminal')
+const { withSeatScreen, close } = openSeatRigs()
+test.after(close)
 
 const OFFERED = / y approve /
 const planOn = (screen: ScreenOf) => /^── (plan-[a-z]{8})/m.exec(screen.text())?.[1] ?? ''

@@ -31,6 +31,7 @@ async function written(plan: ShownPlan) {
     onKey(listener) {
       press = listener
     },
+    flushed: done => done(),
     onResize: () => {},
     onResume: () => {},
     suspend: () => {},

@@ -59,7 +59,7 @@ const TROJAN_SOURCE: readonly HostileText[] = [
 ]
 
 /** What a terminal obeys. */
-export const SEQUENCES: readonly (readonly [what: string, sequence: string])[] = [
+const SEQUENCES: readonly (readonly [what: string, sequence: string])[] = [
   ['colours', `${ESC}[31;46;5;9m`],
   ['a colour that is that of the ground', `${ESC}[30;40;8;9m`],
   ['a screen that is wiped', `${ESC}[00002J`],
@@ -88,16 +88,16 @@ export const SEQUENCES: readonly (readonly [what: string, sequence: string])[] =
 
 const PADDED: readonly HostileText[] = [
   {
-    what: 'one line of a million characters',
-    text: `x = "${'y'.repeat(1_000_000)}"; payload()\n`,
-    marks: ['The longest line has 1,000,017 characters'],
+    what: 'one line of a hundred thousand characters',
+    text: `x = "${'y'.repeat(100_000)}"; payload()\n`,
+    marks: ['The longest line has 100,017 characters'],
     payload: '"; payload()',
     threat: 15,
   },
   {
-    what: 'ten thousand lines, of which the last one is another',
-    text: `${'x = 1\n'.repeat(9_999)}payload()\n`,
-    marks: ['10000 lines'],
+    what: 'two thousand lines, of which the last one is another',
+    text: `${'x = 1\n'.repeat(1_999)}payload()\n`,
+    marks: ['2000 lines'],
     payload: 'payload()',
     threat: 15,
   },
@@ -183,13 +183,14 @@ const FORGED: readonly HostileText[] = [
   },
 ]
 
-const OBEYED: readonly HostileText[] = SEQUENCES.map(([what, sequence]) => ({
-  what,
-  text: `x = 1  # ${sequence}\npayload()\n`,
-  marks: [...new Set([...sequence].filter(isControl).map(markOf))],
+/** All sequences in one text, a line each: what an asker does with one it does with all. */
+const OBEYED: HostileText = {
+  what: 'all that a terminal obeys',
+  text: `${SEQUENCES.map(([, sequence]) => `x = 1  # ${sequence}\n`).join('')}payload()\n`,
+  marks: [...new Set(SEQUENCES.flatMap(([, sequence]) => [...sequence].filter(isControl).map(markOf)))],
   payload: 'payload()',
   threat: 16,
-}))
+}
 
 function isControl(character: string): boolean {
   return /\p{Cc}/u.test(character)
@@ -200,15 +201,7 @@ function markOf(character: string): string {
 }
 
 /** All of them, as the body of a plan. */
-export const HOSTILE_TEXTS: readonly HostileText[] = [...TROJAN_SOURCE, ...OBEYED, ...PADDED, ...FORGED]
-
-/** Of a kind each: all are made of the controls that are tried above, one by one. */
-const SOME: ReadonlySet<string> = new Set([
-  'a screen that is wiped',
-  'a title',
-  'sequences of one byte (C1)',
-  'a carriage return over the line',
-])
+export const HOSTILE_TEXTS: readonly HostileText[] = [...TROJAN_SOURCE, OBEYED, ...PADDED, ...FORGED]
 
 /**
  * The same in one line, as others name things and themselves: files, titles, kernels, callers, projects, reasons. What
@@ -219,10 +212,8 @@ export const HOSTILE_NAMES: readonly (readonly [what: string, name: string])[] =
   ['without a width', 'sh\u200bop\u200d.py\ufeff\u00ad\u2060'],
   ['in tags and selectors', 'a\u{e0041}\ufe0f\u{e0100}.py'],
   ['with every control', String.fromCodePoint(...range(1, 0x1f), ...range(0x7f, 0x9f))],
-  ...SEQUENCES.filter(([what]) => SOME.has(what)).map(
-    ([what, sequence]) => [`with ${what}`, `a${sequence}z.py`] as const,
-  ),
-  ...['\n', '\r', '\u2028', '\u0085'].map(
+  ['with all that a terminal obeys', `a${SEQUENCES.map(([, sequence]) => sequence).join('')}z.py`],
+  ...['\n', '\r', '\r\n', '\u2028', '\u2029', '\u0085', '\v', '\f'].map(
     end =>
       [
         `over rows, by ${[...end].map(markOf).join('')}`,

@@ -1,5 +1,5 @@
 import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
-import type { Draft, Redrafted } from '../../src/front/person-editor.ts'
+import type { Draft, DraftResult } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
 import type { Typed } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
@@ -8,7 +8,7 @@ export interface Asked {
   /** What the person types, one line for each question; a function is done first, and says what they type. */
   readonly types: readonly (string | ((asker: Asker) => string))[]
   readonly plans: readonly ShownPlan[]
-  readonly edit?: (draft: Draft) => Promise<Redrafted>
+  readonly edit?: (draft: Draft) => Promise<DraftResult>
   readonly taken?: (answer: SeatAnswer) => Taken
 }
 
@@ -74,7 +74,7 @@ export async function askLines({
 /** An editor that makes one text of the draft. */
 export const editor = (change: (text: string) => string) => (draft: Draft) => redraftBy(draft, change)
 
-async function redraftBy({ text }: Draft, change: (text: string) => string): Promise<Redrafted> {
+async function redraftBy({ text }: Draft, change: (text: string) => string): Promise<DraftResult> {
   const after = change(text)
   return after === text ? { type: 'unchanged' } : { type: 'text', text: after }
 }

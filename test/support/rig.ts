@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Connecting, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
+import { type ConnectOptions, connectDaemon, type DaemonClient } from '../../src/front/client.ts'
 import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
 import { lispCache } from './runtimes.ts'
 import { endLeft } from './temporary.ts'
@@ -25,7 +25,7 @@ export interface Rig {
   imago(args: readonly string[], options?: RunOptions): Promise<Ran>
   /** Begins one command. It is ended with the rig. */
   begin(args: readonly string[], options?: RunOptions): Begun
-  connect(options?: Partial<Connecting>): Promise<DaemonClient>
+  connect(options?: Partial<ConnectOptions>): Promise<DaemonClient>
   /** A bare connection to the daemon's socket. */
   dial(): Promise<Socket>
   /** Ends the daemon and every process that was begun here, and removes the folder. */

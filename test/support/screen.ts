@@ -32,6 +32,8 @@ export interface ScreenOf {
   shows(expected: string | RegExp): Promise<void>
   /** Resolves once the screen does not show it any more. */
   hides(expected: string | RegExp): Promise<void>
+  /** Of a console: what is being written is dropped, and nothing but an empty prompt is left to be seen. */
+  afresh(): Promise<void>
   readonly ended: Promise<number>
   close(): void
 }
@@ -136,6 +138,16 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
     holds: still => void (child.stdio[3] as Writable).write(still ? 'hold\n' : 'go\n'),
     shows: expected => awaits(expected, true),
     hides: expected => awaits(expected, false),
+    async afresh() {
+      // A page may still be there, which would take the key.
+      await awaits(/^>>>.*$(?!\n)/m, true)
+      child.stdin?.write('\x03')
+      await awaits(/\^C\n>>>$/, true)
+      child.stdin?.write('\x0c')
+      await awaits(/^>>>$/, true)
+      terminal.clear()
+      written = ''
+    },
     ended,
     close() {
       child.kill('SIGKILL')
@@ -144,9 +156,49 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
   }
 }
 
+/** What a test has a console in. */
+export interface Shared {
+  readonly screen: ScreenOf
+  close(): void | Promise<void>
+}
+
+/**
+ * Opens a console for a test, and lends it to the next one that asks for no options, unless the test failed or the
+ * console ended in it.
+ */
+export function sharedConsole<Parts extends Shared, Options extends object>(
+  open: (options: Options) => Promise<Parts>,
+): {
+  use(options: Options, work: (parts: Parts) => Promise<void>): Promise<void>
+  close(): Promise<void>
+} {
+  let kept: Parts | undefined
+  return {
+    async use(options, work) {
+      const isPlain = Object.keys(options).length === 0
+      const lent = isPlain ? kept : undefined
+      if (isPlain) kept = undefined
+      const parts = lent ?? (await open(options))
+      try {
+        await lent?.screen.afresh()
+        await work(parts)
+      } catch (error) {
+        await parts.close()
+        throw error
+      }
+      const { exitCode, signalCode } = parts.screen.child
+      if (isPlain && exitCode === null && signalCode === null) kept = parts
+      else await parts.close()
+    },
+    async close() {
+      await kept?.close()
+    },
+  }
+}
+
 /** The console, and what it showed of what. */
 export interface ConsoleOf {
-  /** A console that stands at its first prompt, for one test. */
+  /** A console that stands at an empty prompt. Without options it is that of the test before, if that ended well. */
   withConsole(options: ScreenOptions, use: (screen: ScreenOf) => Promise<void>): Promise<void>
   /** Enters one line, and waits for the next prompt. */
   run(screen: ScreenOf, code: string): Promise<void>
@@ -154,27 +206,27 @@ export interface ConsoleOf {
   lastAnswer(screen: ScreenOf): string
 }
 
-export const openConsole = (rig: Rig): ConsoleOf => ({
-  async withConsole(options, use) {
+export function openConsole(rig: Rig): ConsoleOf {
+  const consoles = sharedConsole(async (options: ScreenOptions) => {
     const screen = openScreen(rig, options)
-    try {
-      await screen.shows(/^>>>/m)
-      await use(screen)
-    } finally {
-      screen.close()
-    }
-  },
-  async run(screen, code) {
-    const prompts = () => screen.all().filter(row => row.startsWith('>>>')).length
-    const last = () => screen.rows().at(-1) ?? ''
-    // What the test has waited for may be shown before the prompt is, which then is not yet the one after the code.
-    await until(() => last().startsWith('>>>'), `a prompt for ${code}: ${screen.text()}`)
-    const before = prompts()
-    screen.type(`${code}\r`)
-    await until(() => prompts() > before && last() === '>>>', `${code} to be over: ${screen.text()}`)
-  },
-  lastAnswer: screen => screen.text().split(/^>>>/m).at(-2)?.split('\n').slice(1).join('\n').trimEnd() ?? '',
-})
+    await screen.shows(/^>>>/m)
+    return { screen, close: () => screen.close() }
+  })
+  return {
+    withConsole: (options, use) => consoles.use(options, ({ screen }) => use(screen)),
+    async run(screen, code) {
+      const prompts = () => screen.all().filter(row => row.startsWith('>>>')).length
+      const last = () => screen.rows().at(-1) ?? ''
+      // What the test has waited for may be shown before the prompt is, which then is not yet the one after the code.
+      await until(() => last().startsWith('>>>'), `a prompt for ${code}: ${screen.text()}`)
+      const before = prompts()
+      screen.type(`${code}\r`)
+      await until(() => prompts() > before && last() === '>>>', `${code} to be over: ${screen.text()}`)
+    },
+    lastAnswer: screen =>
+      screen.text().split(/^>>>/m).at(-2)?.split('\n').slice(1).join('\n').trimEnd() ?? '',
+  }
+}
 
 function looksOf(cell: IBufferCell): string[] {
   return [

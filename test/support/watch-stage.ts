@@ -30,7 +30,6 @@ const seat: OpenSeat = {
 
 await watchAtTerminal({
   tty: openTty(process.stdin, process.stdout),
-  output: process.stdout,
   palette: openPalette({ coloured: wantsColour(process.env) }),
   unicode: true,
   desktop: false,

@@ -19,21 +19,50 @@ export async function openSeatScreen(rig: Rig, options: ScreenOptions = {}): Pro
   return screen
 }
 
-/** A daemon that asks before it evaluates, and someone at a whole screen. */
-export async function withSeatScreen(
-  options: ScreenOptions,
-  use: (parts: { rig: Rig; screen: ScreenOf }) => Promise<void>,
-) {
-  const rig = openAsking()
-  let screen: ScreenOf | undefined
-  try {
-    await rig.serve()
-    screen = await openSeatScreen(rig, options)
-    await use({ rig, screen })
-  } finally {
-    screen?.close()
-    await rig.close()
+/** One daemon after the other, each lent to the next test while nothing is left behind in it. */
+export interface SeatRigs {
+  /** Someone at a whole screen of that daemon, for one test. */
+  withSeatScreen(
+    options: ScreenOptions,
+    use: (parts: { rig: Rig; screen: ScreenOf }) => Promise<void>,
+  ): Promise<void>
+  close(): Promise<void>
+}
+
+/** `open`: left out, daemons that ask before they evaluate. */
+export function openSeatRigs(open: () => Rig = openAsking): SeatRigs {
+  let kept: Rig | undefined
+  return {
+    async withSeatScreen(options, use) {
+      const rig = kept ?? open()
+      let screen: ScreenOf | undefined
+      try {
+        if (kept === undefined) await rig.serve()
+        kept = undefined
+        screen = await openSeatScreen(rig, options)
+        await use({ rig, screen })
+        screen.close()
+        if (await isAsNew(rig)) kept = rig
+      } finally {
+        screen?.close()
+        if (kept === undefined) await rig.close()
+      }
+    },
+    async close() {
+      await kept?.close()
+    },
   }
+}
+
+/** Whether the daemon still runs, nobody sits there, and nothing waits, is let through or is paused. */
+async function isAsNew(rig: Rig): Promise<boolean> {
+  const client = await rig.connect().catch(() => undefined)
+  if (client === undefined) return false
+  const look = () => client.request('approvals', {})
+  await until(async () => (await look()).seats.length === 0, 'no seat')
+  const { approvals, grants, pauses } = await look()
+  await client.close()
+  return approvals.length + grants.length + pauses.length === 0
 }
 
 /** Resolves once nobody has a seat. */

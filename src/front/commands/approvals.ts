@@ -51,13 +51,13 @@ function givenIn({ operands: [plan = ''], options: { code } }: CommandInput): { 
   })
 }
 
-interface Said {
+interface GivenAnswer {
   readonly plan: string
   readonly decision: 'approve' | 'deny'
   readonly taken: Taken
 }
 
-function said(input: CommandInput, { plan, decision, taken }: Said): ExitCode {
+function said(input: CommandInput, { plan, decision, taken }: GivenAnswer): ExitCode {
   if (taken.type === 'taken')
     return print(input, {
       result: { plan, decision },

@@ -40,7 +40,7 @@ function said({ ended_kernels: ended, detached_kernels: detached }: ShutdownResu
   ].join(' ')
 }
 
-/** What planEnd of the kernels; `undefined` if there was no daemon. */
+/** What became of the kernels; `undefined` if there was no daemon. */
 async function end(
   when: ShutdownWhen,
   printer: CommandInput['printer'],

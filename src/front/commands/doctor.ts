@@ -109,8 +109,11 @@ function showAreas(areas: readonly Area[]): string {
 
 function showCheck({ name, state, found, gives, fix }: Check, width: number): string[] {
   const margin = ' '.repeat(width + 7)
-  const more = [gives && `would give: ${gives}`, fix && `do: ${fix}`].filter(line => line !== undefined)
-  return [`  ${MARK[state]}  ${name.padEnd(width)} ${found}`, ...more.map(line => margin + line)]
+  const what = gives === undefined ? found : `${found}; it would give ${gives}`
+  return [
+    `  ${MARK[state]}  ${name.padEnd(width)} ${what}`,
+    ...(fix === undefined ? [] : [`${margin}do: ${fix}`]),
+  ]
 }
 
 /** The daemon that answers, with the time that one question there and back takes. */

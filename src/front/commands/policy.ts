@@ -109,9 +109,9 @@ function unless<Result>(left: AbortSignal | undefined, work: Promise<Result>): P
   return Promise.race([work, gone])
 }
 
-type Failing = Parameters<typeof exitOf>[0] & { readonly ok: false }
+type FailedEnvelope = Parameters<typeof exitOf>[0] & { readonly ok: false }
 
-function printFailed({ options, printer }: CommandInput, envelope: Failing): ExitCode {
+function printFailed({ options, printer }: CommandInput, envelope: FailedEnvelope): ExitCode {
   if (options.json) printEnvelope(printer, envelope)
   else printError(printer, envelope.error)
   return exitOf(envelope)

@@ -163,14 +163,14 @@ interface Runner {
   interrupt(): boolean
 }
 
-interface Running {
+interface RunnerOptions {
   readonly lines: Lines
   readonly printer: Margin
   /** Where the code prints. */
   readonly program: Printer
 }
 
-function openRunner(image: Image, { lines, printer, program }: Running): Runner {
+function openRunner(image: Image, { lines, printer, program }: RunnerOptions): Runner {
   let running: AbortController | undefined
   let asked: string | undefined
 

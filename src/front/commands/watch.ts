@@ -68,14 +68,14 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
   })
 }
 
-interface Following {
+interface NewsOptions {
   readonly client: Pick<DaemonClient, 'watchSuspensions'>
   readonly signal: AbortSignal
   tell(text: string): void
 }
 
 /** What becomes of suspended evaluations, in all projects: nobody is asked anything by it. */
-function followSuspended({ client, signal, tell }: Following): Promise<void> {
+function followSuspended({ client, signal, tell }: NewsOptions): Promise<void> {
   return client.watchSuspensions({
     everywhere: true,
     signal,

@@ -215,7 +215,7 @@ const MARGIN = 64
 const LINES_OF_CALL = 4
 
 /** What goes on from where showing has come to. */
-interface Shown {
+interface Progress {
   readonly mark: Mark
   readonly stories: Stories
 }
@@ -227,7 +227,7 @@ interface Shown {
 export async function showStories(
   place: Place,
   { filter, show }: { filter: Filter; show: (story: Story) => void },
-): Promise<Shown> {
+): Promise<Progress> {
   if (filter.count !== undefined) return showLast(place, { filter, show, count: filter.count })
   const { dir, signal } = place
   const [mark, stories] = [new Mark(place), new Stories()]
@@ -239,7 +239,7 @@ export async function showStories(
 async function showLast(
   place: Place,
   { filter, show, count }: { filter: Filter; show: (story: Story) => void; count: number },
-): Promise<Shown> {
+): Promise<Progress> {
   const { found, mark } = await readingBack(place, {
     lines: count * LINES_OF_CALL + MARGIN,
     attempt: lines => lastStories(lines, { filter, count }),
@@ -268,9 +268,9 @@ const isNamed = (story: Story) => story.type !== 'call' || story.began !== undef
 /** How long a call may go on before it is shown without its end, in milliseconds. */
 const SHOWN_OPEN_MS = 700
 
-interface Following {
+interface FollowStoriesOptions {
   readonly filter: Filter
-  readonly from: Shown
+  readonly from: Progress
   show(story: Story): void
 }
 
@@ -278,7 +278,7 @@ interface Following {
  * Shows all that comes, until the signal aborts: a call when it ends, and before that when it asks a person, or takes
  * its time.
  */
-export async function followStories({ filter, show, from }: Following): Promise<void> {
+export async function followStories({ filter, show, from }: FollowStoriesOptions): Promise<void> {
   const waiting = new Map<Story, NodeJS.Timeout>()
   const tell = (story: Story) => {
     clearTimeout(waiting.get(story))

@@ -212,7 +212,7 @@ async function askTrouble(trouble: string, at: SeatQuestion): Promise<void> {
   at.input.say(ownText(['Noted, and written down.'], at))
 }
 
-/** Gives the answer, and says what planEnd of it. False where the plan waits for another one. */
+/** Gives the answer, and says what became of it. False where the plan waits for another one. */
 async function give(
   answer: SeatAnswer,
   { did, at }: { readonly did: string; readonly at: SeatQuestion },

@@ -17,7 +17,7 @@ import { bodyRows, KEY_WORDS, planText } from './plan-text.ts'
 
 interface HunkQuestion {
   readonly at: LineQuestion
-  /** Gives the answer, and says what planEnd of it, or else `did`. False where the plan waits for another one. */
+  /** Gives the answer, and says what became of it, or else `did`. False where the plan waits for another one. */
   give(answer: SeatAnswer, did: string): Promise<boolean>
 }
 

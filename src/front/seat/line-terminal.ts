@@ -1,5 +1,5 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
-import type { Draft, Redrafted } from '../person-editor.ts'
+import type { Draft, DraftResult } from '../person-editor.ts'
 import { ownRows } from './plan-text.ts'
 
 /** Where a person is asked line by line. */
@@ -9,7 +9,7 @@ export interface LineTerminal {
   /** Its size now; undefined where it does not tell. */
   readonly terminal: Pick<NodeJS.WriteStream, 'columns' | 'rows'>
   /** Gives the terminal to the person's own editor. Absent: nothing is edited here. */
-  edit?(draft: Draft): Promise<Redrafted>
+  edit?(draft: Draft): Promise<DraftResult>
 }
 
 /** What came of a question: what was typed, that it was taken back, or that the person leaves. */
