@@ -1,57 +1,102 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, type Report, suite } from './support/harness.ts'
+import { assert, suite } from './support/harness.ts'
 
-const test = suite('harness')
-const harness = join(import.meta.dirname, 'support/harness.ts')
+const test = suite('harness', { limitMs: 120_000 })
 
-/** What a file with this body reports, and how its process ended. */
-function run(body: string): { code: number | null; report: Report } {
-  const folder = mkdtempSync(join(tmpdir(), 'imago-harness-'))
-  const file = join(folder, 'sample.test.ts')
-  const path = join(folder, 'report.json')
-  writeFileSync(file, `import { suite, assert } from ${JSON.stringify(harness)}\n${body}`)
-  const { status } = spawnSync(process.execPath, [...process.execArgv, file], {
-    env: { ...process.env, IMAGO_TEST_REPORT: path },
-    timeout: 15_000,
-    cwd: join(import.meta.dirname, '..'),
+const HARNESS = JSON.stringify(join(import.meta.dirname, 'support/harness.ts'))
+const RUN = join(import.meta.dirname, 'run.ts')
+/** Files with this have a process of their own. */
+const ALONE = `import 'node:child_process'\n`
+
+/** What the runner prints about files with these bodies, and how it ends. */
+function run(bodies: Record<string, string>, limitMs = 60_000) {
+  const root = join(mkdtempSync(join(tmpdir(), 'imago-harness-')), 'test')
+  mkdirSync(root)
+  for (const [name, body] of Object.entries(bodies))
+    writeFileSync(
+      join(root, `${name}.test.ts`),
+      `import { suite, assert } from ${HARNESS}\nconst test = suite('s')\n${body}`,
+    )
+  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, RUN], {
+    env: { ...process.env, IMAGO_TEST_ROOT: root, IMAGO_TEST_LIMIT_MS: String(limitMs) },
+    encoding: 'utf8',
+    timeout: 100_000,
   })
-  const report = JSON.parse(readFileSync(path, 'utf8')) as Report
-  rmSync(folder, { recursive: true })
-  return { code: status, report }
+  const failed = stdout.match(/^failed: .*/gm)?.map(line => line.slice('failed: '.length)) ?? []
+  return { status, stdout, failed: failed.sort(), last: stdout.trimEnd().split('\n').at(-1) }
 }
 
-test('a suite runs without being told to', () => {
-  const { code, report } = run(`const test = suite('s'); test('a', () => assert.is(1, 1))`)
-  assert.equal({ code, passed: report.passed, failed: report.failed }, { code: 0, passed: 1, failed: [] })
+test('a suite runs without being told to, with or without other files, and the last line counts', () => {
+  const passes = `test('a', () => assert.is(1, 1))`
+  const { status, stdout, last } = run({ one: passes, other: passes, third: ALONE + passes })
+  assert.equal([status, last], [0, '3 passed, 0 failed'])
+  for (const name of ['one', 'other', 'third']) assert.match(stdout, new RegExp(`ok +.*${name}.test.ts  1  `))
 })
 
-test('a throwing before hook fails the file', () => {
-  const { code, report } = run(
-    `const test = suite('s'); test.before(() => { throw new Error('no') }); test('a', () => {})`,
+test('what throws fails by its name, and an open handle of a process of its own keeps nothing running', () => {
+  const { status, failed, last } = run({
+    'a-hook': `test.before(() => { throw new Error('no') }); test('a', () => {})`,
+    'b-assertion': `test('b', () => assert.is(1, 2))`,
+    'c-stray': `test('c', async () => { void Promise.reject(new Error('stray')) })`,
+    'd-top': `throw new Error('at the top')`,
+    'e-empty': '',
+    'f-thrown': `test('f', () => { setTimeout(() => { throw new Error('later') }); return new Promise(() => {}) })`,
+    'g-open': `${ALONE}test('g', () => { setInterval(() => {}, 1000) })`,
+    'h-exit': `${ALONE}test('h', () => { process.on('exit', () => { process.exitCode = 3 }) })`,
+  })
+  const loaded = failed.find(name => name.includes('d-top'))
+  assert.match(loaded ?? '', /d-top\.test\.ts: could not be loaded$/)
+  assert.equal(
+    failed.filter(name => name !== loaded),
+    [
+      'an unhandled rejection',
+      'e-empty.test.ts: reported no test',
+      'f-thrown.test.ts: ended before its report (exit 1)',
+      'h-exit.test.ts: exit 3',
+      's: a',
+      's: b',
+      's: before',
+    ],
   )
-  assert.is(code, 1)
-  assert.equal(report.failed, ['s: before', 's: a'])
+  assert.equal([status, last], [1, '3 passed, 8 failed'])
 })
 
-test('an open handle does not keep the file running', () => {
-  const { code } = run(`const test = suite('s'); test('a', () => { setInterval(() => {}, 1000) })`)
-  assert.is(code, 0)
+test('what hangs is killed, and fails by its name, in company too, and the files after it run', () => {
+  const hangs = `test('a', () => { for (;;); })`
+  const { failed, last } = run({ alone: ALONE + hangs, hangs, next: `test('a', () => {})` }, 3_000)
+  assert.equal(failed, [
+    'alone.test.ts: still running after 3000 ms, killed',
+    'hangs.test.ts: still running after 3000 ms, killed',
+  ])
+  assert.is(last, '1 passed, 2 failed')
 })
 
-test('a test that never ends fails at its limit', () => {
-  const { code, report } = run(
-    `const test = suite('s', { limitMs: 50 }); test('a', () => new Promise(() => { setInterval(() => {}, 1000) }))`,
+test('a test that never ends fails at its limit, and so does one after a suite was made too late', () => {
+  const { failed } = run({
+    ends: `suite('t', { limitMs: 50 })('b', () => new Promise(() => { setTimeout(() => {}, 200) }))`,
+    late: `test('a', () => { suite('late') })`,
+  })
+  assert.equal(failed, ['s: a', 't: b'])
+})
+
+test('who leaves something behind in a process that others share fails by name, with what it is', () => {
+  const { failed } = run({
+    environment: `test('a', () => { process.env.LEFT = '1' })`,
+    folder: `test('a', () => process.chdir('/'))`,
+    handle: `test('a', () => { setInterval(() => {}, 1000) })`,
+    listener: `test('a', () => { process.on('SIGUSR2', () => {}) })`,
+    nothing: `test('a', () => { const t = setInterval(() => {}, 1000); setTimeout(() => clearInterval(t), 100) })`,
+  })
+  assert.equal(
+    failed.map(name => name.replace(/^.*?(\w+)\.test\.ts: leaves (.*) changed.*$/, '$1: $2')),
+    [
+      'environment: the environment',
+      'folder: the current folder',
+      'handle: open handles',
+      'listener: listeners of the process',
+    ],
   )
-  assert.is(code, 1)
-  assert.equal(report.failed, ['s: a'])
-})
-
-test('a stray rejection fails the file', () => {
-  const { code } = run(
-    `const test = suite('s'); test('a', () => { void Promise.reject(new Error('stray')) })`,
-  )
-  assert.is(code, 1)
 })

@@ -7,7 +7,7 @@ import { LightSignal } from '../../wire/signal.ts'
 import { settled, toolAt } from '../support/calls-rig.ts'
 import { FakeKernel } from '../support/fake-kernel.ts'
 import { type FileRig, fileRigsOf } from '../support/file-rigs.ts'
-import { assert, suite } from '../support/harness.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
 import { invariantsOf } from '../support/history.ts'
 import { putTool } from '../support/memory-files.ts'
 import { memoryJournal } from '../support/memory-journal.ts'
@@ -226,7 +226,7 @@ test('whatever happens in whatever order, what is done is what was approved, onc
       effects += world.rig.files.effects.length + world.ran.length
       refused += world.lines.filter(({ type }) => type === 'refused').length
     }),
-    { numRuns: 40, seed: 20_261_122, examples: TWO_ENDS },
+    { numRuns: isLong ? 400 : 40, seed: 20_261_122, examples: TWO_ENDS },
   )
   assert.ok(effects > 20 && refused > 20, `${effects} effects and ${refused} refusals prove little`)
 })

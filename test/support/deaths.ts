@@ -110,16 +110,20 @@ export interface Died {
 
 const CALL = 'the-call' as CallId
 
-/** A daemon dies at its first step, another one at its second, and so on, until one gets by. Each has its own ground. */
-export async function dieAtEveryStep(wanted: Wanted): Promise<Died> {
+/** Daemons that die at steps of that stride, from the first on, until one gets by. Each has its own ground. */
+export async function dieAtSteps(
+  wanted: Wanted,
+  { first, stride }: { readonly first: number; readonly stride: number },
+): Promise<Died> {
   const answers: Record<string, number> = {}
   const wrong: string[] = []
-  let next = 1
+  let next = first
   let deaths = 0
   let survived = false
   const worker = async () => {
     while (!survived) {
-      const step = next++
+      const step = next
+      next += stride
       const one = await dieAt(step, wanted)
       if (one.died) deaths++
       else survived = true

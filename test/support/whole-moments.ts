@@ -101,10 +101,10 @@ export const DELETION: Change = {
   },
 }
 
-/** What came of it that an outsider acted, at each moment of one change in turn. */
-export interface Raced {
-  /** How many moments there are, the one after the answer included. */
-  readonly moments: number
+/** What came of it that an outsider acted, at moments of one change in turn. */
+interface Raced {
+  /** How many moments that was. */
+  readonly tried: number
   /** How often the call was answered so. */
   readonly answers: Readonly<Record<string, number>>
   /** What was not as it has to be. */
@@ -116,10 +116,17 @@ export interface Raced {
 const OUTSIDE = 'not in the project\n'
 
 /**
- * Lets an outsider act before each step of the change in turn: those of journal and files, before and after the person
- * answers, and after the caller is answered. All on one day of one daemon, whose journal is read at its end.
+ * Lets an outsider act before steps of the change in turn: those of journal and files, before and after the person
+ * answers, and after the caller is answered. From the first on, with that stride between them. All on one day of one
+ * daemon, whose journal is read at its end.
  */
-export async function racedAtEveryMoment(change: Change, outsider: Outsider): Promise<Raced> {
+export async function racedAtMoments(o: {
+  readonly change: Change
+  readonly outsider: Outsider
+  readonly first: number
+  readonly stride: number
+}): Promise<Raced> {
+  const { change, outsider, first, stride } = o
   const ground = openGround()
   const steps = new Steps()
   const path = openWholePath(ground, { steps, limits: { undoBytes: 0 } })
@@ -132,14 +139,15 @@ export async function racedAtEveryMoment(change: Change, outsider: Outsider): Pr
   const answers: Record<string, number> = {}
   const wrong: string[] = []
   const lost: string[] = []
-  let moments = 0
-  for (let acted = true; acted; ) {
+  let tried = 0
+  for (let [moment, acted] = [first, true]; acted; moment += stride) {
     clear(ground)
     const plansBefore = plans.length
     const args = await change.prepare(path)
     if (plans.length > plansBefore) effects.push(effectOf(plans, change))
-    const one = await race({ change, outsider, path, at: ++moments, args })
+    const one = await race({ change, outsider, path, at: moment, args })
     acted = one.step !== undefined
+    if (acted) tried++
     const { answer, step, last } = one
     const said = answer.ok ? 'ok' : answer.error.code
     answers[said] = (answers[said] ?? 0) + 1
@@ -147,18 +155,18 @@ export async function racedAtEveryMoment(change: Change, outsider: Outsider): Pr
     const shown = plans.at(-1)?.body ?? ''
     const verdict = judged({ ...one, change, now: stateOf(ground, change.name), shown })
     const half = change.half?.(ground, { done: claimOf(answer) === 'new', shown })
-    if (half !== undefined) wrong.push(`moment ${moments}, ${step?.of} ${step?.name}: ${half}`)
+    if (half !== undefined) wrong.push(`moment ${moment}, ${step?.of} ${step?.name}: ${half}`)
     if (verdict === 'lost' && outsider.byName) lost.push(step?.name ?? 'never')
     else if (verdict !== undefined)
       wrong.push(
-        `moment ${moments}, ${step?.of} ${step?.name}: ${verdict}, ${JSON.stringify({ last, answer })}`,
+        `moment ${moment}, ${step?.of} ${step?.name}: ${verdict}, ${JSON.stringify({ last, answer })}`,
       )
-    wrong.push(...leftIn(ground).map(name => `moment ${moments}, ${step?.of} ${step?.name}: ${name}`))
+    wrong.push(...leftIn(ground).map(name => `moment ${moment}, ${step?.of} ${step?.name}: ${name}`))
   }
   await path.close()
   wrong.push(...(await wrongInJournal(ground, { effects })))
   ground.remove()
-  return { moments: moments - 1, answers, wrong, lost }
+  return { tried, answers, wrong, lost }
 }
 
 const effectOf = (plans: readonly { readonly id: string }[], { name }: Change): Happened => ({

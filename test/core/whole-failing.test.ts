@@ -1,15 +1,17 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { resultOf } from './calls-rig.ts'
-import { assert, type Suite } from './harness.ts'
-import type { Happened } from './history.ts'
-import { type Acting, changes, needsRoom, type Step, Steps, systemError } from './steps.ts'
-import { openGround, openWholePath, type WholePath } from './whole-path.ts'
-import { type Fate, falseIn, holdsOf, leftBehind, wrongInJournal } from './whole-truth.ts'
+import { resultOf } from '../support/calls-rig.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
+import type { Happened } from '../support/history.ts'
+import { type Acting, changes, needsRoom, type Step, Steps, systemError } from '../support/steps.ts'
+import { openGround, openWholePath, type WholePath } from '../support/whole-path.ts'
+import { type Fate, falseIn, holdsOf, leftBehind, wrongInJournal } from '../support/whole-truth.ts'
+
+const test = suite('whole path on a failing disk', { limitMs: 60_000 })
 
 /** A call that changes files, after what has to be there for it. */
-export interface FailingChange {
+interface FailingChange {
   readonly what: string
   readonly tool: string
   /** Of each file that it changes. */
@@ -19,7 +21,7 @@ export interface FailingChange {
 }
 
 /** What `a.txt` holds before. */
-export const BEFORE = 'one\ntwo\nthree\n'
+const BEFORE = 'one\ntwo\nthree\n'
 
 /** What the disk does at the Nth of the steps that can fail so; `failed` is to be called when that comes about. */
 interface Failing {
@@ -162,52 +164,106 @@ async function recovered(
     : [`it failed afterwards: ${JSON.stringify(again)}`]
 }
 
-/** Until so many steps are not reached any more. */
+const CHANGES: readonly FailingChange[] = [
+  {
+    what: 'an edit',
+    tool: 'edit_file',
+    fates: [{ name: 'a.txt', old: BEFORE, new: 'one\n2\nthree\n' }],
+    prepare: async () => ({ path: 'a.txt', old_str: 'two', new_str: '2' }),
+  },
+  {
+    what: 'a new file',
+    tool: 'write_file',
+    fates: [{ name: 'new.txt', old: undefined, new: 'new\n' }],
+    prepare: async () => ({ path: 'new.txt', content: 'new\n' }),
+  },
+  {
+    what: 'taking back a new file',
+    tool: 'undo_change',
+    fates: [{ name: 'new.txt', old: 'new\n', new: undefined }],
+    async prepare({ run }) {
+      const { undo } = resultOf(await run('write_file', { path: 'new.txt', content: 'new\n' }))
+      return { change: undo }
+    },
+  },
+  {
+    what: 'a move',
+    tool: 'move_file',
+    fates: [
+      { name: 'a.txt', old: BEFORE, new: undefined },
+      { name: 'b.txt', old: undefined, new: BEFORE },
+    ],
+    prepare: async () => ({ source: 'a.txt', destination: 'b.txt' }),
+  },
+  {
+    what: 'a deletion',
+    tool: 'delete_file',
+    fates: [{ name: 'a.txt', old: BEFORE, new: undefined }],
+    prepare: async () => ({ path: 'a.txt' }),
+  },
+  {
+    what: 'a new file in a new folder',
+    tool: 'create_file',
+    fates: [{ name: 'lib/new.txt', old: undefined, new: 'new\n' }],
+    prepare: async () => ({ path: 'lib/new.txt', content: 'new\n' }),
+  },
+]
+
+interface Share {
+  readonly first: number
+  readonly stride: number
+}
+
+const ALL: Share = { first: 1, stride: 1 }
+
+/** From the first step on, with that stride, until so many steps are not reached any more. */
 async function forEachStep(
   what: string,
+  { first, stride }: Share,
   attempt: (n: number) => Promise<{ failed: boolean; answer: Envelope }>,
 ) {
   const answers: Record<string, number> = {}
-  let n = 1
-  for (; ; n++) {
+  let n = first
+  for (; ; n += stride) {
     const { failed, answer } = await attempt(n)
     if (!failed) break
     const said = answer.ok ? 'ok' : answer.error.code
     answers[said] = (answers[said] ?? 0) + 1
   }
-  console.log(`${what}: ${n - 1} failures, answered with ${JSON.stringify(answers)}`)
+  console.log(`${what}: up to step ${n - stride}, answered with ${JSON.stringify(answers)}`)
   assert.ok(n > 4)
 }
 
-/** Every change, with every way in which the disk can fail, at each of its calls. */
-export function provedOnFailingDisk(test: Suite, all: readonly FailingChange[]): void {
-  for (const change of all)
-    test(`${change.what}, where the Nth look at a file fails with EIO, happens whole or not at all (fault 12)`, async () => {
+for (const change of CHANGES)
+  test(`${change.what}, where the Nth look at a file fails with EIO, happens whole or not at all (fault 12)`, async () => {
+    const wrong: string[] = []
+    const day = openDay()
+    await forEachStep(`${change.what}, looks`, ALL, async n => {
+      const tries = await tried(day, { change, n, how: failing('EIO', { which: aLook }) })
+      wrong.push(...tries.wrong.map(each => `${n}: ${each}`))
+      rmSync(join(day.ground.stateDir, 'undo'), { recursive: true, force: true })
+      return tries
+    })
+    wrong.push(...(await day.end()))
+    day.ground.remove()
+    assert.equal(wrong, [])
+  })
+
+/** In the normal run the ways to fail share the steps of a change between them: each step fails in two or three ways. */
+const STRIDE = 3
+
+for (const [number, change] of CHANGES.entries())
+  for (const [turn, [what, how]] of Object.entries(FAILINGS).entries())
+    test(`${change.what}, where the Nth call that may change the disk ${what}, happens whole or not at all, and then again (fault 11) (fault 12)`, async () => {
       const wrong: string[] = []
-      const day = openDay()
-      await forEachStep(`${change.what}, looks`, async n => {
-        const tries = await tried(day, { change, n, how: failing('EIO', { which: aLook }) })
-        wrong.push(...tries.wrong.map(each => `${n}: ${each}`))
-        rmSync(join(day.ground.stateDir, 'undo'), { recursive: true, force: true })
+      const share = isLong ? ALL : { first: 1 + ((number + turn) % STRIDE), stride: STRIDE }
+      await forEachStep(`${change.what} ${what}`, share, async n => {
+        const day = openDay()
+        const tries = await tried(day, { change, n, how })
+        const after = await recovered(day, { change, ...tries })
+        wrong.push(...[...tries.wrong, ...after, ...(await day.end())].map(each => `${n}: ${each}`))
+        day.ground.remove()
         return tries
       })
-      wrong.push(...(await day.end()))
-      day.ground.remove()
       assert.equal(wrong, [])
     })
-
-  for (const change of all)
-    for (const [what, how] of Object.entries(FAILINGS))
-      test(`${change.what}, where the Nth call that may change the disk ${what}, happens whole or not at all, and then again (fault 11) (fault 12)`, async () => {
-        const wrong: string[] = []
-        await forEachStep(`${change.what} ${what}`, async n => {
-          const day = openDay()
-          const tries = await tried(day, { change, n, how })
-          const after = await recovered(day, { change, ...tries })
-          wrong.push(...[...tries.wrong, ...after, ...(await day.end())].map(each => `${n}: ${each}`))
-          day.ground.remove()
-          return tries
-        })
-        assert.equal(wrong, [])
-      })
-}

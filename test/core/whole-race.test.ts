@@ -1,16 +1,18 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { settled } from './calls-rig.ts'
-import { assert, suite } from './harness.ts'
-import type { Happened } from './history.ts'
-import { random } from './random.ts'
-import { type Step, Steps } from './steps.ts'
-import { type Ground, openGround, openWholePath, type WholePath } from './whole-path.ts'
-import { claimOf, leftBehind, wrongInJournal } from './whole-truth.ts'
+import { settled } from '../support/calls-rig.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
+import type { Happened } from '../support/history.ts'
+import { random } from '../support/random.ts'
+import { type Step, Steps } from '../support/steps.ts'
+import { type Ground, openGround, openWholePath, type WholePath } from '../support/whole-path.ts'
+import { claimOf, leftBehind, wrongInJournal } from '../support/whole-truth.ts'
+
+const test = suite('changes that others race', { limitMs: 150_000 })
 
 /** What came of so many races. */
-export interface Races {
+interface Races {
   readonly races: number
   /** Calls by their answers. */
   readonly answers: Readonly<Record<string, number>>
@@ -37,7 +39,7 @@ interface Theirs {
  * One or two calls that each add a line to a file, while others add lines of theirs, or change its mode, before steps
  * drawn by lot. What is called a success is there in the end, what was refused is not, and theirs is there in any case.
  */
-export async function runRaces({ seed, races }: { seed: number; races: number }): Promise<Races> {
+async function runRaces({ seed, races }: { seed: number; races: number }): Promise<Races> {
   const ground = openGround()
   const steps = new Steps()
   const path = openWholePath(ground, { steps, limits: { undoBytes: 0 } })
@@ -157,14 +159,10 @@ function isInTheGap({ step, way }: Theirs): boolean {
   return step.of === 'files' && step.name === 'rename' && way !== 'writes into it'
 }
 
-/** Four files of so many make 10,000: one file is to end in time on a slow machine too. */
-const RACES = 2_500
+const [SEEDS, RACES] = isLong ? [4, 2_500] : [1, 500]
 
-/** The tests of one file; each has a seed of its own. */
-export function provesRaces(seed: number): void {
-  const test = suite(`races of seed ${seed}`, { limitMs: 150_000 })
-
-  test(`${RACES} changes (of 10,000) that others race at moments drawn by lot lose nothing, but in the one system call (threat 18) (fault 28)`, async () => {
+for (let seed = 1; seed <= SEEDS; seed++)
+  test(`${RACES} changes of seed ${seed} that others race at moments drawn by lot lose nothing, but in the one system call (threat 18) (fault 28)`, async () => {
     const { races, answers, writes, inTheGap, wrong } = await runRaces({ seed, races: RACES })
     console.log(
       `${races} races, ${writes} writes of others, ${inTheGap} lost in the gap, ${JSON.stringify(answers)}`,
@@ -173,7 +171,6 @@ export function provesRaces(seed: number): void {
     // Where two others come one after the other, it may end so that nobody knows; then theirs is there all the same.
     const { ok = 0, stale_plan = 0, denied = 0, file_failed: unknown = 0, ...others } = answers
     assert.equal([races, others], [RACES, {}])
-    assert.ok(ok > 500 && stale_plan > 500 && denied > 50 && writes > 1_500 && unknown < 10)
-    assert.ok(inTheGap < writes / 100)
+    assert.ok(ok > RACES / 5 && stale_plan > RACES / 5 && denied > RACES / 50 && writes > RACES * 0.6)
+    assert.ok(unknown <= RACES / 250 && inTheGap < writes / 100)
   })
-}
