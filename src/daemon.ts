@@ -6,6 +6,7 @@ import { launchKernel } from '../wire/kernels/launch.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
 import { launchLisp } from '../wire/kernels/swank-launch.ts'
 import { Refusal } from '../wire/link/link.ts'
+import { cacheFolder } from '../wire/swank/fasl-cache.ts'
 import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
@@ -101,7 +102,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   })
   const files = openFiles({
     roots: config.files.roots,
-    protected: [paths.runtimeDir, paths.stateDir, paths.configDir],
+    protected: [paths.runtimeDir, paths.stateDir, paths.configDir, cacheFolder()],
     stateDir: paths.stateDir,
     log: (sentence, error) => log.warn({ error }, sentence),
   })

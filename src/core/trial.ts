@@ -27,7 +27,7 @@ print(json.dumps({
 `,
   lisp: `
 (format t "{\\"executable\\": ~S, \\"swank\\": ~S, \\"version\\": ~S}~%"
-        (namestring #+sbcl sb-ext:*runtime-pathname* #+ecl (ext:argv 0) #+ccl (first ccl:*command-line-argument-list*))
+        (namestring #+sbcl sb-ext:*runtime-pathname* #+ecl (ext:argv 0))
         (namestring (symbol-value (find-symbol "*SOURCE-DIRECTORY*" "SWANK-LOADER")))
         swank::*swank-wire-protocol-version*)
 `,

@@ -8,7 +8,7 @@ import type { Sexp } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
-import { type RealSwank, startSwank } from '../support/swank.ts'
+import { cacheOfTests, type RealSwank, startSwank } from '../support/swank.ts'
 
 const test = suite('behind the human')
 
@@ -30,7 +30,7 @@ class Ours {
   }
 
   install(): Promise<void> {
-    return this.peer.install(PEER)
+    return this.peer.install(PEER, cacheOfTests())
   }
 }
 

@@ -46,7 +46,7 @@ const UNFRIENDLY = `(progn
   (loop (sleep 3600)))`
 
 test('are made whatever the user has set for reading, compiling and printing, and print nothing', async () => {
-  const unfriendly = await startSwank({ forms: [UNFRIENDLY] })
+  const unfriendly = await startSwank({ forms: [UNFRIENDLY], endless: true })
   await until(() => unfriendly.printed().includes('unfriendly now'), 'it to be so')
   // What Swank itself expands the first time that anybody connects is printed by that hook.
   await (await openPeer(unfriendly)).peer.leave()

@@ -19,8 +19,8 @@ export interface SwankRequest {
 export const isSwank = (address: string): boolean => address.startsWith('swank:')
 
 /**
- * Joins the user's own Lisp through the Swank server that runs in it. Nothing is loaded there, and what hangs on our
- * connection is gone with it; the process is never ended or signalled. A connection that breaks is made again as long
+ * Joins the user's own Lisp through the Swank server that runs in it. Our system is loaded there once, and the state of
+ * our connection ends with it; the process is never ended or signalled. A connection that breaks is made again as long
  * as the image lives. Throws what `connectSwank` and `swankKernel` throw.
  */
 export async function attachSwank(request: SwankRequest): Promise<JoinedKernel> {

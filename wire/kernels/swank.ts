@@ -64,8 +64,8 @@ export interface SwankOptions {
 }
 
 /**
- * A kernel in a Common Lisp image, over a connection to its Swank server. Our functions are made there first; they hang
- * on this connection alone, and are gone with it. Throws `KERNEL_START_FAILED` where the image refuses them.
+ * A kernel in a Common Lisp image, over a connection to its Swank server. Our system is loaded there first, unless it
+ * was before, and a session is opened. Throws `KERNEL_START_FAILED` where the image refuses that.
  *
  * Evaluations wait here, and each runs on a thread of its own there; looks run on others, at any time. Where Swank
  * serves one request at a time (`fd-handler`, none), looks answer `busy` while something runs.

@@ -3,7 +3,7 @@ import { WireError } from '../errors.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
 import { type SwankInfo, swankInfo } from './info.ts'
-import { stepBehind } from './peer.ts'
+import { beginConnection } from './peer.ts'
 import { asksNone, explained, silent, unknowing, unreachable } from './refusals.ts'
 import { type Sexp, symbol } from './sexp.ts'
 
@@ -129,7 +129,7 @@ class Opening {
   /** From the first request on, nothing in the image may be led to us that is not ours. */
   async #ask(): Promise<Returned | WireError> {
     try {
-      await stepBehind(this.#connection)
+      await beginConnection(this.#connection)
       return await this.#connection.rex([symbol('swank:connection-info')])
     } catch (error) {
       return asFault(error)

@@ -105,7 +105,7 @@ export async function checkLisp(client: DaemonClient): Promise<Area> {
 const NO_LISP: Check = {
   name: 'lisp',
   state: 'missing',
-  found: 'no SBCL, ECL or CCL on the PATH',
+  found: 'no SBCL or ECL on the PATH',
   gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
   fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
 }

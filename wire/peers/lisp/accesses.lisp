@@ -1,6 +1,6 @@
 ;;;; The places that can be read: operators of Lisp's own that only fetch what is stored.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Lists
 

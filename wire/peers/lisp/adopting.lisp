@@ -2,7 +2,7 @@
 ;;;; told of; one that its owner hands over waits for us, in its own thread, until it goes on or is
 ;;;; given back, or until its owner asks Swank for anything in that thread.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *way-to-their-debugger* 120
   "Frames at most between where such a thread is interrupted and Swank's debugger.")
@@ -99,16 +99,19 @@
       (end-those-left nil))))
 
 #+sbcl
-(defun stay-for-imago (connection lease told)
-  "In the thread of somebody else, who waits in Swank's debugger there: waits for what comes over
-CONNECTION. TOLD is called once, with the suspension, or with NIL where the thread is busy. Returns
-when it is given back."
+(defun stay-for-imago (session lease told)
+  "In the thread of somebody else, who waits in Swank's debugger there: waits for what is asked of
+it over the connection of SESSION. TOLD is called once, with the suspension, or with NIL where the
+thread is busy. Returns when it is given back."
   (let* ((frames (past-their-debugger (frames-up *way-to-their-debugger*)))
          (condition (swank-value "*SWANK-DEBUGGER-CONDITION*")))
     (if (null frames)
         (funcall told nil)
         (block nil
-          (let ((swank::*emacs-connection* connection)
+          (let* ((*session* session)
+                (swank::*emacs-connection* *connection*)
+                (*interrupted* nil)
+                (*left-with* nil)
                 (swank::*slime-interrupts-enabled* swank::*slime-interrupts-enabled*)
                 ;; Her C-c C-c ends what a model runs here.
                 (swank/backend::*interrupt-queued-handler* #'take-interrupts))
@@ -135,13 +138,13 @@ when it is given back."
   "Has the error that waits in THREAD become a suspension, and gives it; or NIL where its owner runs
 something there."
   (let ((bell (make-bell)) (answered nil) (given-up nil) (suspension nil)
-        (connection swank::*emacs-connection*))
+        (session *session*))
     (swank/backend:interrupt-thread
      thread
      (lambda ()
        (sb-sys:with-interrupts
          (unless given-up
-           (stay-for-imago connection lease
+           (stay-for-imago session lease
                            (lambda (it)
                              (setf suspension it
                                    answered t)

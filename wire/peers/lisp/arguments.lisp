@@ -1,6 +1,6 @@
 ;;;; How one function, macro or class is called.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun call-line (operator list package)
   "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that

@@ -2,7 +2,7 @@
 ;;;; Swank keeps its last 40 events as texts. They are only read: whenever an evaluation of ours
 ;;;; begins, and when somebody asks for the history. What was forgotten between is not known.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *evaluating-requests*
   '("LISTENER-EVAL" "INTERACTIVE-EVAL" "INTERACTIVE-EVAL-REGION" "EVAL-AND-GRAB-OUTPUT"
@@ -10,15 +10,15 @@
     "COMPILE-STRING-FOR-EMACS" "LOAD-FILE" "COMPILE-FILE-FOR-EMACS")
   "Names of the requests that run what their first text says.")
 
-(defvar *seen-events* '()
+(define-session-variable *seen-events* '()
   "The texts of Swank that were read, each known by its identity.")
 
-(defvar *newest-seen* nil
+(define-session-variable *newest-seen* nil
   "The last of them.")
 
-(defvar *seen-lock* (swank/backend:make-lock :name "events"))
+(define-session-variable *seen-lock* (swank/backend:make-lock :name "events"))
 
-(defvar *awaited* '()
+(define-session-variable *awaited* '()
   "Records that have not come to an end yet, by the number of their request.")
 
 (defun swank-value (name)
@@ -112,5 +112,7 @@ what listeners printed. Called with the lock held."
           *newest-seen* (first (last events)))
     (when (nthcdr 40 *awaited*) (setf *awaited* (subseq *awaited* 0 40)))))
 
-(setf *seen-events* (events)
-      *newest-seen* (newest-event))
+(defun note-present-events ()
+  "Takes the events that Swank remembers now for read."
+  (setf *seen-events* (events)
+        *newest-seen* (newest-event)))

@@ -1,17 +1,18 @@
 ;;;; What the daemon can ask of this image, by name, and how an answer ends early.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(defvar *calls* (make-hash-table :test 'equal)
+(defparameter *calls* (make-hash-table :test 'equal)
   "Functions by the name under which they are asked for; each takes a property list with strings for
 keys.")
 
 (defvar *deadline* nil
   "When a look has to have ended, in internal real time; NIL where there is no such moment.")
 
-(defun wire-name (symbol)
-  "FRAMES-OMITTED as it is written in a message: frames_omitted."
-  (substitute #\_ #\- (string-downcase (symbol-name symbol))))
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun wire-name (symbol)
+    "FRAMES-OMITTED as it is written in a message: frames_omitted."
+    (substitute #\_ #\- (string-downcase (symbol-name symbol)))))
 
 (defun argument (name arguments)
   "What ARGUMENTS has under NAME."
@@ -68,6 +69,10 @@ NIL. The value of BODY is a tree for `write-json'."
   (and milliseconds
        (+ (get-internal-real-time)
           (ceiling (* milliseconds internal-time-units-per-second) 1000))))
+
+(defvar *interrupted* nil
+  "Whether an interrupt has come before the user's code began, or while code of ours ran, and is to
+be taken then.")
 
 (defvar *running-user-code* nil
   "Whether what is signalled now is for the user's own handlers and debugger, and no fault of ours:
@@ -149,7 +154,9 @@ is entered by what goes wrong in it."
 
 (defun dispatch (name arguments)
   "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}."
-  (let* ((*deadline-ms* (argument "deadline_ms" arguments))
+  (let* ((*session* (session-of swank::*emacs-connection*))
+         (*interrupted* nil)
+         (*deadline-ms* (argument "deadline_ms" arguments))
          (*deadline* (deadline-after *deadline-ms*)))
     (stay-behind)
     (unwind-protect
@@ -209,23 +216,25 @@ another connection that was made at the same moment can have brought this one ba
   `(#+sbcl sb-sys:without-interrupts #-sbcl progn
     (swank/backend:call-with-lock-held ,lock (lambda () ,@body))))
 
-(defvar *begun-threads* '()
+(define-session-variable *begun-threads* '()
   "Those that this peer has begun, of which some may have ended.")
 
-(defvar *begun-threads-lock* (swank/backend:make-lock :name "threads"))
+(define-session-variable *begun-threads-lock* (swank/backend:make-lock :name "threads"))
 
 (defun begin-thread (name function)
   "A new thread called NAME that calls FUNCTION, and that `leave' waits for."
   (with-lock-uninterrupted (*begun-threads-lock*)
-    (let ((thread (swank/backend:spawn function :name name)))
+    (let* ((session *session*)
+           (thread (swank/backend:spawn (lambda () (with-session (session) (funcall function)))
+                                        :name name)))
       (setf *begun-threads*
             (cons thread (remove-if-not #'swank/backend:thread-alive-p *begun-threads*)))
       thread)))
 
 ;;; Leaving
 
-(defvar *maker* (swank/backend:current-thread)
-  "The thread on which this peer was made.")
+(define-session-variable *maker* (swank/backend:current-thread)
+  "The thread on which this session was opened.")
 
 (defun own-threads (connection)
   (remove nil (list (swank::mconn.reader-thread connection)
@@ -250,12 +259,15 @@ another connection that was made at the same moment can have brought this one ba
 
 (define-call "leave" ()
   (let ((connection swank::*emacs-connection*)
+        (session *session*)
         (worker (swank/backend:current-thread)))
     (when (swank::multithreaded-connection-p connection)
       (swank/backend:spawn (lambda ()
-                             (wait-for-end (cons worker (leave-all-suspended)))
-                             (end-watcher)
-                             (wait-for-end *begun-threads*)
-                             (close-quietly connection))
+                             (with-session (session)
+                               (wait-for-end (cons worker (leave-all-suspended)))
+                               (end-watcher)
+                               (wait-for-end *begun-threads*)
+                               (close-quietly connection)
+                               (end-session)))
                            :name "worker")
       t)))

@@ -1,6 +1,6 @@
 ;;;; What instances of a class hold, and what it inherits from.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun class-or-class-of (value)
   (if (is-a-p value 'class) value (class-of value)))

@@ -1,7 +1,7 @@
 ;;;; Whether two values are the same, as `equal' and `equalp' have it. Those recurse over what they
 ;;;; compare, go round in circles, and call what the program has made the test of a hash table.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-compared* 2000000
   "Pairs of parts that are compared for one pair of values.")

@@ -1,6 +1,6 @@
 ;;;; Code compiled as a file would be, with what the compiler says of it.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the
 ;;; file that is compiled. Source text is compiled as a file of its own, so a place in that is one

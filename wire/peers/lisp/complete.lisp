@@ -1,6 +1,6 @@
 ;;;; How a piece of code might go on, from stored names alone.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Where the cursor stands, by the text before it
 

@@ -1,6 +1,6 @@
 ;;;; A condition as it stood: its restarts, and its frames with their locals.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *message-limit* 4096
   "Characters of a condition's report.")

@@ -1,6 +1,6 @@
 ;;;; What values hold, by position: elements, entries, fields; and how many there are.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *counted-length* 20000
   "Conses of a list that are counted. Counting more would cost more than looking at what is shown.")

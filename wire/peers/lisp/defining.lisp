@@ -1,6 +1,6 @@
 ;;;; What a form of a text defines, told without the reader.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun operator-and-name (text start end)
   "The first word of the form of TEXT from START to END, and where the second of it begins and

@@ -1,6 +1,6 @@
 ;;;; The source of a name and where it stands, of each thing that the name is.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text),
 ;;; KIND, DEFINES (what its source names: a symbol, a list such as (SETF AREA), a string, or a

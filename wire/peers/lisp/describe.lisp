@@ -1,6 +1,6 @@
 ;;;; What one name is, in a few facts, and how one function is called.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun named-kind-p (kind &rest kinds)
   (member kind kinds :test #'string=))

@@ -1,6 +1,6 @@
 ;;;; What a compiler, or running code by `warn', has said of the code that is evaluated.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defvar *diagnostics* '()
   "What was said so far, the newest first.")

@@ -1,6 +1,6 @@
 ;;;; Macro forms, expanded and not run. Reading and expanding them run code all the same.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *expansion-limit* 20000
   "Characters of an expansion that are told at once.")

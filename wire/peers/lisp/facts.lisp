@@ -1,7 +1,7 @@
 ;;;; What is stored of a name, a class or a function: read where it lies, and not through generic
 ;;;; functions that the program may have methods of.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Metaobjects
 

@@ -1,6 +1,6 @@
 ;;;; Source files, read without being held by what is no file: a caller may name anything.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *longest-file* (* 8 1024 1024)
   "Bytes of a source file that is read.")
@@ -53,9 +53,7 @@ writer."
   (handler-case
       #+sbcl (opened-text file)
       #-sbcl
-      (let ((kind #+ecl (si:file-kind file t)
-                  #+ccl (native ("CCL" "%UNIX-FILE-KIND") file)
-                  #-(or ecl ccl) nil))
+      (let ((kind (si:file-kind file t)))
         (cond ((null kind) (values nil (format nil "there is no file ~A" file)))
               ((not (eq kind :file)) (values nil (not-plain file)))
               (t (with-open-file (stream file :element-type '(unsigned-byte 8))

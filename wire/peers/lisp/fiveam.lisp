@@ -1,6 +1,6 @@
 ;;;; Tests of FiveAM. Its own `run' makes result objects, which are read here.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun fiveam-tests ()
   "The names of all tests and suites that FiveAM knows."
@@ -84,7 +84,7 @@ want to debug, changed. What FiveAM prints goes to DRIBBLE, a destination for `f
 (defparameter *marks* '((#\. 1 0 0) (#\f 0 1 0) (#\X 0 1 0) (#\s 0 0 1))
   "What FiveAM writes for a check, with the counts that it stands for.")
 
-(define-fields watched
+(define-record watched
   test
   mark                                  ; an entry of `*marks*'
   results)                              ; of the checks before that

@@ -1,7 +1,7 @@
 ;;;; Where forms begin and end in a text, and where their parts stand: found without the reader, so
 ;;;; that nothing is interned and nothing runs.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; By the standard syntax: a reader macro of the user's is part of an atom here.
 

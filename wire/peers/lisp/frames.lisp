@@ -1,6 +1,6 @@
 ;;;; The stack of a thread as it stands: frames with their places and their locals.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *innermost-frames* 40
   "Frames that are told of the inner end of a stack.")

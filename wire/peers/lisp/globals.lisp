@@ -1,6 +1,6 @@
 ;;;; The variables and functions of a package, a page at a time.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun global-type (symbol)
   "What `globals' says of SYMBOL: the type of its value, or what kind of function it is."
@@ -37,6 +37,7 @@ names."
 editor's and have variables or functions: 20 at most."
   (let ((names (loop for package in (list-all-packages)
                      unless (or (system-package-p package)
+                                (own-package-p package)
                                 (eq package (find-package "KEYWORD"))
                                 (eq package (reading-package))
                                 (some (lambda (start) (eql 0 (search start (package-name package))))

@@ -1,8 +1,8 @@
 ;;;; Short names for values and for long texts: @ab12.7. The most recently used are kept.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(defvar *handle-prefix*
+(define-session-variable *handle-prefix*
   ;; One short of all of them: a prefix that no connection has is good for telling what is stale.
   (string-downcase (format nil "~4,'0X" (random #xFFFF (make-random-state t))))
   "Tells the handles of this connection from those of any other.")
@@ -13,18 +13,18 @@
 (defparameter *most-kept* #+sbcl (floor (sb-ext:dynamic-space-size) 16) #-sbcl (* 64 1024 1024)
   "Bytes of values and texts that are kept from being collected, more or less.")
 
-(defvar *handles* (make-hash-table)
+(define-session-variable *handles* (make-hash-table)
   "By number, a list (VALUE KIND TICK BYTES). KIND is VALUE for a value itself, ITEMS for what it
 holds, to be read on by position, REPR for its static text, and TEXT for a string that is one. Where
 BYTES is NIL, VALUE is a weak pointer: what the program itself keeps is still led to.")
 
-(defvar *handle-numbers* (make-hash-table :test 'eq #+sbcl :weakness #+sbcl :key)
+(define-session-variable *handle-numbers* (make-hash-table :test 'eq #+sbcl :weakness #+sbcl :key)
   "By value, a property list of kinds and numbers, so that one thing keeps one handle.")
 
-(defvar *handles-lock* (swank/backend:make-lock :name "handles"))
-(defvar *last-handle* 0)
-(defvar *handle-tick* 0)
-(defvar *kept-bytes* 0)
+(define-session-variable *handles-lock* (swank/backend:make-lock :name "handles"))
+(define-session-variable *last-handle* 0)
+(define-session-variable *handle-tick* 0)
+(define-session-variable *kept-bytes* 0)
 
 (defun oldest-handle (&optional kept)
   "The number and entry of the one that was not used for longest, of all or of those that are KEPT."

@@ -1,6 +1,6 @@
 ;;;; What was evaluated in this image, and the error that was signalled last.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-records* 200
   "Evaluations that are remembered.")
@@ -8,13 +8,13 @@
 (defparameter *record-limit* 2000
   "Characters of source that are remembered of one.")
 
-(defvar *records* '()
+(define-session-variable *records* '()
   "The newest first.")
 
-(defvar *record-count* 0
+(define-session-variable *record-count* 0
   "How many there were over this connection.")
 
-(defvar *last-error* nil
+(define-session-variable *last-error* nil
   "A list of what was raised last, a tree; who asked, the call, and when.")
 
 (defun now ()

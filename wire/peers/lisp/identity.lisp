@@ -1,6 +1,6 @@
 ;;;; Which image this is, and what can be done in it: by what is there, never by a version.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun implementation-text ()
   "For people: SBCL 2.2.9, ECL 21.2.1."
@@ -35,8 +35,7 @@
   (or (find-package "ASDF")
       #+sbcl (ignore-errors
               (probe-file (merge-pathnames "contrib/asdf.fasl" (sb-int:sbcl-homedir-pathname))))
-      #+ecl (ignore-errors (probe-file "sys:asdf.fas"))
-      #+ccl t))
+      #+ecl (ignore-errors (probe-file "sys:asdf.fas"))))
 
 (defun testable-p ()
   "Whether tests of some framework can be run."

@@ -1,20 +1,17 @@
 ;;;; What every other file builds on: records of ours, and what an implementation has within it.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-;;; Records are simple vectors, and not of DEFSTRUCT: a structure would register a type and its
-;;; accessors in the image for good, and this peer leaves nothing behind.
+;;; Records are simple vectors: a structure of its own type would stay in the image, where another
+;;; version of this system could not define it anew.
 
-(defmacro define-fields (name &rest fields)
-  "Defines NAME-FIELD for each of FIELDS, as places in a simple vector, and MAKE-NAME, which takes
-their first values."
-  `(progn
-     (defun ,(intern (format nil "MAKE-~A" name)) ,fields
-       (vector ,@fields))
-     ,@(loop for field in fields
-             for index from 0
-             collect `(defmacro ,(intern (format nil "~A-~A" name field)) (object)
-                        (list 'svref object ,index)))))
+(defmacro define-record (name &rest fields)
+  "Defines NAME as a structure of FIELDS that is a simple vector. MAKE-NAME takes their first
+values, in their order."
+  `(defstruct (,name (:type vector)
+                     (:copier nil)
+                     (:constructor ,(intern (format nil "MAKE-~A" name)) ,fields))
+     ,@fields))
 
 ;;; What is not Lisp's may be missing, or have another name in another version. As to the
 ;;; implementation, that is known as these files are read: `native' and its kin cost nothing later.

@@ -1,11 +1,11 @@
 ;;;; What is in force for the next evaluation: the package, the readtable, and what a listener
 ;;;; keeps.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *listener-variables* '(* ** *** + ++ +++ / // /// -))
 
-(defvar *listener-values* (mapcar (constantly nil) *listener-variables*)
+(define-session-variable *listener-values* (mapcar (constantly nil) *listener-variables*)
   "Ours: those of a person's own listener stay as they are.")
 
 (defun package-asked-for (name)

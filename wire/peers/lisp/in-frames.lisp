@@ -1,7 +1,7 @@
 ;;;; What can be done in a frame of a suspended evaluation: code is evaluated there, and it returns,
 ;;;; or begins again.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun frame-ways (frame)
   "The names of what can be done in FRAME, and why the rest cannot, a sentence each."

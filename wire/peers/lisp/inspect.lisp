@@ -1,6 +1,6 @@
 ;;;; Looking at one value, and at the rest of what was cut.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun remaining-seconds ()
   "Until the deadline; a minute where there is none."
@@ -69,7 +69,7 @@ ran."
     tree))
 
 (define-call "inspect" (expr package evaluate call)
-  (let ((*listener-package* (if package (package-named package) *listener-package*)))
+  (let ((*asked-package* (and package (package-named package))))
     (found (if evaluate
                (inspected-by-running expr call)
                (inspected-tree (resolve expr))))))

@@ -5,17 +5,17 @@
 ;;;; named instead, the thread is found while it cannot end, and what then runs in it looks once
 ;;;; more whether that call is still the one that runs.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(define-fields entry
+(define-record entry
   call thread
   reached                               ; how often an interrupt has run in the thread
   where)                                ; where the code stood then
 
-(defvar *entries* '()
+(define-session-variable *entries* '()
   "Of all calls that run user code now.")
 
-(defvar *entries-lock* (swank/backend:make-lock :name "calls that run"))
+(define-session-variable *entries-lock* (swank/backend:make-lock :name "calls that run"))
 
 (defmacro with-entries (&body body)
   `(swank/backend:call-with-lock-held *entries-lock* (lambda () ,@body)))

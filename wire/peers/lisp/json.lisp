@@ -1,6 +1,6 @@
 ;;;; Answers as JSON (RFC 8259). Only what this peer itself has made is ever written.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; A tree to be written is NIL for null, T for true, :FALSE, a real number, a string, (:OBJECT key
 ;;; value ...) with strings for keys, or (:ARRAY item ...).

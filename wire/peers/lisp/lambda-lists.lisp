@@ -1,6 +1,6 @@
 ;;;; Forms and lambda lists as text, and what a function takes.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Forms, as text without line breaks
 

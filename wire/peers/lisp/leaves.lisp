@@ -1,7 +1,7 @@
 ;;;; Texts of symbols, numbers and characters. The Lisp's own printer asks `print-object' even for
 ;;;; these, where a program can put methods in its way.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Symbols, as they are written in a package and read by a standard readtable in the case in force.
 

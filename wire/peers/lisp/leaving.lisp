@@ -1,7 +1,7 @@
 ;;;; Suspended evaluations that are given up: each is told as ended when its stack has been left,
 ;;;; with its cleanup forms. Until then it is listed, and busy.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *cleanup-patience* 5
   "Seconds for which cleanup forms may run before they are interrupted, where somebody waits.")
@@ -13,7 +13,7 @@
   "Microseconds for which a cleanup form that was interrupted is let be. A limit comes each half
 second.")
 
-(define-fields leaving
+(define-record leaving
   how message                           ; of its end
   since                                 ; as `microseconds' has it
   patience                              ; in seconds

@@ -1,9 +1,9 @@
 ;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a
 ;;;; debugger.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(defvar *works* (make-hash-table :test 'equal)
+(defparameter *works* (make-hash-table :test 'equal)
   "By its name, what is done for each kind of `Work' of wire/kernel.ts.")
 
 (defmacro define-work (name parameters &body body)
@@ -24,7 +24,7 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 
 ;;; The ways out
 
-(define-fields evaluation
+(define-record evaluation
   sink record entry
   start                                 ; or when it was resumed, as `microseconds' has it
   lease)                                ; how long an error suspends it; NIL: it ends it
@@ -40,10 +40,6 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 
 (defvar *left-with* nil
   "What was raised when the evaluation was left, while it unwinds.")
-
-(defvar *interrupted* nil
-  "Whether an interrupt has come before the user's code began, or while code of ours ran, and is to
-be taken then.")
 
 (defvar *outer-restarts* '()
   "Restarts that are not the user's.")
@@ -120,12 +116,6 @@ not interrupted."
     (multiple-value-prog1 (let ((*running-user-code* nil)) (funcall function))
       (when (and *interrupted* user-code) (be-interrupted)))))
 
-;; Swank asks for this in the threads of this connection, and only there. Its own answer is a
-;; debugger that waits.
-(when (eq (swank::connection.communication-style swank::*emacs-connection*) :spawn)
-  (push (cons 'swank/backend::*interrupt-queued-handler* #'take-interrupts)
-        (swank::connection.env swank::*emacs-connection*)))
-
 (defun call-with-user-code (function)
   "Calls FUNCTION as user code. Values: how it ended, \"done\", \"raised\" or
 \"interrupted\"; and its values, or what was raised. What was suspended in it has ended then."
@@ -179,7 +169,7 @@ not interrupted."
 
 ;;; The call
 
-(define-fields record
+(define-record record
   number who call source place outcome result at elapsed)
 
 (defun microseconds ()
@@ -211,7 +201,7 @@ not interrupted."
           ((string= outcome "refused") result)
           (t (object "type" outcome "exception" result "elapsed_ms" elapsed)))))
 
-(defvar *evaluating-threads* '())
+(define-session-variable *evaluating-threads* '())
 
 (defun call-as-evaluation (record function)
   "The values of FUNCTION: how RECORD ended, and what it came to."

@@ -1,11 +1,11 @@
 ;;;; Files, loaded whole or by some of their definitions, with what that has changed.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; What a file defines is seen as its definitions are expanded: it is read once, by the
 ;;; implementation's own `load'.
 
-(define-fields defining
+(define-record defining
   operator name package                 ; the definition, as it was written
   before)                               ; what stood there; NIL for nothing
 

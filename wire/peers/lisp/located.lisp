@@ -1,7 +1,7 @@
 ;;;; The text of a definition: from the file it was read from, as far as that still is what it was,
 ;;;; or as it was typed.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT,
 ;;; BECAUSE, ORIGIN, CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.

@@ -1,12 +1,24 @@
 ;;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
 ;;;; runs.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(defvar *listener-package* (find-package "COMMON-LISP-USER")
+(define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")
 
-(defvar *listener-readtable* *readtable*
+(defvar *asked-package* nil
+  "The package that a look was asked to read its expression in; it comes before the listener's.")
+
+(defun listener-package () (or *asked-package* *own-listener-package*))
+
+(defun (setf listener-package) (package)
+  (if *asked-package*
+      (setf *asked-package* package)
+      (setf *own-listener-package* package)))
+
+(define-symbol-macro *listener-package* (listener-package))
+
+(define-session-variable *listener-readtable* *readtable*
   "The readtable in force for what we evaluate.")
 
 ;;; Packages
@@ -14,6 +26,10 @@
 (defun reading-package ()
   "`*listener-package*', or the usual one where that has been deleted meanwhile."
   (if (package-name *listener-package*) *listener-package* (find-package "COMMON-LISP-USER")))
+
+(defun own-package-p (package)
+  "Whether PACKAGE is that of this system, of which nobody is told who does not ask for it."
+  (eq package (symbol-package 'own-package-p)))
 
 (defun package-or-nil (name)
   "The package of that name or nickname, in the case as given or in upper case. Nicknames that
@@ -242,6 +258,7 @@ ones first."
       (multiple-value-bind (symbol status) (find-symbol name package)
         (when (and status
                    (not (eq package besides))
+                   (not (own-package-p package))
                    (eq (symbol-package symbol) package)
                    (not (keywordp symbol))
                    (meaningful-p symbol))

@@ -1,6 +1,6 @@
 ;;;; What has fields or a name, as text: written as #<...>, or as #S(...) where it can be read back.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun put-hash-table (table)
   (put "#<hash-table :test ")
@@ -41,7 +41,7 @@
     (and text
          (or (string= text "COMMON-LISP")
              (and (> (length text) 3) (string= text "SB-" :end1 3))
-             (member text '("SI" "CLOS" "EXT" "MP" "CCL") :test #'string=)))))
+             (member text '("SI" "CLOS" "EXT" "MP") :test #'string=)))))
 
 (defun put-short (value)
   "The class of VALUE, and its name, or that of the variable it stands for, if it has one."

@@ -1,10 +1,10 @@
 ;;;; Where code came from: what is compiled here keeps its text, and its place in the person's file.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; An origin is what is said of a text when it is compiled: where it stands.
 
-(define-fields origin
+(define-record origin
   file                                  ; a namestring, or NIL
   line                                  ; of the first character of the text; counts from 1
   position)                             ; of the same, as Emacs counts in the file; 1 if not known

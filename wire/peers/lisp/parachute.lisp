@@ -1,6 +1,6 @@
 ;;;; Tests of Parachute. Its report holds the result of each check.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun parachute (name &rest arguments)
   (apply #'call-named name "PARACHUTE" arguments))

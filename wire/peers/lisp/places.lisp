@@ -2,7 +2,7 @@
 ;;;; (car x), (gethash "a" y), (slot-value z 'b). Nothing is called that the program could have
 ;;;; made.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun resolve (text)
   "The value that TEXT stands for. Ends the look where it stands for none, or has to be evaluated."
@@ -104,7 +104,7 @@ what a listener has for itself that of our own."
 
 ;;; Places. An operator is a function of its arguments, which ends the look where it has no answer.
 
-(defvar *places* (make-hash-table :test 'eq)
+(defparameter *places* (make-hash-table :test 'eq)
   "By the symbol of each operator that reads what is stored, a function of its arguments, and how
 many these may be.")
 

@@ -1,7 +1,7 @@
 ;;;; Values as text, from what is stored in them: no `print-object', no `describe-object', no pretty
 ;;;; printer's table. Never longer than asked for, and never more work than what is shown.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-items* 100
   "Items that are written of one list, array or instance.")

@@ -2,7 +2,7 @@
 ;;;; methods of the program run, for a bounded time and text. Everything else is written as
 ;;;; `print.lisp' does.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *printing-patience* 2
   "Seconds that the printers of all values of one evaluation may take.")

@@ -2,7 +2,7 @@
 ;;;; and no readtable of the program's is asked. What only the reader could make out would have to
 ;;;; be evaluated.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; An expression is one of the lists (HANDLE text), (NAME text), (LITERAL value), (QUOTE
 ;;; expression), (FUNCTION expression) and (LIST expression ...). A cursor is a cons of a text and a

@@ -1,6 +1,6 @@
 ;;;; Who calls, binds, sets, expands or specializes a name.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; References are trees as `Reference' of wire/contract/relations.ts. What is asked for are
 ;;; relations, as strings.
@@ -112,7 +112,7 @@ refers to."
     (loop for (user . source) in users
           for text = (if (stringp user) user (user-text user))
           do (check-deadline)
-             (unless (or (null text) (gethash text seen))
+             (unless (or (null text) (gethash text seen) (own-frame-p user))
                (setf (gethash text seen) t)
                (multiple-value-bind (file line) (and source (line-of-source source))
                  (push (reference-tree relation text file line) trees))))
@@ -150,7 +150,7 @@ is a list of a count of the objects that may still be looked at."
   "The trees of all global variables but BESIDES from whose values one of WANTED can be reached."
   (let ((trees '()) (seen (make-hash-table :test 'eq)))
     (dolist (package (list-all-packages))
-      (unless (system-package-p package)
+      (unless (or (system-package-p package) (own-package-p package))
         (with-package-iterator (next package :internal :external)
           (loop
             (multiple-value-bind (more symbol) (next)

@@ -1,6 +1,6 @@
 ;;;; What a run of tests came to, whoever has run them.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-failures* 100
   "Failures that one answer tells.")

@@ -1,7 +1,7 @@
 ;;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or
 ;;;; to its end.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Each way is a function of the suspension and the arguments of the call. Its values are `Refused'
 ;;; or another tree of what has come in the way, and what is to be done when that was answered: a

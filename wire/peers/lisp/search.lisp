@@ -1,6 +1,6 @@
 ;;;; Names in the whole image, and those of one package.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun known-p (symbol)
   "Whether SYMBOL stands for something that is worth a line of its own."
@@ -36,7 +36,8 @@
 (define-call "apropos" (pattern module after limit)
   (let* ((packages (if module
                        (packages-below (package-named module))
-                       (remove (find-package "KEYWORD") (list-all-packages))))
+                       (remove-if #'own-package-p
+                                  (remove (find-package "KEYWORD") (list-all-packages)))))
          (symbols (matching-symbols pattern packages)))
     (multiple-value-bind (page more) (page symbols (symbol-after after) limit)
       (found (object "matches" (array-of

@@ -1,6 +1,6 @@
 ;;;; One value in sections, each of which fails on its own.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *limits*
   (object "repr_max_chars" *text-limit*

@@ -1,6 +1,6 @@
 ;;;; Some definitions of a file, found by their names in its text, and loaded each at its place.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; The file is gone through without being read: a symbol of another package,
 ;;; or code for the reader in what is not asked for, is nobody's business.

@@ -1,6 +1,6 @@
 ;;;; Values as answers have them: their types, their text, and a handle that leads back to them.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun type-label (class)
   "The name of CLASS as it is written in the package in force."

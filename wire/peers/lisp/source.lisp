@@ -1,6 +1,6 @@
 ;;;; Source text, read and evaluated form by form, as a person types it into a listener.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun form-place (source start)
   "The line and column in SOURCE of what begins at START, as text."

@@ -1,7 +1,7 @@
 ;;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that
 ;;;; of a suspended evaluation is walked as far as somebody looks.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun evaluator-frame-p (name)
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
@@ -108,7 +108,7 @@ evaluation itself."
 ;;; Frames of the evaluator are left out of its outer end. Whether some are at that end is only
 ;;; known where it is reached, so they are held back until one of the user's follows.
 
-(define-fields walk
+(define-record walk
   frames                                ; as far as they are known, innermost first
   held                                  ; what may be of the evaluator, the outermost first
   next                                  ; frames to be looked at before `rest'

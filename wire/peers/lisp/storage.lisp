@@ -1,7 +1,7 @@
 ;;;; What values store, read from where they store it: no accessor, no metaclass and no method is
 ;;;; asked.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defvar *unbound* (list "unbound")
   "Stands for the value of a slot that has none.")

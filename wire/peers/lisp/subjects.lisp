@@ -1,7 +1,7 @@
 ;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
 ;;;; package, or the value that a handle leads to.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; A subject is a list (KIND THING): `symbol' and the symbol; `function' and a list such as (SETF
 ;;; AREA); `method' and the method; `package' and the package; `value' and any object.

@@ -1,6 +1,6 @@
 ;;;; Whether an error suspends the evaluation that it happened in, and why it does not.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun stays-suspended-p ()
   "Whether what is signalled now is to suspend the evaluation of this thread."
@@ -35,7 +35,7 @@ it cannot."
   #-(and sbcl (or x86-64 arm64))
   nil)
 
-(defvar *locks-of-lisp* nil
+(define-session-variable *locks-of-lisp* nil
   "The locks of SBCL's own that can be held where user code runs; NIL until somebody looks.")
 
 (defun locks-of-lisp ()

@@ -1,6 +1,6 @@
 ;;;; Looking at suspended evaluations: which there are, their restarts, and their frames.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *page-frames* 200
   "Frames of one answer.")

@@ -1,7 +1,7 @@
 ;;;; Evaluations that an error has stopped where it happened: each keeps its stack, its thread and a
 ;;;; lease, and goes on, or is left, by what somebody decides.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-suspensions* 8
   "Suspensions at a time, those within others counted.")
@@ -12,7 +12,7 @@
 (defparameter *told-frames* 3
   "Frames of the program's whose locals are told with the error itself.")
 
-(define-fields suspension
+(define-record suspension
   id
   call who                              ; whose evaluation was stopped
   condition
@@ -28,11 +28,11 @@
   how                                   ; how it has ended; NIL: it has not
   leaving)                              ; how that will be, while its stack is being left; or NIL
 
-(defvar *suspensions* '()
+(define-session-variable *suspensions* '()
   "Those that have not ended, the newest first.")
 
-(defvar *suspensions-lock* (swank/backend:make-lock :name "suspensions"))
-(defvar *last-suspension* 0)
+(define-session-variable *suspensions-lock* (swank/backend:make-lock :name "suspensions"))
+(define-session-variable *last-suspension* 0)
 
 (defmacro with-suspensions (&body body)
   `(swank/backend:call-with-lock-held *suspensions-lock* (lambda () ,@body)))
@@ -255,9 +255,10 @@ nobody handles, such as that a time limit is over: it changes nothing."
   "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
 it, and those do that still serve a request."
   (let* ((connection (post-connection post))
+         (maker *maker*)
          (threads (own-threads connection))
          (answering (cons (post-thread post) (swank::mconn.active-threads connection))))
     (swank/backend:spawn (lambda ()
                            (wait-for-end (append answering threads) 20)
-                           (forget-mailboxes (list* *maker* (post-thread post) threads)))
+                           (forget-mailboxes (list* maker (post-thread post) threads)))
                          :name "worker")))

@@ -1,6 +1,6 @@
 ;;;; Systems of definitions, loaded by ASDF where the image has it.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun call-named (name package &rest arguments)
   "What the function NAME of PACKAGE, both strings, makes of ARGUMENTS; an error where the library

@@ -1,6 +1,6 @@
 ;;;; Tests, run by the framework that knows them: FiveAM, Parachute, or the test operation of ASDF.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; ASDF: the operation is the system's own code, and most often says nothing but what it prints.
 ;;; What FiveAM and Parachute count in it is seen without anything of theirs being changed.

@@ -1,6 +1,6 @@
 ;;;; Bounded text: what is made is never longer than it may be, and says how much there was.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *text-limit* 4096
   "Characters of one text in an answer.")

@@ -1,6 +1,6 @@
 ;;;; The threads of the image.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun thread-role (thread)
   "What THREAD is there for: main, evaluating, imago or user."

@@ -4,10 +4,10 @@
 ;;;; was is text; a handle, made when somebody asks, leads to what it is now: by a weak pointer, so
 ;;;; that what the program lets go of goes, but for the last few values that were met.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
-(define-fields tracepoint
-  id name who
+(define-record tracepoint
+  session id name who
   mark                                  ; the type of its encapsulation, a symbol of its own
   state                                 ; ON, FULL, EXPIRED, REMOVED
   inside                                ; whether it is in the program
@@ -17,13 +17,13 @@
   parameters                            ; as `parameter-names' has them
   calls)                                ; the newest first
 
-(define-fields traced
+(define-record traced
   number at thread depth arguments omitted
   outcome                               ; RUNNING, or a list of LEFT, RETURNED or RAISED, and what
   elapsed
   caller)                               ; a frame, or NIL
 
-(define-fields taken text elided class pointer)
+(define-record taken text elided class pointer)
 
 (defparameter *traced-arguments* 20
   "Arguments and values of one call that are taken down.")
@@ -31,12 +31,12 @@
 (defparameter *taken-limit* 300
   "Characters of one such value.")
 
-(defvar *last-taken* (make-array 128 :initial-element nil)
+(define-session-variable *last-taken* (make-array 128 :initial-element nil)
   "The values that were met last, which their handles keep.")
 
-(defvar *taken-count* 0)
+(define-session-variable *taken-count* 0)
 
-(defvar *tracepoints-lock* (swank/backend:make-lock :name "tracepoints"))
+(define-session-variable *tracepoints-lock* (swank/backend:make-lock :name "tracepoints"))
 
 (defmacro with-tracepoints (&body body)
   `(swank/backend:call-with-lock-held *tracepoints-lock* (lambda () ,@body)))
@@ -44,13 +44,16 @@
 (defvar *taking-down* nil
   "Whether this thread takes a call down: what is called meanwhile is not.")
 
-(defvar *traced-depth* 0
-  "How many calls that are taken down this thread is within.")
+(defvar *traced-depths* '()
+  "How many calls that are taken down this thread is within, by session: an association list.")
 
-(defun call-taking-down (function)
-  "The value of FUNCTION, or NIL where it fails. It is not interrupted: what has been asked of this
-thread waits until it ends."
-  (let ((*taking-down* t) (*deadline* nil))
+(defun traced-depth-now ()
+  (or (cdr (assoc *session* *traced-depths*)) 0))
+
+(defun call-taking-down (tracepoint function)
+  "The value of FUNCTION, for the session of TRACEPOINT and in whatever thread; NIL where it fails.
+It is not interrupted: what has been asked of this thread waits until it ends."
+  (let ((*session* (tracepoint-session tracepoint)) (*taking-down* t) (*deadline* nil))
     (#+sbcl sb-sys:without-interrupts #-sbcl progn
      (with-standard-io-syntax
        (let ((*print-readably* nil) (*print-pretty* nil) (*break-on-signals* nil))
@@ -145,7 +148,7 @@ where enough are known. Takes the lock."
     (when (eq (tracepoint-state tracepoint) 'on)
       (let ((number (incf (tracepoint-seen tracepoint))))
         (when (<= number (tracepoint-wanted tracepoint))
-          (let ((traced (make-traced number (microseconds) "" *traced-depth* '() 0
+          (let ((traced (make-traced number (microseconds) "" (traced-depth-now) '() 0
                                      'running nil nil)))
             (push traced (tracepoint-calls tracepoint))
             traced))))))
@@ -220,31 +223,29 @@ beside it."
           (setf from (+ at 2)))))
     (cut (apply #'concatenate 'string (reverse pieces)) *taken-limit*)))
 
-(defun may-take-down-p ()
-  "Whether this thread takes no call down already. After the connection is lost, and before that is
-seen, the next one may have made its variables of the symbols of ours, which then have no value."
-  (handler-case (and (boundp '*taking-down*) (not *taking-down*))
-    (unbound-variable () nil)))
-
 (defun call-traced (tracepoint function arguments)
   "The values of FUNCTION, applied to ARGUMENTS. The call is taken down where TRACEPOINT wants it."
   ;; Not where the stack nearly ends: that would leave the lock taken for ever, and where it comes
   ;; while something is allocated, SBCL ends the image. So nothing is, before this is known.
   (if (and (eq (tracepoint-state tracepoint) 'on)
            (not (stack-short-p))
-           (may-take-down-p))
+           (not *taking-down*))
       (call-taken-down tracepoint function arguments)
       (apply function arguments)))
 
 (defun call-taken-down (tracepoint function arguments)
   "The same, where there is room to take it down."
   ;; The list ends with the call, and what is taken down of it does not.
-  (let ((traced (call-taking-down (lambda () (begin-traced tracepoint (copy-list arguments)))))
+  (let ((traced (call-taking-down
+                 tracepoint
+                 (lambda () (begin-traced tracepoint (copy-list arguments)))))
         (values :none) (condition nil) (start (microseconds)))
     (if (null traced)
         (apply function arguments)
         (unwind-protect
-             (let ((*traced-depth* (1+ (traced-depth traced))))
+             (let ((*traced-depths* (acons (tracepoint-session tracepoint)
+                                           (1+ (traced-depth traced))
+                                           *traced-depths*)))
                (values-list
                 (setf values (multiple-value-list
                               (handler-bind ((serious-condition
@@ -252,5 +253,6 @@ seen, the next one may have made its variables of the symbols of ours, which the
                                 (apply function arguments))))))
           (let ((elapsed (milliseconds-since start)))
             (call-taking-down
+             tracepoint
              (lambda ()
                (end-traced tracepoint traced (outcome-of values condition) elapsed))))))))

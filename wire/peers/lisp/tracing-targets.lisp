@@ -1,6 +1,6 @@
 ;;;; The function that a tracepoint is asked for, and what is not seen of its calls.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defun named-function (subject text)
   "The name of the function that SUBJECT stands for, and a note where it is more than that. Ends the

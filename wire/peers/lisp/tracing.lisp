@@ -4,7 +4,7 @@
 ;;;; TRACE, of SLIME's trace dialog, or of a profiler. While any is in the program a thread of ours
 ;;;; waits for the first end of one, and for the end of the connection, with which all end.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-tracepoints-on* 16)
 
@@ -21,15 +21,15 @@
 (defparameter *traced-page* 100
   "Calls in one answer.")
 
-(defvar *tracepoints* '()
+(define-session-variable *tracepoints* '()
   "The oldest first.")
 
-(defvar *last-tracepoint* 0)
+(define-session-variable *last-tracepoint* 0)
 
-(defvar *tracer* nil
+(define-session-variable *tracer* nil
   "The thread that waits for their ends, or NIL.")
 
-(defvar *tracer-bell* (native ("SB-THREAD" "MAKE-SEMAPHORE")))
+(define-session-variable *tracer-bell* (native ("SB-THREAD" "MAKE-SEMAPHORE")))
 
 (defun wake-tracer ()
   "Has the thread that waits for ends look at once. Blocks nobody; does nothing where none waits."
@@ -228,7 +228,7 @@ none."
   "One of the function NAME that wants so many CALLS and ends EXPIRES-MS milliseconds from now, for
 WHO; NOTES are sentences. It is neither remembered nor in the program yet."
   (let ((now (microseconds)))
-    (make-tracepoint (format nil "t~D@~A" (incf *last-tracepoint*) *handle-prefix*)
+    (make-tracepoint *session* (format nil "t~D@~A" (incf *last-tracepoint*) *handle-prefix*)
                      name (cut (or who "") 200) (make-symbol "IMAGO") 'on nil calls 0 0 now
                      (+ now (* 1000 expires-ms)) notes (parameter-names name) '())))
 

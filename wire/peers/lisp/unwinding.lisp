@@ -1,6 +1,6 @@
 ;;;; Leaving a stack, whatever its cleanup forms do.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 (defparameter *most-leavings* 10
   "How often the user's cleanup forms may come in the way of leaving them.")

@@ -1,19 +1,19 @@
 ;;;; A thread that waits where an error has stopped its evaluation, and does there what others ask
 ;;;; of it: only the thread itself can walk its stack, and go on.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; A post is what others reach such a thread by. Whatever waits on it, at whatever depth, is served
 ;;; by the innermost wait.
 
-(define-fields post
+(define-record post
   thread connection lock
   bell                                  ; a semaphore, where there is such a thing
   jobs                                  ; the oldest first
   doing                                 ; what runs: a list of a call and when that began; or NIL
   state)                                ; :OPEN, or :CLOSED when the evaluation has ended
 
-(define-fields job
+(define-record job
   function                              ; its value is the answer, a tree
   call                                  ; that of the user's code which it runs; NIL for a look
   state                                 ; :WAITING, :TAKEN, :DONE, or :DROPPED

@@ -1,7 +1,7 @@
 ;;;; Time limits: what takes too long in one thread is interrupted there, by one thread that sees to
 ;;;; all of them.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; Bells
 
@@ -21,7 +21,7 @@
 
 ;;; Limits
 
-(define-fields limit
+(define-record limit
   thread
   at                                    ; when it is over, in internal real time
   act                                   ; a function that is then called in the thread
@@ -30,16 +30,16 @@
 (defparameter *again-after* 1/2
   "Seconds after which a limit acts once more, for as long as it is needed.")
 
-(defparameter *watcher-idle* 2
+(define-session-variable *watcher-idle* 2
   "Seconds for which the thread stays that sees to limits when there are none.")
 
-(defvar *time-limits* '())
-(defvar *watcher* nil
+(define-session-variable *time-limits* '())
+(define-session-variable *watcher* nil
   "The thread that sees to them, while there is one.")
-(defvar *watcher-looks* 0
+(define-session-variable *watcher-looks* 0
   "When it looks at them next, in internal real time.")
-(defvar *time-limits-lock* (swank/backend:make-lock :name "time limits"))
-(defvar *time-limits-bell* (make-bell))
+(define-session-variable *time-limits-lock* (swank/backend:make-lock :name "time limits"))
+(define-session-variable *time-limits-bell* (make-bell))
 
 (defmacro with-limits (&body body)
   `(with-lock-uninterrupted (*time-limits-lock*) ,@body))
@@ -52,7 +52,7 @@
   "Has ACT called in this thread when so many SECONDS are over, and each half second after that,
 until `end-limit'. A watcher that sleeps is only woken for what comes earlier than all it knows."
   (let ((limit (make-limit (swank/backend:current-thread) (seconds-on seconds) act nil)))
-    #+(or sb-thread ccl threads)
+    #+(or sb-thread threads)
     (with-limits
       (setf *time-limits* (cons limit (remove-if (lambda (it) (limit-over it)) *time-limits*)))
       (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
