@@ -56,7 +56,9 @@ test('another version can be loaded over it: it defines no class, no structure o
 test('no name is defined twice', () => {
   const defined = new Map<string, string>()
   for (const name of FILES)
-    for (const [, , what = ''] of textOf(name).matchAll(/^\((defun|defmacro|defvar|defparameter|define-session-variable) (\S+)/gm)) {
+    for (const [, , what = ''] of textOf(name).matchAll(
+      /^\((defun|defmacro|defvar|defparameter|define-session-variable) (\S+)/gm,
+    )) {
       assert.is(defined.get(what), undefined, `${what} of ${name} is also defined in ${defined.get(what)}`)
       defined.set(what, name)
     }

@@ -58,12 +58,7 @@ test('where there is no Lisp, each place is named, and how to get one; a chosen 
   const { folder } = ground
   const none = await faultOf(findLisp({ root: folder, env: { PATH: folder } }))
   assert.is(none.code, 'KERNEL_NOT_FOUND')
-  for (const part of [
-    'sbcl in PATH',
-    'ecl in PATH',
-    'apt install sbcl cl-swank',
-    'config.toml',
-  ])
+  for (const part of ['sbcl in PATH', 'ecl in PATH', 'apt install sbcl cl-swank', 'config.toml'])
     assert.match(none.message, part)
   const real = { PATH: process.env.PATH ?? '' }
   assert.match(

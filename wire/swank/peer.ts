@@ -152,7 +152,7 @@ interface System {
 }
 
 /** What a connection needs before our system is there. */
-const FIRST_FILES = ['packages', 'first-request']
+const FIRST_FILES = ['packages', 'connection']
 
 export function systemIn(folder: string): System {
   const definition = readFileSync(join(folder, 'imago-peer.asd'), 'utf8')
@@ -171,17 +171,22 @@ const textsOf = (folder: string, files: readonly string[]): readonly string[] =>
 
 const inPackage = (name: string): Form => [symbol('cl:find-symbol'), name, PACKAGE]
 
+/** Makes the package, unless somebody does at this moment, and answers whether it is ours. */
+const MAKE_PACKAGE = `(lambda ()
+  (ignore-errors (intern "${MARK}" (make-package "${PACKAGE}" :use '("COMMON-LISP"))))
+  (do ((count 0 (1+ count)))
+      ((or (find-symbol "${MARK}" "${PACKAGE}") (= count 50))
+       (and (find-symbol "${MARK}" "${PACKAGE}") t))
+    (sleep 1/100)))`
+
 /**
  * Evaluates `form` where the package of our name is ours, or there was none: then it is made. A package of that name
  * that is not ours is left alone.
  */
 function ifOurs(form: Form): Form {
-  const make: Form = [
-    symbol('cl:intern'),
-    MARK,
-    [symbol('cl:make-package'), PACKAGE, symbol(':use'), quote(['COMMON-LISP'])],
-  ]
-  const ours: Form = [symbol('cl:if'), [symbol('cl:find-package'), PACKAGE], inPackage(MARK), make]
+  const nil = symbol('cl:nil')
+  const marked: Form = [symbol('cl:if'), [symbol('cl:find-package'), PACKAGE], inPackage(MARK), nil]
+  const ours: Form = [symbol('cl:if'), marked, true, run('COMMON-LISP', MAKE_PACKAGE)]
   const foreign = `It has a package ${PACKAGE} that is not Imago's, which is left alone.`
   return [symbol('cl:if'), ours, form, foreign]
 }
@@ -203,17 +208,17 @@ function runLoader(folder: string, version: string | null, how: Readonly<Record<
     symbol(`:${key}`),
     Array.isArray(value) ? quote(value) : value,
   ])
-  return run(textOfFile(folder, 'loader'), version, ...args)
+  return run(PACKAGE, textOfFile(folder, 'loader'), version, ...args)
 }
 
 /**
- * Calls a lambda expression, whatever the user has set for reading, compiling and printing. It prints nothing, and an
+ * Calls a lambda expression that is read in the package `home`, whatever the user has set for reading, compiling and printing. It prints nothing, and an
  * error is its value, as text. Macros are expanded within the bindings, or the user's own hook would be called.
  */
-function run(lambda: string, ...args: Form[]): Form {
+function run(home: string, lambda: string, ...args: Form[]): Form {
   const nowhere: Form = [symbol('cl:make-broadcast-stream')]
   const bindings: readonly (readonly [string, Form])[] = [
-    ['*package*', [symbol('cl:find-package'), PACKAGE]],
+    ['*package*', [symbol('cl:find-package'), home]],
     ['*read-base*', 10],
     ['*read-suppress*', null],
     ['*read-eval*', null],

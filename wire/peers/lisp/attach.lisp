@@ -35,20 +35,25 @@ least."
   "Opens the session of the connection of this thread, unless it is open. NIL where another version
 than VERSION is loaded, or none: then nothing is done."
   (when (equal version *imago-version*)
-    (let ((connection swank::*emacs-connection*))
+    (let ((connection swank::*emacs-connection*) (readtable *readtable*))
       (unless (session-of connection)
-        (with-session ((make-session))
-          (push (cons '*session* *session*) (swank::connection.env connection))
-          ;; Swank asks for this in the threads of this connection, and only there. Its own answer
-          ;; is a debugger that waits.
-          (when (eq (swank::connection.communication-style connection) :spawn)
-            (push (cons 'swank/backend::*interrupt-queued-handler* #'take-interrupts)
-                  (swank::connection.env connection)))
-          (note-present-events)
-          ;; A stream over something else than TCP has nothing to be set.
-          (ignore-errors (send-at-once))
-          (note-session *session*)))
+        (call-undisturbed (lambda () (begin-session connection readtable))))
       t)))
+
+(defun begin-session (connection readtable)
+  "Makes a session for CONNECTION, whose evaluations begin with READTABLE."
+  (with-session ((make-session))
+    (setf *listener-readtable* readtable)
+    (push (cons '*session* *session*) (swank::connection.env connection))
+    ;; Swank asks for this in the threads of this connection, and only there. Its own answer is a
+    ;; debugger that waits.
+    (when (eq (swank::connection.communication-style connection) :spawn)
+      (push (cons 'swank/backend::*interrupt-queued-handler* #'take-interrupts)
+            (swank::connection.env connection)))
+    (note-present-events)
+    ;; A stream over something else than TCP has nothing to be set.
+    (ignore-errors (send-at-once))
+    (note-session *session*)))
 
 (defun note-session (session)
   (swank/backend:call-with-lock-held

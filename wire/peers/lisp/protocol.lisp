@@ -1,6 +1,90 @@
-;;;; What the daemon can ask of this image, by name, and how an answer ends early.
+;;;; What the daemon can ask of this image, by name, and how it is answered.
 
 (in-package #:imago-peer)
+
+;;;; Answers as JSON (RFC 8259). Only what this peer itself has made is ever written.
+
+;;; A tree to be written is NIL for null, T for true, :FALSE, a real number, a string, (:OBJECT key
+;;; value ...) with strings for keys, or (:ARRAY item ...).
+
+(defun object (&rest keys-and-values)
+  "A JSON object. A key whose value is :ABSENT is left out."
+  (cons :object keys-and-values))
+
+(defun array-of (items)
+  "A JSON array of the list ITEMS."
+  (cons :array items))
+
+(defun truth (value)
+  "VALUE as JSON's true or false."
+  (if value t :false))
+
+(defun write-escape (char stream)
+  "Writes CHAR in a way in which it may stand in a JSON string. Surrogates, which only some Lisps
+have as characters, become U+FFFD."
+  (case char
+    (#\" (write-string "\\\"" stream))
+    (#\\ (write-string "\\\\" stream))
+    (#\Newline (write-string "\\n" stream))
+    (t (let ((code (char-code char)))
+         (if (< code 32)
+             (format stream "\\u~4,'0X" code)
+             (write-char (code-char #xFFFD) stream))))))
+
+(defun write-json-string (string stream)
+  "Writes STRING with quotes, in runs that need no escape."
+  (let* ((text (if (typep string '(simple-array character (*)))
+                   string
+                   (coerce string '(simple-array character (*)))))
+         (start 0))
+    (declare (type (simple-array character (*)) text) (type fixnum start))
+    (write-char #\" stream)
+    (dotimes (index (length text))
+      (let* ((char (schar text index)) (code (char-code char)))
+        (when (or (< code 32) (char= char #\") (char= char #\\) (<= #xD800 code #xDFFF))
+          (write-string text stream :start start :end index)
+          (write-escape char stream)
+          (setf start (1+ index)))))
+    (write-string text stream :start start)
+    (write-char #\" stream)))
+
+(defun write-json-number (number stream)
+  "Writes NUMBER; what is no integer, to three decimals."
+  (if (integerp number)
+      (format stream "~D" number)
+      (multiple-value-bind (whole rest) (truncate (round (* 1000 (abs number))) 1000)
+        (format stream "~:[~;-~]~D.~3,'0D" (minusp number) whole rest))))
+
+(defun write-json (tree stream)
+  "Writes TREE to STREAM."
+  (cond ((null tree) (write-string "null" stream))
+        ((eq tree t) (write-string "true" stream))
+        ((eq tree :false) (write-string "false" stream))
+        ((stringp tree) (write-json-string tree stream))
+        ((realp tree) (write-json-number tree stream))
+        ((eq (first tree) :array)
+         (write-char #\[ stream)
+         (loop for (item . more) on (rest tree)
+               do (write-json item stream)
+                  (when more (write-char #\, stream)))
+         (write-char #\] stream))
+        ((eq (first tree) :object)
+         (write-char #\{ stream)
+         (let ((first t))
+           (loop for (key value) on (rest tree) by #'cddr
+                 unless (eq value :absent)
+                   do (if first (setf first nil) (write-char #\, stream))
+                      (write-json-string key stream)
+                      (write-char #\: stream)
+                      (write-json value stream)))
+         (write-char #\} stream))))
+
+(defun json (tree)
+  "TREE as a string."
+  (with-standard-io-syntax
+    (with-output-to-string (stream) (write-json tree stream))))
+
+;;;; What the daemon can ask of this image, by name, and how an answer ends early.
 
 (defparameter *calls* (make-hash-table :test 'equal)
   "Functions by the name under which they are asked for; each takes a property list with strings for
@@ -267,7 +351,41 @@ another connection that was made at the same moment can have brought this one ba
                                (wait-for-end (cons worker (leave-all-suspended)))
                                (end-watcher)
                                (wait-for-end *begun-threads*)
-                               (close-quietly connection)
-                               (end-session)))
+                               (end-session)
+                               (close-quietly connection)))
                            :name "worker")
       t)))
+
+;;;; Bounded text: what is made is never longer than it may be, and says how much there was.
+
+(defparameter *text-limit* 4096
+  "Characters of one text in an answer.")
+
+(defparameter *kept-limit* (* 256 1024)
+  "Characters that are kept of a longer text, for whoever reads on.")
+
+(defun cut (text limit)
+  "TEXT, with an ellipsis for its end where it is longer than LIMIT characters."
+  (if (> (length text) limit)
+      (concatenate 'string (subseq text 0 (max 0 (1- limit))) "…")
+      text))
+
+(defun one-line (text &optional (limit 200))
+  "TEXT on one line, LIMIT characters at most."
+  (let ((blanks '(#\Space #\Newline #\Return #\Tab #\Page)))
+    (flet ((blank-p (char) (member char blanks)))
+      (let* ((start (or (position-if-not #'blank-p text) (length text)))
+             (end (min (length text) (+ start limit 1)))
+             (line (substitute-if #\Space #'blank-p (subseq text start end))))
+        (if (< end (length text))
+            (cut line limit)
+            (cut (string-right-trim " " line) limit))))))
+
+(defun text-tree (text &key (limit *text-limit*) (total (length text)))
+  "TEXT as `Text' of wire/contract/values.ts, cut after LIMIT characters; the handle leads to all of
+it. TOTAL is NIL where knowing it would have cost more than looking."
+  (let ((cut (or (null total) (> (length text) limit) (> total (length text)))))
+    (object "text" (if (> (length text) limit) (subseq text 0 limit) text)
+            "truncated" (truth cut)
+            "original_len" total
+            "handle" (if (> (length text) limit) (handle-for-text text) :absent))))

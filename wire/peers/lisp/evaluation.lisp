@@ -3,6 +3,106 @@
 
 (in-package #:imago-peer)
 
+;;;; What is in force for the next evaluation: the package, the readtable, and what a listener
+;;;; keeps.
+
+(defparameter *listener-variables* '(* ** *** + ++ +++ / // /// -))
+
+(define-session-variable *listener-values* (mapcar (constantly nil) *listener-variables*)
+  "Ours: those of a person's own listener stay as they are.")
+
+(defun package-asked-for (name)
+  "The package of that NAME, for evaluating in it."
+  (or (package-or-nil name)
+      (refuse "not_found" (format nil "There is no package ~A." name)
+              :what name
+              :nearest (nearest name (all-package-names))
+              :next "What defines it has to be loaded first: load_file or load_system.")))
+
+(defun package-in-force ()
+  "Ours, unless somebody has deleted it."
+  (if (package-name *listener-package*)
+      *listener-package*
+      (setf *listener-package* (find-package "COMMON-LISP-USER"))))
+
+(defun call-in-listener (package function)
+  "The values of FUNCTION, with our package and readtable in force, or the package of that name.
+What it makes of them, and of the variables of a listener, is kept; what others make of them while
+it is suspended stays."
+  (let* ((*package* (if package (package-asked-for package) (package-in-force)))
+         (*readtable* *listener-readtable*)
+         (values *listener-values*)
+         (begun (list *package* *readtable*)))
+    (progv *listener-variables* values
+      (unwind-protect (funcall function)
+        (unless (eq *readtable* (second begun)) (setf *listener-readtable* *readtable*))
+        (keep-listener-values values (mapcar #'symbol-value *listener-variables*))
+        (unless (or package (eq *package* (first begun))) (setf *listener-package* *package*))
+        (package-in-force)))))
+
+(defun keep-listener-values (before after)
+  "Has AFTER be kept, of an evaluation that began with BEFORE; behind what it came to, what others
+have come to since."
+  (cond ((eq before *listener-values*) (setf *listener-values* after))
+        ((not (every #'eq before after))
+         (destructuring-bind (value value-2 value-3 form form-2 form-3 list list-2 list-3 now)
+             *listener-values*
+           (declare (ignore value-3 form-3 list-3 now))
+           (setf *listener-values*
+                 (list (nth 0 after) value value-2
+                       (nth 3 after) form form-2
+                       (nth 6 after) list list-2
+                       (nth 9 after)))))))
+
+(defun standard-readtable ()
+  "As the image has it when it starts: ECL reads scripts, whose first line begins with #!."
+  (let ((readtable (copy-readtable nil)))
+    #+ecl (set-dispatch-macro-character #\# #\! 'si::sharp-!-reader readtable)
+    readtable))
+
+(defun readtable-text (readtable)
+  "`standard', or in what READTABLE differs from that."
+  (let* ((standard (load-time-value (standard-readtable)))
+         (changed (loop for code from 33 below 127
+                        for char = (code-char code)
+                        ;; That of # is another function in each readtable.
+                        unless (or (char= char #\#)
+                                   (eq (get-macro-character char readtable)
+                                       (get-macro-character char standard)))
+                          collect (string char)))
+         (sharp (ignore-errors
+                 (loop for code from 33 below 127
+                       for char = (code-char code)
+                       unless (or (digit-char-p char)
+                                  (eq (get-dispatch-macro-character #\# char readtable)
+                                      (get-dispatch-macro-character #\# char standard)))
+                         collect (format nil "#~C" char))))
+         (case (readtable-case readtable))
+         (all (append changed sharp
+                      (unless (eq case :upcase)
+                        (list "case" (string-downcase (symbol-name case)))))))
+    ;; The printer would ask the user's own dispatch.
+    (with-output-to-string (stream)
+      (write-string (if all "with" "standard") stream)
+      (dolist (text all)
+        (write-char #\Space stream)
+        (write-string text stream)))))
+
+(defun in-force ()
+  "What the next evaluation is read in, as keys and values."
+  (list "package" (package-name (package-in-force))
+        "readtable" (readtable-text *listener-readtable*)))
+
+(defun in-force-since (before)
+  "The same, and which of it is not as it was BEFORE."
+  (let* ((now (in-force))
+         (changed (loop for (key value) on now by #'cddr
+                        unless (equal value (argument key before)) collect key)))
+    (append now (list "changed" (if changed (array-of changed) :absent)))))
+
+;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a
+;;;; debugger.
+
 (defparameter *works* (make-hash-table :test 'equal)
   "By its name, what is done for each kind of `Work' of wire/kernel.ts.")
 
@@ -269,3 +369,140 @@ not interrupted."
         (call-on-post (lambda () (perform-interruptibly work arguments))))))
 
 (setf (gethash "evaluate" *calls*) #'evaluate)
+
+;;;; Source text, read and evaluated form by form, as a person types it into a listener.
+
+(defun form-place (source start)
+  "The line and column in SOURCE of what begins at START, as text."
+  (let ((newline (position #\Newline source :end start :from-end t)))
+    (format nil "line ~D, column ~D" (line-of source start) (- start (or newline -1)))))
+
+(defun syntax-message (condition source start)
+  "What is wrong with the form at START of SOURCE."
+  (if (typep condition 'end-of-file)
+      (format nil "The text ends within the form that begins at ~A." (form-place source start))
+      (let* ((text (condition-message condition))
+             (end (or (search (format nil "~%~%") text) (search (format nil "~%  Stream") text))))
+        (format nil "The form that begins at ~A cannot be read: ~A"
+                (form-place source start)
+                (one-line (subseq text 0 end) 500)))))
+
+(defun refuse-syntax (condition source start)
+  "Ends the evaluation by CONDITION, which reading the form at START of SOURCE has come to."
+  (leave-evaluation "raised" condition '()
+                    :frames '() :message (syntax-message condition source start)))
+
+(defun syntax-may-change-p (source end)
+  "Whether code before END of SOURCE may change how the rest is read."
+  (flet ((mentions (word) (search word source :end2 end :test #'char-equal)))
+    (or (mentions "readtable") (mentions "macro-character") (mentions "syntax"))))
+
+(defun check-syntax (source)
+  "Signals an error if some form of SOURCE cannot be read, before any of it runs. Reads without
+interning or evaluating; what that cannot tell is found out form by form."
+  (let ((stream (make-string-input-stream source)) (start 0))
+    (handler-case
+        (let ((*read-suppress* t))
+          (loop (setf start (next-form-start source (file-position stream)))
+                (when (>= start (length source)) (return))
+                (read stream)))
+      ((or reader-error end-of-file) (condition)
+        (unless (syntax-may-change-p source start)
+          (refuse-syntax condition source start)))
+      ;; A reader macro of the user's that was not made for this.
+      (error () nil))))
+
+(defun read-next (stream source start)
+  "The next form of STREAM, whose text is SOURCE, from START on."
+  (handler-bind (((or reader-error end-of-file)
+                   (lambda (condition)
+                     (when (eq (ignore-errors (stream-error-stream condition)) stream)
+                       (refuse-syntax condition source start)))))
+    (read stream)))
+
+(defun note-values (form values)
+  "Has the variables of a listener tell of FORM and its VALUES."
+  (setf *** ** ** * * (first values)
+        /// // // / / values
+        +++ ++ ++ + + form))
+
+(defun evaluate-source (source origin)
+  "Evaluates the forms of SOURCE one after the other. The values of the last, as a list."
+  (check-syntax source)
+  (let ((values '())
+        ;; On the heap: a condition does not keep a stream that ends with its frame.
+        (stream (make-string-input-stream source)))
+    (loop (let ((start (next-form-start source (file-position stream))))
+            (when (>= start (length source)) (return values))
+            (setf - (read-next stream source start))
+            ;; The reader also takes the white space that ends a form.
+            (let ((text (string-right-trim '(#\Space #\Newline #\Tab #\Return)
+                                           (subseq source start (file-position stream)))))
+              (setf values (multiple-value-list
+                            (evaluate-placed - text (origin-at origin source start))))
+              (note-values - values))))))
+
+(define-work "source" (source file line)
+  (evaluate-source source (origin-of source file line)))
+
+;;;; Bringing one call to a stop, and no other.
+;;;;
+;;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals
+;;;; an error in the thread that serves the connection, and the connection ends. So the call is
+;;;; named instead, the thread is found while it cannot end, and what then runs in it looks once
+;;;; more whether that call is still the one that runs.
+
+(define-record entry
+  call thread
+  reached                               ; how often an interrupt has run in the thread
+  where)                                ; where the code stood then
+
+(define-session-variable *entries* '()
+  "Of all calls that run user code now.")
+
+(define-session-variable *entries-lock* (swank/backend:make-lock :name "calls that run"))
+
+(defmacro with-entries (&body body)
+  `(swank/backend:call-with-lock-held *entries-lock* (lambda () ,@body)))
+
+(defun call-interruptibly (call function)
+  "Calls FUNCTION, which `interrupt' can stop under the name CALL for as long as it runs."
+  (let* ((entry (make-entry call (swank/backend:current-thread) 0 nil))
+         (*entry* entry)
+         (*interrupted* nil))
+    (with-entries (push entry *entries*))
+    (unwind-protect (funcall function)
+      (with-entries (setf *entries* (delete entry *entries*))))))
+
+(defun stop (entry how)
+  "In the thread of ENTRY: ends what runs, if that is still the same."
+  (when (eq entry *entry*)
+    (incf (entry-reached entry))
+    (setf (entry-where entry) (where-it-stands))
+    (be-interrupted (string= how "leave"))))
+
+;; Only told of code that goes on: what has stopped tells its whole stack.
+(defun where-it-stands ()
+  "The innermost call of the user's in this thread, or NIL."
+  (ignore-errors
+   (let* ((*running-user-code* nil) (frame (first (stack-frames))))
+     (and frame (one-line (call-text frame) 100)))))
+
+(define-call "interrupt" (call how)
+  (with-entries
+    (let ((entry (find call *entries* :key (lambda (entry) (entry-call entry)) :test #'equal)))
+      (when entry
+        (swank::queue-thread-interrupt (entry-thread entry) (lambda () (stop entry how))))
+      (object "running" (truth entry)
+              "reached" (if entry (entry-reached entry) 0)
+              "where" (and entry (entry-where entry))))))
+
+(defun make-interruptible (name)
+  "Has the call of that name be one that `interrupt' can stop, where it is given a name of its own."
+  (let ((function (gethash name *calls*)))
+    (setf (gethash name *calls*)
+          (lambda (arguments)
+            (let ((call (argument "call" arguments)))
+              (if call
+                  (call-interruptibly call (lambda () (funcall function arguments)))
+                  (funcall function arguments)))))))
