@@ -23,10 +23,6 @@ least."
 
 (defvar *sessions-lock* (swank/backend:make-lock :name "sessions"))
 
-(defun pointed-session (pointer)
-  #+sbcl (sb-ext:weak-pointer-value pointer)
-  #+ecl (ext:weak-pointer-value pointer))
-
 (defun session-of (connection)
   "The session of CONNECTION, or NIL."
   (cdr (assoc '*session* (swank::connection.env connection))))
@@ -59,9 +55,8 @@ than VERSION is loaded, or none: then nothing is done."
   (swank/backend:call-with-lock-held
    *sessions-lock*
    (lambda ()
-     (setf *sessions* (cons #+sbcl (sb-ext:make-weak-pointer session)
-                            #+ecl (ext:make-weak-pointer session)
-                            (remove-if-not #'pointed-session *sessions*))))))
+     (setf *sessions* (cons (make-weak-pointer session)
+                            (remove-if-not #'weak-pointer-value *sessions*))))))
 
 (defun end-session ()
   "Drops what the session of this thread has kept: whoever still holds a stream of ours holds no
@@ -74,7 +69,7 @@ values by it."
   (swank/backend:call-with-lock-held
    *sessions-lock*
    (lambda ()
-     (setf *sessions* (remove *session* *sessions* :key #'pointed-session)))))
+     (setf *sessions* (remove *session* *sessions* :key #'weak-pointer-value)))))
 
 (defun session-alive-p (session)
   "Whether the connection of SESSION is open, or something of it still runs."
@@ -86,5 +81,5 @@ values by it."
 (defun in-use-p ()
   "Whether anybody is connected: then no other version can be loaded."
   (loop for pointer in *sessions*
-        for session = (pointed-session pointer)
+        for session = (weak-pointer-value pointer)
         thereis (and session (session-alive-p session))))

@@ -122,12 +122,11 @@ print is not printed."
                (when (member (real-condition condition) taken)
                  (let ((restart (find-restart 'muffle-warning condition)))
                    (when restart (invoke-restart restart))))))
-      (declare (ignorable #'certain))
       (handler-bind ((swank/backend:compiler-condition #'note)
-                     #+sbcl (sb-c:compiler-error #'certain)
-                     #+sbcl (sb-ext:compiler-note #'muffle)
                      (warning #'muffle))
-        (swank/backend:call-with-compilation-hooks function)))))
+        (call-hearing-compiler
+         #'certain #'muffle
+         (lambda () (swank/backend:call-with-compilation-hooks function)))))))
 
 (defun call-loading-quietly (function)
   "The values of FUNCTION, which loads what was compiled just before: that its macros were made by
@@ -182,7 +181,7 @@ where all can be, as far as can be told without interning or running anything."
                   (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
                           (get-internal-real-time)))))
     (with-open-file (stream name :direction :output :if-exists :error
-                                 :external-format #+sbcl :utf-8 #-sbcl :default)
+                                 :external-format :utf-8)
       (write-string source stream))
     name))
 

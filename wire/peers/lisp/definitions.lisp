@@ -305,17 +305,11 @@ FUNCTION may have kept the form that it was made of."
   "Methods of one generic function that are told.")
 
 (defun method-entry (method)
-  (entry (method-text method) "method" method
-         #+sbcl (or (source-at (stored method "SOURCE" (constantly nil)))
-                    (source-of-function
-                     (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method))))
-         #-sbcl nil))
+  (entry (method-text method) "method" method (source-of-method method)))
 
 (defun generic-entries (name function)
   (let ((methods (methods-of function)))
-    (cons (entry (function-name-text name) "generic_function" name
-                 #+sbcl (source-of-function function)
-                 #-sbcl nil)
+    (cons (entry (function-name-text name) "generic_function" name (source-of-function function))
           (mapcar #'method-entry
                   (reverse (subseq methods 0 (min *most-methods* (length methods))))))))
 
@@ -325,8 +319,7 @@ FUNCTION may have kept the form that it was made of."
     (cond ((generic-p function) (generic-entries name function))
           (function
            (list (entry text (if (macro-or-nil name) "macro" "function") name
-                        #+sbcl (source-of-function function)
-                        #-sbcl nil
+                        (source-of-function function)
                         function)))
           ((and (symbolp name) (special-operator-p name))
            (list (entry text "macro" name (first (named-sources name :ir1-convert))))))))
@@ -364,10 +357,7 @@ FUNCTION may have kept the form that it was made of."
               (named (format nil "(setf ~A)" text) "macro" :setf-expander)))))
 
 (defun package-entry (package)
-  (entry (package-name package) "module" (package-name package)
-         #+sbcl (handler-case (sb-introspect:find-definition-source package)
-                  (error () nil))
-         #-sbcl nil))
+  (entry (package-name package) "module" (package-name package) (source-of-package package)))
 
 (defun symbol-entries (symbol)
   (let ((package (find-package (symbol-name symbol))))
@@ -387,11 +377,8 @@ FUNCTION may have kept the form that it was made of."
     (function
      (if (generic-p value)
          (generic-entries (name-of-generic value) value)
-         (let ((name #+sbcl (sb-kernel:%fun-name value) #-sbcl "a function"))
-           (list (entry (form-line name) "function" name
-                        #+sbcl (source-of-function value)
-                        #-sbcl nil
-                        value)))))
+         (let ((name (or (function-name value) "a function")))
+           (list (entry (form-line name) "function" name (source-of-function value) value)))))
     (value '())))
 
 (defun definition-entries (subject)
@@ -412,11 +399,7 @@ FUNCTION may have kept the form that it was made of."
   "What stands around the function NAME and was seen through."
   (and (encapsulated-p name)
        (list (object "file" nil "line" nil
-                     "name" (if #+sbcl (handler-case (sb-int:encapsulated-p name 'trace)
-                                         (error () nil))
-                                #-sbcl nil
-                                "trace"
-                                "an encapsulation")))))
+                     "name" (if (traced-p name) "trace" "an encapsulation")))))
 
 (defun used-names (function)
   "By package, the names of the functions that FUNCTION calls, as its compiled code has them; or

@@ -173,9 +173,7 @@ in the cleanup forms comes here again."
 
 (defun enter-debugger (condition hook)
   "In place of the debugger."
-  #+sbcl (when (typep condition 'sb-ext:step-condition)
-           ;; There is nobody to step: what was to be stepped through runs.
-           (invoke-restart 'sb-ext:step-continue))
+  (go-past-steps condition)
   (cond ((null *leave*) (swank::swank-debugger-hook condition hook))
         ((stays-suspended-p) (multiple-value-bind (may why-not) (may-suspend condition)
                                (if may

@@ -97,10 +97,7 @@
 
 (defun asdf-at-hand-p ()
   "Whether ASDF is loaded, or comes with the implementation and can be required. Loads nothing."
-  (or (find-package "ASDF")
-      #+sbcl (ignore-errors
-              (probe-file (merge-pathnames "contrib/asdf.fasl" (sb-int:sbcl-homedir-pathname))))
-      #+ecl (ignore-errors (probe-file "sys:asdf.fas"))))
+  (or (find-package "ASDF") (asdf-file)))
 
 (defun testable-p ()
   "Whether tests of some framework can be run."
@@ -120,7 +117,8 @@
           ((is "references" "callers") (implemented-p 'swank/backend:who-calls))
           ((is "threads") (threads-p))
           ;; ECL keeps places of what it has compiled from files alone, and no text at all.
-          ((is "definition") #+ecl nil #-ecl t)
+          ((is "definition") (keeps-sources-p))
+          ((is "trace" "untrace" "traces") (threads-p))
           ;; On the one thread of another style, nothing reads the request while something runs.
           ;; A suspended evaluation would keep the only thread.
           ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt")

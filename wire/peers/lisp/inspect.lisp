@@ -152,8 +152,7 @@ connection.")
   "What `print-object' methods of the program and its libraries are for: classes, and lists of one
 object."
   (loop for method in (methods-stored #'print-object)
-        for specializer = (first #+sbcl (stored-slot method "SPECIALIZERS")
-                                 #-sbcl (swank-mop:method-specializers method))
+        for specializer = (first (specializers-of method))
         for class-p = (is-a-p specializer 'class)
         unless (and class-p (of-the-implementation-p specializer))
           collect (if class-p specializer (list (stored-slot specializer "OBJECT")))))

@@ -53,7 +53,7 @@ only the package in force has count, where the implementation has such."
                    (nearest name (all-package-names))))))
 
 (defun all-package-names ()
-  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames (reading-package)))
+  (append (local-nicknames (reading-package))
           (loop for package in (list-all-packages)
                 append (cons (package-name package) (copy-list (package-nicknames package))))))
 
@@ -143,8 +143,7 @@ normalizes Unicode."
   (multiple-value-bind (symbol status) (find-symbol name package)
     (if (or status (every (lambda (char) (< (char-code char) 128)) name))
         (values symbol status)
-        #+sbcl (find-symbol (sb-unicode:normalize-string name :nfkc) package)
-        #-sbcl (values symbol status))))
+        (find-symbol (normalized-name name) package))))
 
 (defun look-up-name (text package)
   "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one

@@ -294,11 +294,14 @@ is called with such a value, and returns whether it has put it onto the page."
   "What the reader takes for the operator of LIST, and its argument: 'X for (QUOTE X)."
   (and (consp (cdr list))
        (null (cddr list))
-       (symbolp (car list))
-       (let ((operator (car list)))
-         (cond ((eq operator 'quote) "'")
-               ((eq operator 'function) "#'")
-               ((and (eq operator (native-symbol "SB-INT" "QUASIQUOTE")) operator) "`")))))
+       (operator-prefix (car list))))
+
+(defun operator-prefix (operator)
+  "What the reader takes for OPERATOR before a form; NIL where there is no such."
+  (cond ((eq operator 'quote) "'")
+        ((eq operator 'function) "#'")
+        ((null operator) nil)
+        ((eq operator (native-symbol "SB-INT" "QUASIQUOTE")) "`")))
 
 (defun put-list (list)
   (let ((prefix (prefix-of list)))
@@ -390,13 +393,10 @@ is called with such a value, and returns whether it has put it onto the page."
            (put-field-list (fields value))
            (put ")"))))
 
-(defun comma-p (value)
-  (native ("SB-INT" "COMMA-P") value))
-
 (defun put-comma (value)
   "What stands after a comma in a quasiquoted list."
-  (put (case (native ("SB-INT" "COMMA-KIND") value) (0 ",") (1 ",.") (t ",@")))
-  (put-value (native ("SB-INT" "COMMA-EXPR") value)))
+  (put (comma-text value))
+  (put-value (comma-form value)))
 
 (defun of-the-implementation-p (class)
   "Whether CLASS is one of the implementation's own, of which the details are seldom asked for."

@@ -173,8 +173,7 @@ is a list of a count of the objects that may still be looked at."
 (defun holder-tree (symbol value wanted)
   (let ((source (first (or (named-sources symbol :variable) (named-sources symbol :constant)))))
     (multiple-value-bind (file line)
-        #+sbcl (and source (line-of-source source))
-        #-sbcl (values source nil)
+        (and source (line-of-source source))
       (reference-tree "holds"
                       (if (member value wanted :test #'eq)
                           (symbol-text symbol)
@@ -215,8 +214,8 @@ they can be called by."
       (function `(("calls" . ,thing)))
       (value (case (kind-of-value thing)
                (class `(("specializes" . ,thing)))
-               (function #+sbcl (let ((name (function-name thing)))
-                                  (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
+               (function (let ((name (function-name thing)))
+                           (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
                (symbol (relations-of (list 'symbol thing)))))
       ((method package) '()))))
 
@@ -230,20 +229,8 @@ they can be called by."
 (defun searched-lines (asked name)
   "What was looked through, and what a reference could hide in that was not."
   (append
-   #+sbcl
    (and (intersection asked *relations* :test #'string=)
-        (list (if (user-name-p name)
-                  "what the compiler wrote down of all global functions, macros and methods"
-                  (format nil "what all compiled global functions and methods refer to, for the ~
-                               compiler writes down nothing of SBCL's own names"))
-              (format nil "not seen: calls that the compiler has put inline or done away with, ~
-                           code that is interpreted or was compiled without cross-references, ~
-                           forms that ran once at the top level, and calls of a name that is ~
-                           computed at run time")
-              "not seen: anonymous functions that only a variable or an object holds"))
-   #-sbcl
-   (and (intersection asked *relations* :test #'string=)
-        (list "who uses a name is not available in this Lisp"))
+        (searched-code name))
    (and (member "holds" asked :test #'string=)
         (list (format nil "the global variables of all packages but the implementation's, ~D steps ~
                            into lists, vectors, hash tables, instances, structures and closures"

@@ -18,10 +18,15 @@
 
 ;;; What SBCL does not know of a frame, it signals by conditions that are no errors.
 
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun unknown-conditions ()
+    (let ((type (and (find-package "SB-DI") (find-symbol "DEBUG-CONDITION" "SB-DI"))))
+      (and type (list type)))))
+
 (defmacro if-known (form &optional otherwise)
   "The values of FORM, or of OTHERWISE where an implementation does not know enough of a frame."
   `(handler-case ,form
-     ((or error #+sbcl sb-di:debug-condition) () ,otherwise)))
+     ((or error ,@(unknown-conditions)) () ,otherwise)))
 
 ;;; Places
 
@@ -233,12 +238,11 @@ this line is part of, with its position in it. Each is NIL where not known."
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
 form."
   (let ((symbol (function-symbol name)))
-    ;; In ECL, a top-level form is a function without a name.
-    #+ecl (unless symbol (return-from evaluator-frame-p t))
-    (and symbol
-         (or (eq (symbol-package symbol) (find-package "SB-C"))
+    (if (null symbol)
+        (nameless-evaluator-p)
+        (or (eq (symbol-package symbol) (find-package "SB-C"))
              (member (symbol-name symbol)
-                     '(#+ecl "BYTECODES" #+ecl "EVAL-WITH-ENV"
+                     '("BYTECODES" "EVAL-WITH-ENV"      ; of ECL; the others are of SBCL
                        "SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
                        "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
                        "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"

@@ -152,8 +152,7 @@ is worth it."
 
 (defun see-to-flushes (sink)
   "Has what waits sent soon, although nothing more may be written."
-  #+(or sb-thread threads)
-  (unless (sink-flusher sink)
+  (when (and (implemented-p 'swank/backend:spawn) (not (sink-flusher sink)))
     (setf (sink-flusher sink) t)
     (let ((connection (sink-connection sink)))
       (begin-thread

@@ -122,14 +122,7 @@ busy. CALL is that of the user's code that it runs."
 
 (defmacro with-thread-name ((name) &body body)
   "Runs BODY while this thread is called NAME, where threads can be given names."
-  #+sbcl
-  (let ((own (gensym "OWN")))
-    `(let ((,own (sb-thread:thread-name sb-thread:*current-thread*)))
-       (setf (sb-thread:thread-name sb-thread:*current-thread*) ,name)
-       (unwind-protect (progn ,@body)
-         (setf (sb-thread:thread-name sb-thread:*current-thread*) ,own))))
-  #-sbcl
-  `(progn ,name ,@body))
+  `(call-with-thread-name ,name (lambda () ,@body)))
 
 (defun call-afresh (function)
   "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the
