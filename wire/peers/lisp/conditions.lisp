@@ -7,20 +7,6 @@
 
 ;;; Bells
 
-(defun make-bell ()
-  #+sbcl (sb-thread:make-semaphore)
-  #-sbcl nil)
-
-(defun ring (bell)
-  (declare (ignorable bell))
-  #+sbcl (sb-thread:signal-semaphore bell))
-
-(defun wait-for-bell (bell seconds)
-  "Waits until BELL was rung, SECONDS at most; or a little, where there are no bells."
-  (declare (ignorable bell seconds))
-  #+sbcl (sb-thread:wait-on-semaphore bell :timeout seconds)
-  #-sbcl (sleep 0.01))
-
 ;;; Limits
 
 (define-record limit
@@ -211,10 +197,6 @@ then the condition that it failed with, if there was one."
   (object "name" (string-downcase (princ-to-string (restart-name restart)))
           "description" (one-line (reported restart ""))
           "reads" (if (restart-reader restart) t :absent)))
-
-(defun restart-reader (restart)
-  "The function that asks for the values which RESTART takes, or NIL."
-  (native (#+ecl "SI" #-ecl "SB-KERNEL" "RESTART-INTERACTIVE-FUNCTION") restart))
 
 (defun nearest-names (condition)
   "Names like the one of which CONDITION says that nothing has it."

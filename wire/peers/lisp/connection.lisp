@@ -4,8 +4,8 @@
 (in-package #:imago-peer)
 
 (defun remove-from-list (connection)
-  "Takes CONNECTION out of the list where Swank takes no lock. What others have pushed meanwhile must
-not be lost."
+  "Takes CONNECTION out of the list where Swank takes no lock. What others have pushed meanwhile
+must not be lost."
   (loop for connections = swank::*connections*
         while (member connection connections)
         do #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)

@@ -117,56 +117,6 @@ called. Ends the look where there is none, or code runs in it."
 
 ;;; Variables
 
-(defun frame-variables (frame)
-  "Trees for the variables of FRAME as `FrameLocal', those that have a value, and how many more
-there are."
-  (let ((variables (valid-variables frame)))
-    (values #+sbcl (loop with arguments = (argument-names frame)
-                         for variable in variables
-                         repeat *most-locals*
-                         for symbol = (sb-di:debug-var-symbol variable)
-                         for tree = (if-known
-                                     (frame-local-tree variable frame
-                                                       (truth (member symbol arguments))))
-                         when tree collect tree)
-            #-sbcl '()
-            (max 0 (- (length variables) *most-locals*)))))
-
-#+sbcl
-(defun frame-parameters (frame)
-  "The parameters of FRAME as SBCL has them: variables, :DELETED, and lists that begin with what
-they are."
-  (if-known (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame))))
-
-#+sbcl
-(defun argument-names (frame)
-  "Symbols for the arguments of the function of FRAME. The compiler may keep one in another variable
-of its name."
-  (let* ((function (sb-di:frame-debug-fun frame))
-         (entry (if-known (sb-di:debug-fun-fun function)))
-         (list (and entry
-                    (equal (sb-di:debug-fun-name function) (sb-kernel:%fun-name entry))
-                    (sb-kernel:%fun-lambda-list entry))))
-    (append (loop for item in (frame-parameters frame)
-                  append (mapcar #'sb-di:debug-var-symbol
-                                 (remove-if #'symbolp (if (consp item) item (list item)))))
-            (loop for item in (and (ignore-errors (list-length list)) list)
-                  for name = (if (consp item) (first item) item)
-                  collect (if (consp name) (second name) name)))))
-
-#+sbcl
-(defun frame-local-tree (variable frame argument)
-  (let ((value (sb-di:debug-var-value variable frame)))
-    (unless (lost-value-p value)
-      (object "name" (string-downcase (symbol-name (sb-di:debug-var-symbol variable)))
-              "argument" argument
-              "value" (if (on-stack-p value) (stack-value-tree value) (shown-tree value))))))
-
-(defun on-stack-p (value)
-  "Whether VALUE is kept on the stack of this thread, and nowhere when its frame has been left."
-  (declare (ignorable value))
-  #+sbcl (native ("SB-DEBUG" "STACK-ALLOCATED-P") value))
-
 (defun stack-value-tree (value)
   "`Shown' for VALUE, to which no handle can lead."
   (multiple-value-bind (text elided) (static-text value)

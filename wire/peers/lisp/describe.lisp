@@ -37,10 +37,6 @@
            (format nil "exported from ~A" (package-name package)))
           (t (format nil "internal to ~A" (package-name package))))))
 
-(defun locked-p (package)
-  #+sbcl (and package (sb-ext:package-locked-p package))
-  #-sbcl (progn package nil))
-
 (defun function-facts (name)
   "What is known of the function or macro NAME, a symbol or (SETF symbol)."
   (let ((facts '()) (function (function-of name)))

@@ -16,10 +16,6 @@
           ((main-thread-p thread) "main")
           (t "user"))))
 
-(defun main-thread-p (thread)
-  #+sbcl (eq thread (sb-thread:main-thread))
-  #-sbcl (eq thread (first (last (swank/backend:all-threads)))))
-
 (defun connection-threads (connection)
   "Those in which Swank serves CONNECTION."
   (and (swank::multithreaded-connection-p connection)
@@ -40,13 +36,6 @@
             "role" (thread-role thread)
             "frames" (array-of '())
             "frames_omitted" 0)))
-
-(defun awaited (thread)
-  "What THREAD waits for, where that can be told without stopping it."
-  (declare (ignorable thread))
-  #+sbcl
-  (let ((thing (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
-    (and thing (static-text (if (consp thing) (rest thing) thing) 100))))
 
 (define-call "threads" (filter limit)
   (let* ((trees (loop for thread in (swank/backend:all-threads)

@@ -349,14 +349,6 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
               "shown_per_group" most
               "truncated" (truth (or (> (length data) most) (> (length callables) most)))))))
 
-(defun slot-names-of-class (class)
-  "The names of the slots of instances of CLASS, as far as they have been worked out."
-  (mapcar #'slot-label
-          (let ((slots #+sbcl (stored-slot class "SLOTS")
-                       #-sbcl (and (plain-class-p class)
-                                   (ignore-errors (swank-mop:class-slots class)))))
-            (if (listp slots) slots '()))))
-
 (defun members-of-package (package)
   (let ((data '()) (callables '()))
     (do-external-symbols (symbol package)

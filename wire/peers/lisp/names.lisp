@@ -290,14 +290,6 @@ that TEXT names come first; where it names none, those of that very name in othe
            (same (subseq same 0 (min 3 (length same)))))
       (mapcar #'symbol-text (if named (append like same) (append same like))))))
 
-(defun meaningful-p (symbol)
-  "Whether SYMBOL stands for a variable, function, class or type."
-  (or (boundp symbol)
-      (fboundp symbol)
-      (find-class symbol nil)
-      #+sbcl (and (sb-int:info :type :kind symbol) t)
-      #+sbcl (eq (sb-int:info :variable :kind symbol) :macro)))
-
 ;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
 ;;;; package, or the value that a handle leads to.
 

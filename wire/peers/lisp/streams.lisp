@@ -169,19 +169,6 @@ is worth it."
   (finish-output (sink-output sink))
   (call-with-sink sink (lambda () (flush-sink sink))))
 
-(defun tell-exit (sink)
-  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
-  (declare (ignorable sink))
-  #+sbcl
-  (ignore-errors
-   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
-     (when (or code (image-ends-p))
-       (send-message sink (object "exits"
-                                  (object "code" (and (typep code '(signed-byte 32)) code))))
-       ;; Other threads send it, and end with the image: perhaps before they have.
-       (let ((end (+ (get-internal-real-time) internal-time-units-per-second)))
-         (heard-p (sink-connection sink) (lambda () (< (get-internal-real-time) end))))))))
-
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."
   (when (sink-output sink) (send-what-waits sink))

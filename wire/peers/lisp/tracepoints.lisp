@@ -130,7 +130,6 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 
 (defun caller-of-traced ()
   "The frame that has made the call which is being taken down, or NIL."
-  #+sbcl
   (loop with within = t
         for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
         repeat 40
