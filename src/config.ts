@@ -43,7 +43,7 @@ const CONFIG = z.strictObject({
     .strictObject({
       /** The interpreter of Python kernels, instead of the project's. */
       python: z.string().min(1).optional(),
-      /** The Lisp of Lisp kernels, instead of the first of `sbcl`, `ecl` and `ccl`: a path, or a name in `PATH`. */
+      /** The Lisp of Lisp kernels, instead of the first of `sbcl` and `ecl`: a path, or a name in `PATH`. */
       lisp: z.string().min(1).optional(),
       /** The folder of SLIME whose Swank they load, instead of the one that the Lisp itself knows. */
       swank: z

@@ -5,6 +5,7 @@ import { showEnvelope } from '../tools/show.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/link.ts'
+import { cacheFolder } from '../wire/swank/fasl-cache.ts'
 import { type Config, readConfig } from './config.ts'
 import { openApprovals } from './core/approvals-book.ts'
 import { openCalls } from './core/call.ts'
@@ -97,7 +98,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   })
   const files = openFiles({
     roots: config.files.roots,
-    protected: [paths.runtimeDir, paths.stateDir, paths.configDir],
+    protected: [paths.runtimeDir, paths.stateDir, paths.configDir, cacheFolder()],
     stateDir: paths.stateDir,
     log: (sentence, error) => log.warn({ error }, sentence),
   })

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SwankConnection } from '../../wire/swank/connection.ts'
+import { FaslCache } from '../../wire/swank/fasl-cache.ts'
 import { SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
 import { lispCache } from './runtimes.ts'
@@ -20,6 +21,8 @@ export interface RealSwank {
 export interface SwankStart {
   /** Run after Swank listens (with style nil, before), each a form as text. */
   readonly forms?: readonly string[]
+  /** The last of them does not return, and is not waited for. */
+  readonly endless?: true
   /** Its home directory, where it looks for a secret; a folder of the test's own. */
   readonly home?: string
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
@@ -52,6 +55,7 @@ process.on('exit', () => {
 
 export async function startSwank({
   forms = [],
+  endless = undefined,
   home,
   style = ':spawn',
   lisp = 'sbcl',
@@ -60,7 +64,8 @@ export async function startSwank({
   const { options, load } = COMMANDS[lisp]
   const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
   // With style nil this does not return: it serves.
-  const order = style === 'nil' ? [...forms, listen] : [listen, ...forms]
+  const done = '(progn (write-line "forms done") (finish-output))'
+  const order = style === 'nil' ? [...forms, listen] : [listen, ...forms, done]
   const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
   const evals = ['(require :asdf)', ...load, ...order, wait]
   const child = spawn(
@@ -87,7 +92,8 @@ export async function startSwank({
     const hear = (chunk: Buffer) => {
       printed += chunk.toString()
       const found = /Swank started at port: (\d+)/.exec(printed)
-      if (found) resolve(Number(found[1]))
+      const ready = style === 'nil' || endless || printed.includes('forms done')
+      if (found && ready) resolve(Number(found[1]))
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
@@ -96,6 +102,11 @@ export async function startSwank({
   })
   return { port, pid: child.pid ?? 0, printed: () => printed, kill: () => void child.kill('SIGKILL') }
 }
+
+const PEER = join(import.meta.dirname, '../../wire/peers/lisp')
+
+/** Where the tests keep our compiled system. */
+export const cacheOfTests = () => FaslCache.open(join(lispCache, 'imago/lisp'))
 
 /** A connection to it with our peer installed, and the messages that answered no request. */
 export async function openPeer(swank: RealSwank): Promise<{
@@ -108,6 +119,6 @@ export async function openPeer(swank: RealSwank): Promise<{
   const heard: Sexp[] = []
   const connection = new SwankConnection({ socket, heard: message => heard.push(message) })
   const peer = new SwankPeer(connection)
-  await peer.install(join(import.meta.dirname, '../../wire/peers/lisp'))
+  await peer.install(PEER, cacheOfTests())
   return { connection, peer, heard }
 }

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import type { Kernel } from '../../wire/kernel.ts'
 import { swankKernel } from '../../wire/kernels/swank.ts'
 import { SwankConnection } from '../../wire/swank/connection.ts'
-import { stepBehind } from '../../wire/swank/peer.ts'
+import { beginConnection } from '../../wire/swank/peer.ts'
 import { type Form, quote, symbol } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate } from '../support/heard.ts'
@@ -50,7 +50,7 @@ async function flooded(port: number): Promise<Socket> {
   await once(socket, 'connect')
   let messages = 0
   const connection = new SwankConnection({ socket, heard: () => messages++ })
-  await within(stepBehind(connection), 'us to step behind')
+  await within(beginConnection(connection), 'us to step behind')
   connection.rex(FLOOD).catch(() => {})
   await until(() => messages > 100, 'a flood of messages')
   return socket

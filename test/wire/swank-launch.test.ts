@@ -40,13 +40,11 @@ async function said(kernel: Kernel, source: string): Promise<string> {
   return heard.text('stdout')
 }
 
-test('the Lisp is the one named, else the first of sbcl, ecl and ccl in PATH, by what it says of itself', async () => {
+test('the Lisp is the one named, else the first of sbcl and ecl in PATH, by what it says of itself', async () => {
   const { folder } = ground
   mkdirSync(join(folder, 'bin'))
   const env = { PATH: join(folder, 'bin') }
   const posing = (name: string, says: string) => ground.script(name, `#!/bin/sh\necho '${says}'\n`)
-  const ccl = posing('bin/ccl', 'Version 1.12.2 (v1.12.2) LinuxX8664')
-  assert.equal(await findLisp({ root: folder, env }), { kind: 'ccl', program: ccl })
   const ecl = posing('bin/ecl', 'ECL 21.2.1')
   assert.equal(await findLisp({ root: folder, env }), { kind: 'ecl', program: ecl })
   const sbcl = posing('bin/sbcl', 'SBCL 2.2.9.debian')
@@ -60,13 +58,7 @@ test('where there is no Lisp, each place is named, and how to get one; a chosen 
   const { folder } = ground
   const none = await faultOf(findLisp({ root: folder, env: { PATH: folder } }))
   assert.is(none.code, 'KERNEL_NOT_FOUND')
-  for (const part of [
-    'sbcl in PATH',
-    'ecl in PATH',
-    'ccl in PATH',
-    'apt install sbcl cl-swank',
-    'config.toml',
-  ])
+  for (const part of ['sbcl in PATH', 'ecl in PATH', 'apt install sbcl cl-swank', 'config.toml'])
     assert.match(none.message, part)
   const real = { PATH: process.env.PATH ?? '' }
   assert.match(

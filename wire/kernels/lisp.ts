@@ -7,7 +7,7 @@ import { inPath, isProgram } from './process.ts'
 /** How long a Lisp may take to say its version, in ms. */
 const PROBE_MS = 10_000
 
-export type LispKind = 'sbcl' | 'ecl' | 'ccl'
+export type LispKind = 'sbcl' | 'ecl'
 
 export interface Lisp {
   readonly kind: LispKind
@@ -24,7 +24,7 @@ export interface LispSearch {
 }
 
 /**
- * The Lisp for a project: the one named, else the first of SBCL, ECL and CCL in `PATH`.
+ * The Lisp for a project: the one named, else the first of SBCL and ECL in `PATH`.
  *
  * Throws `KERNEL_NOT_FOUND`, which lists every place that was looked at and what was wrong there.
  */
@@ -39,7 +39,7 @@ export async function findLisp(search: LispSearch): Promise<Lisp> {
     const said = await versionOf(program, search)
     const kind = kindOf(said)
     if (kind !== undefined) return { kind, program }
-    looked.push(`${what}: ${program} is no SBCL, ECL or CCL; asked for its version, it says: ${said}`)
+    looked.push(`${what}: ${program} is neither SBCL nor ECL; asked for its version, it says: ${said}`)
   }
   throw new WireError(
     'KERNEL_NOT_FOUND',
@@ -69,8 +69,6 @@ export function commandOf(
       ]
     case 'ecl':
       return [program, '--norc', ...begun]
-    case 'ccl':
-      return [program, '--no-init', '--quiet', '--batch', ...begun]
     default:
       return kind satisfies never
   }
@@ -114,7 +112,7 @@ interface Place {
 
 function placesOf({ root, env, lisp }: LispSearch): Place[] {
   if (lisp === undefined)
-    return ['sbcl', 'ecl', 'ccl'].map(name => ({ what: `${name} in PATH`, paths: inPath(name, env) }))
+    return ['sbcl', 'ecl'].map(name => ({ what: `${name} in PATH`, paths: inPath(name, env) }))
   const paths = lisp.includes('/') ? [resolve(root, lisp)] : inPath(lisp, env)
   return [{ what: `the Lisp asked for (${lisp})`, paths }]
 }
@@ -133,6 +131,5 @@ function versionOf(program: string, { root, env }: LispSearch): Promise<string> 
 
 function kindOf(version: string): LispKind | undefined {
   if (version.startsWith('SBCL ')) return 'sbcl'
-  if (version.startsWith('ECL ')) return 'ecl'
-  return /Clozure|^Version \d.*(X86|ARM|PPC)/i.test(version) ? 'ccl' : undefined
+  return version.startsWith('ECL ') ? 'ecl' : undefined
 }

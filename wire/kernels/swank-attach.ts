@@ -6,7 +6,7 @@ import type { Joining, ProgramProcess } from '../programs.ts'
 import { connectSwank, type SwankInfo } from '../swank/connect.ts'
 import { type AttachLimits, awaitImage } from './attach.ts'
 import { type SwankKernel, swankKernel } from './swank.ts'
-import { type JoinedKernel, joinedKernel } from './swank-joined.ts'
+import { type ReconnectingKernel, reconnectingKernel } from './swank-reconnect.ts'
 import { secretInHome } from './swank-secret.ts'
 
 export interface SwankRequest {
@@ -17,14 +17,14 @@ export interface SwankRequest {
 }
 
 /**
- * Joins the user's own Lisp through the Swank server that runs in it. Nothing is loaded there, and what hangs on our
- * connection is gone with it; the process is never ended or signalled. A connection that breaks is made again as long
+ * Joins the user's own Lisp through the Swank server that runs in it. Our system is loaded there once, and the state of
+ * our connection ends with it; the process is never ended or signalled. A connection that breaks is made again as long
  * as the image lives. Throws what `connectSwank` and `swankKernel` throw.
  */
-export async function attachSwank(request: SwankRequest): Promise<JoinedKernel> {
+export async function attachSwank(request: SwankRequest): Promise<ReconnectingKernel> {
   const { joining, limits } = request
   const watch = new ProcessWatch(joining)
-  return joinedKernel({
+  return reconnectingKernel({
     name: joining.name,
     open: () => openImage(request, watch),
     gone: () => watch.gone(),
@@ -36,7 +36,7 @@ export async function attachSwank(request: SwankRequest): Promise<JoinedKernel> 
 /** Joins an image again that a daemon before this one was attached to; see `awaitImage`. */
 export async function rejoinSwank(
   request: SwankRequest & { readonly epoch: string; readonly signal: AbortSignal },
-): Promise<JoinedKernel | string> {
+): Promise<ReconnectingKernel | string> {
   const { joining, epoch, signal, limits } = request
   const watch = new ProcessWatch(joining)
   return awaitImage({

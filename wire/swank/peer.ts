@@ -1,87 +1,19 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WireError } from '../errors.ts'
 import { peerIn } from '../peer-folder.ts'
-import { quote, type Returned, type SwankConnection, textOf } from './connection.ts'
-import { type Form, symbol } from './sexp.ts'
+import { isAtom, quote, type Returned, type SwankConnection, textOf } from './connection.ts'
+import { FaslCache } from './fasl-cache.ts'
+import { type Form, type Sexp, symbol } from './sexp.ts'
 import { inShort } from './short.ts'
 
-/** The files of `wire/peers/lisp`, in the order in which each can use what those before it define. */
-export const FILES = [
-  'json',
-  'implementation',
-  'calls',
-  'texts',
-  'files',
-  'handles',
-  'storage',
-  'names',
-  'leaves',
-  'print',
-  'comparing',
-  'objects',
-  'shown',
-  'forms',
-  'streams',
-  'origins',
-  'frames',
-  'stacks',
-  'unwinding',
-  'watching',
-  'conditions',
-  'in-force',
-  'diagnostics',
-  'listener',
-  'source',
-  'interrupt',
-  'history',
-  'beside',
-  'waiting',
-  'suspensions',
-  'leaving',
-  'suspendable',
-  'suspended',
-  'in-frames',
-  'resuming',
-  'adopting',
-  'threads',
-  'facts',
-  'subjects',
-  'lambda-lists',
-  'defining',
-  'located',
-  'globals',
-  'describe',
-  'arguments',
-  'search',
-  'classes',
-  'definition',
-  'contents',
-  'printing',
-  'reading',
-  'places',
-  'accesses',
-  'sections',
-  'inspect',
-  'references',
-  'complete',
-  'compile',
-  'expand',
-  'selecting',
-  'load',
-  'systems',
-  'reports',
-  'fiveam',
-  'parachute',
-  'tests',
-  'tracing-calls',
-  'tracing-targets',
-  'tracing',
-  'identity',
-  'socket',
-  'end',
-] as const
+/** The package of our functions in an image. */
+const PACKAGE = 'IMAGO-PEER'
+
+/** A symbol in it that marks it as ours. Its value is the version that is loaded. */
+const MARK = '*IMAGO-VERSION*'
 
 /** How long an image has to close our connection itself. In milliseconds. */
 const LEAVE_MS = 2_000
@@ -91,7 +23,7 @@ export type Arguments = Readonly<
   Record<string, string | number | boolean | null | readonly (string | number)[] | undefined>
 >
 
-/** Our functions in an image, reached through one connection and gone with it. */
+/** Our functions in an image, for one connection. */
 export class SwankPeer {
   readonly #connection: SwankConnection
 
@@ -100,15 +32,69 @@ export class SwankPeer {
   }
 
   /**
-   * Makes them, from the sources in `folder`; before that, the connection steps behind the human. Throws
-   * `KERNEL_START_FAILED` where the image refuses, with the file that it could not read.
+   * Opens a session over this connection. The first time in the life of an image, our system is loaded there, from
+   * `folder` or from what `cache` has of it. Throws `KERNEL_START_FAILED` where the image refuses: with the file that it
+   * could not load, or because another version is in use there, or another package has the name of ours.
    */
-  async install(folder: string): Promise<void> {
-    await stepBehind(this.#connection, folder)
-    const files = FILES.flatMap(file => [file, textOfFile(folder, file)])
-    const made = await this.#connection.rex(run(textOfFile(folder, 'bootstrap'), quote(files)))
-    if ('abort' in made || textOf(made.ok) !== '')
-      throw refused('abort' in made ? made.abort : textOf(made.ok))
+  async install(folder: string, cache: FaslCache | undefined = FaslCache.open()): Promise<void> {
+    await beginConnection(this.#connection, folder)
+    const system = systemIn(folder)
+    if (!(await this.#openSession(system))) {
+      await this.#load(system, cache)
+      if (!(await this.#openSession(system))) throw refused('another version was loaded meanwhile')
+    }
+  }
+
+  /** Whether that version of our system was loaded. */
+  async #openSession({ version }: System): Promise<boolean> {
+    const opened = await this.#ask(ifOurs(ifThere('OPEN-SESSION', null, version)))
+    if (isAtom(opened) && opened.atom === 't') return true
+    if (opened === null) return false
+    throw refused(textOf(opened))
+  }
+
+  async #load(system: System, cache: FaslCache | undefined): Promise<void> {
+    const { folder, version } = system
+    const lisp = await this.#lisp()
+    const files = filesFor(system, lisp[0])
+    const fasl = cache?.path('imago-peer', ...lisp, version.replace(/^imago /, ''))
+    const build = cache?.beginBuild()
+    try {
+      const how = await this.#runLoader(system, {
+        fasl: fasl ?? null,
+        build: build?.folder ?? null,
+        files: files.map(file => join(folder, `${file}.lisp`)),
+      })
+      if (how === ':compiled' && fasl !== undefined) build?.keep(fasl, files.length)
+      if (how === ':texts') await this.#runLoader(system, { texts: textsOf(folder, files) })
+    } finally {
+      build?.end()
+    }
+  }
+
+  /** What our loader answers: a keyword. Throws `KERNEL_START_FAILED` with the text that it answers instead. */
+  async #runLoader({ folder, version }: System, how: Readonly<Record<string, Form>>): Promise<string> {
+    const loaded = await this.#ask(ifOurs(runLoader(folder, version, how)))
+    if (isAtom(loaded)) return loaded.atom
+    throw refused(textOf(loaded))
+  }
+
+  /** What a compiled file depends on, besides our own version: first of all, the name of the Lisp. */
+  async #lisp(): Promise<string[]> {
+    const told = await this.#ask([
+      symbol('cl:list'),
+      [symbol('cl:lisp-implementation-type')],
+      [symbol('cl:lisp-implementation-version')],
+      [symbol('cl:machine-type')],
+      symbol('swank::*swank-wire-protocol-version*'),
+    ])
+    return (Array.isArray(told) ? (told as readonly Sexp[]) : []).map(textOf)
+  }
+
+  async #ask(form: Form): Promise<Sexp> {
+    const answer = await this.#connection.rex(form)
+    if ('abort' in answer) throw refused(answer.abort)
+    return answer.ok
   }
 
   /**
@@ -133,20 +119,21 @@ export class SwankPeer {
   }
 }
 
-const behind = new WeakSet<SwankConnection>()
+const begun = new WeakSet<SwankConnection>()
 
 /**
  * Takes the connection out of those from which Swank chooses one for whatever belongs to none: errors of the user's own
  * threads go where they went before it was made. To be the first request of all; a second time it does nothing. Throws
  * `KERNEL_START_FAILED` where the image refuses.
  */
-export async function stepBehind(connection: SwankConnection, folder = peerIn('lisp')): Promise<void> {
-  if (behind.has(connection)) return
-  // It aborts itself, so that Swank's own work for editors is left out. Only an error has a text for its value.
-  const answer = await connection.rex(run(textOfFile(folder, 'behind')))
+export async function beginConnection(connection: SwankConnection, folder = peerIn('lisp')): Promise<void> {
+  if (begun.has(connection)) return
+  const load = runLoader(folder, null, { begin: true, texts: textsOf(folder, FIRST_FILES) })
+  // It aborts itself, so that Swank's own work for editors is left out. A value is the text of an error.
+  const answer = await connection.rex(ifOurs(ifThere('BEGIN-CONNECTION', load)))
   if ('ok' in answer ? textOf(answer.ok) !== '' : answer.abort !== 'NIL')
     throw refused('ok' in answer ? textOf(answer.ok) : answer.abort)
-  behind.add(connection)
+  begun.add(connection)
 }
 
 const refused = (why: string) =>
@@ -157,16 +144,95 @@ const refused = (why: string) =>
       'cannot take them; another Lisp, or another version of it, may.',
   )
 
+/** Our system, as it is in a folder: what `imago-peer.asd` there says. */
+interface System {
+  readonly folder: string
+  /** Of the system: that of Imago, and a digest of its files. */
+  readonly version: string
+  /** In the order in which they are loaded. */
+  readonly files: readonly SystemFile[]
+}
+
+interface SystemFile {
+  /** Without `.lisp`. */
+  readonly name: string
+  /** The Lisp that alone loads it, in lower case; undefined where each does. */
+  readonly lisp: string | undefined
+}
+
+/** What a connection needs before our system is there. */
+const FIRST_FILES = ['packages', 'connection']
+
+export function systemIn(folder: string): System {
+  const definition = readFileSync(join(folder, 'imago-peer.asd'), 'utf8')
+  const found = definition.matchAll(/\(:file "([\w-]+)"(?: :if-feature :(\w+))?\)/g)
+  const files = [...found].map(([, name = '', lisp]) => ({ name, lisp }))
+  const digest = createHash('sha256')
+  for (const { name } of files) digest.update(textOfFile(folder, name))
+  return { folder, version: `imago ${digest.digest('hex').slice(0, 32)}`, files }
+}
+
+const filesFor = ({ files }: System, lisp = ''): readonly string[] =>
+  files.filter(file => file.lisp === undefined || file.lisp === lisp.toLowerCase()).map(({ name }) => name)
+
 const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
 
+const textsOf = (folder: string, files: readonly string[]): readonly string[] =>
+  files.flatMap(file => [`${file}.lisp`, textOfFile(folder, file)])
+
+// All forms below are made of calls with constant arguments and of `cl:if`, which SBCL evaluates without compiling.
+
+const inPackage = (name: string): Form => [symbol('cl:find-symbol'), name, PACKAGE]
+
+/** Makes the package, unless somebody does at this moment, and answers whether it is ours. */
+const MAKE_PACKAGE = `(lambda ()
+  (ignore-errors (intern "${MARK}" (make-package "${PACKAGE}" :use '("COMMON-LISP"))))
+  (do ((count 0 (1+ count)))
+      ((or (find-symbol "${MARK}" "${PACKAGE}") (= count 50))
+       (and (find-symbol "${MARK}" "${PACKAGE}") t))
+    (sleep 1/100)))`
+
 /**
- * Calls a lambda expression, whatever the user has set for reading, compiling and printing. It prints nothing, and an
- * error is its value, as text. Macros are expanded within the bindings, or the user's own hook would be called.
+ * Evaluates `form` where the package of our name is ours, or there was none: then it is made. A package of that name
+ * that is not ours is left alone.
  */
-function run(lambda: string, ...args: Form[]): Form {
+function ifOurs(form: Form): Form {
+  const nil = symbol('cl:nil')
+  const marked: Form = [symbol('cl:if'), [symbol('cl:find-package'), PACKAGE], inPackage(MARK), nil]
+  const ours: Form = [symbol('cl:if'), marked, true, run('COMMON-LISP', MAKE_PACKAGE)]
+  const foreign = `It has a package ${PACKAGE} that is not Imago's, which is left alone.`
+  return [symbol('cl:if'), ours, form, foreign]
+}
+
+/** Calls our function of that name, if it is there; else `otherwise`. */
+function ifThere(name: string, otherwise: Form, ...args: Form[]): Form {
+  const there: Form = [
+    symbol('cl:if'),
+    inPackage(name),
+    [symbol('cl:fboundp'), inPackage(name)],
+    symbol('cl:nil'),
+  ]
+  return [symbol('cl:if'), there, [symbol('cl:funcall'), inPackage(name), ...args], otherwise]
+}
+
+/** Runs loader.lisp, with its keyword arguments. */
+function runLoader(folder: string, version: string | null, how: Readonly<Record<string, Form>>): Form {
+  const args = Object.entries(how).flatMap(([key, value]) => [
+    symbol(`:${key}`),
+    Array.isArray(value) ? quote(value) : value,
+  ])
+  return run(PACKAGE, textOfFile(folder, 'loader'), version, ...args)
+}
+
+/**
+ * Calls a lambda expression that is read in the package `home`, whatever the user has set for reading, compiling and
+ * printing. It prints nothing, and an error is its value, as text. Macros are expanded within the bindings, or the
+ * user's own hook would be called.
+ */
+function run(home: string, lambda: string, ...args: Form[]): Form {
   const nowhere: Form = [symbol('cl:make-broadcast-stream')]
   const bindings: readonly (readonly [string, Form])[] = [
-    ['*package*', [symbol('cl:find-package'), 'COMMON-LISP']],
+    ['*package*', [symbol('cl:find-package'), home]],
     ['*read-base*', 10],
     ['*read-suppress*', null],
     ['*read-eval*', null],
@@ -198,12 +264,11 @@ function run(lambda: string, ...args: Form[]): Form {
   ]
 }
 
-/** All of it is function calls with constant arguments, which SBCL evaluates without compiling. */
+/** A call of our peer. */
 export function callForm(name: string, args: Arguments): Form {
   const given: Form[] = []
   for (const [key, value] of Object.entries(args)) if (value !== undefined) given.push(key, value)
-  const environment: Form = [symbol('swank::connection.env'), symbol('swank::*emacs-connection*')]
-  return [symbol('cl:funcall'), [symbol('cl:cdar'), environment], name, quote(given)]
+  return [symbol('imago-peer:dispatch'), name, quote(given)]
 }
 
 function answerOf(returned: Returned, name: string): unknown {

@@ -1,6 +1,8 @@
-;;;; Code compiled as a file would be, with what the compiler says of it.
+;;;; Code that is compiled or expanded, with what the compiler says of it.
 
-(in-package #:imago)
+(in-package #:imago-peer)
+
+;;;; Code compiled as a file would be, with what the compiler says of it.
 
 ;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the
 ;;; file that is compiled. Source text is compiled as a file of its own, so a place in that is one
@@ -91,11 +93,6 @@ severity, a message, a file and a position there; see `file-placer'."
             (diagnostic-at severity message (cdr known) position :file file)
             (diagnostic-nowhere severity message file))))))
 
-(defun real-condition (condition)
-  "What the compiler has wrapped CONDITION around, or CONDITION."
-  #+sbcl (native ("SWANK/SBCL" "REAL-CONDITION") condition)
-  #-sbcl condition)
-
 (defun call-with-notes (take function)
   "The values of FUNCTION. TAKE is called for each note of a compiler meanwhile, with the note and
 whether it is certain; an error that passes by in the user's own code may be none of the
@@ -120,12 +117,11 @@ print is not printed."
                (when (member (real-condition condition) taken)
                  (let ((restart (find-restart 'muffle-warning condition)))
                    (when restart (invoke-restart restart))))))
-      (declare (ignorable #'certain))
       (handler-bind ((swank/backend:compiler-condition #'note)
-                     #+sbcl (sb-c:compiler-error #'certain)
-                     #+sbcl (sb-ext:compiler-note #'muffle)
                      (warning #'muffle))
-        (swank/backend:call-with-compilation-hooks function)))))
+        (call-hearing-compiler
+         #'certain #'muffle
+         (lambda () (swank/backend:call-with-compilation-hooks function)))))))
 
 (defun call-loading-quietly (function)
   "The values of FUNCTION, which loads what was compiled just before: that its macros were made by
@@ -136,12 +132,6 @@ then is no news."
                                 (muffle-warning warning)))))
       (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
         (funcall function)))))
-
-(defun call-past-errors (function)
-  "The values of FUNCTION. Its compiler goes on behind an error without printing it, and without
-counting it: for whoever tells it elsewhere, and asks nothing of the compiler's verdict."
-  (handler-bind (#+sbcl (sb-c:compiler-error #'continue))
-    (funcall function)))
 
 (defun call-noting-compilation (function &key (place (file-placer)) quietly)
   "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed
@@ -180,18 +170,9 @@ where all can be, as far as can be told without interning or running anything."
                   (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
                           (get-internal-real-time)))))
     (with-open-file (stream name :direction :output :if-exists :error
-                                 :external-format #+sbcl :utf-8 #-sbcl :default)
+                                 :external-format :utf-8)
       (write-string source stream))
     name))
-
-(defun compile-temporary (name source origin)
-  "Compiles the file NAME, which holds SOURCE, so that what it defines leads back to ORIGIN. The
-compiled file, or NIL."
-  (declare (ignorable source origin))
-  #+sbcl (with-compilation-unit (:source-plist (origin-plist origin source)
-                                 :source-namestring (origin-file origin))
-           (values (compile-file name :external-format :utf-8)))
-  #-sbcl (values (compile-file name)))
 
 (defun compile-and-load (source origin)
   "Compiles SOURCE and loads it. Errors of the compiler are told; what loading raises is raised."
@@ -236,3 +217,58 @@ compiled file, or NIL."
   (let ((text (condition-message condition)))
     (one-line (subseq text 0 (or (search (format nil "~%~%") text) (search " on #<" text)))
               *note-limit*)))
+
+;;;; Macro forms, expanded and not run. Reading and expanding them run code all the same.
+
+(defparameter *expansion-limit* 20000
+  "Characters of an expansion that are told at once.")
+
+(defun second-form-start (source start)
+  "Where in SOURCE a second form begins behind that at START, or NIL. Nothing is interned or run for
+it; what that cannot tell is NIL."
+  (ignore-errors
+   (with-input-from-string (stream source :start start)
+     (let ((*read-suppress* t)) (read stream))
+     (let ((rest (next-form-start source (file-position stream))))
+       (and (< rest (length source)) rest)))))
+
+(defun the-form (source)
+  "The one form that SOURCE holds; the work is refused where that is none or several."
+  (check-syntax source)
+  (let* ((start (next-form-start source 0))
+         (second (and (< start (length source)) (second-form-start source start))))
+    (cond ((>= start (length source))
+           (refuse "malformed" "There is no form to expand: the text holds none."
+                   :next "Give one form, such as (when a b)."))
+          (second
+           (refuse "malformed"
+                   (format nil "The text holds more than one form: the second begins at ~A."
+                           (form-place source second))
+                   :next "Expand one form at a time.")))
+    (with-input-from-string (stream source)
+      (read-next stream source start))))
+
+(defun expansion-text (form)
+  "FORM as SLIME prints an expansion, under the settings that a person has made there."
+  (let ((settings (native-symbol "SWANK" "*MACROEXPAND-PRINTER-BINDINGS*")))
+    (flet ((text ()
+             (let ((*print-readably* nil) (*print-right-margin* (or *print-right-margin* 100)))
+               (with-output-to-string (stream) (write form :stream stream :pretty t)))))
+      (if (and settings (boundp settings))
+          (progv (mapcar #'car (symbol-value settings)) (mapcar #'cdr (symbol-value settings))
+            (text))
+          (text)))))
+
+(defun expansion-tree (form expanded)
+  "`Shown' of wire/contract/values.ts for what a form was expanded to."
+  (object "repr" (text-tree (expansion-text form) :limit *expansion-limit*)
+          "type" (type-tree (class-of form))
+          "preview" (if expanded :absent "no macro form: this is the form as it was read")))
+
+(define-work "expand" (source fully)
+  (let ((form (the-form source)))
+    (multiple-value-bind (once changed) (macroexpand-1 form)
+      (let* ((expansion (if fully (swank/backend:macroexpand-all form) once))
+             (expanded (or changed (and fully (not (eq (same-p expansion form) t))))))
+        ;; The expansion is shown as it is printed here, in place of a value.
+        (values '() (list "values" (array-of (list (expansion-tree expansion expanded)))))))))

@@ -43,8 +43,7 @@
         (others (load-from (first others)))
         (t (tell "no-swank")
            #+sbcl (sb-ext:exit :code 1 :abort t)
-           #+ecl (ext:quit 1)
-           #+ccl (ccl:quit 1))))
+           #+ecl (ext:quit 1))))
 
 ;;; The door. It is not Swank's own, which would take the secret of the user's home directory, and
 ;;; whose thread ends with the first stranger who does not know it.

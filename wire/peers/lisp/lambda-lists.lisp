@@ -1,6 +1,8 @@
-;;;; Forms and lambda lists as text, and what a function takes.
+;;;; Lambda lists, and how functions, macros and classes are called.
 
-(in-package #:imago)
+(in-package #:imago-peer)
+
+;;;; Forms and lambda lists as text, and what a function takes.
 
 ;;; Forms, as text without line breaks
 
@@ -29,17 +31,15 @@ characters at most; constants in it that are no plain data as `static-text' has 
                  (cons (cond ((zerop depth) (out "…"))
                              ((abbreviated form depth))
                              (t (walk-list form depth))))
-                 (t #+sbcl (when (sb-int:comma-p form)
-                             (return-from walk
-                               (prefix (nth (sb-int:comma-kind form) '("," ",." ",@"))
-                                       (sb-int:comma-expr form) depth)))
-                    (out (static-text form (max 20 (min left 200)))))))
+                 (t (if (comma-p form)
+                        (prefix (comma-text form) (comma-form form) depth)
+                        (out (static-text form (max 20 (min left 200))))))))
              (abbreviated (form depth)
                (when (and (consp (rest form)) (null (cddr form)))
-                 (case (first form)
-                   (quote (prefix "'" (second form) depth) t)
-                   (function (prefix "#'" (second form) depth) t)
-                   #+sbcl (sb-int:quasiquote (prefix "`" (second form) depth) t))))
+                 (let ((text (operator-prefix (first form))))
+                   (when text
+                     (prefix text (second form) depth)
+                     t))))
              (walk-list (list depth)
                (out "(")
                (loop for rest = list then (cdr rest)
@@ -53,28 +53,6 @@ characters at most; constants in it that are no plain data as `static-text' has 
     (apply #'concatenate 'string (nreverse pieces))))
 
 ;;; Lambda lists
-
-(defun merged-lambda-list (function)
-  "The lambda list of a generic function, with the keywords of its methods."
-  #+sbcl
-  (let* ((info (stored function "ARG-INFO" (constantly nil)))
-         (own (and info (ignore-errors (native ("SB-PCL" "ARG-INFO-LAMBDA-LIST") info))))
-         (own (if (listp own) own '()))
-         (keys (position '&key own))
-         (more (and keys
-                    (loop for method in (methods-of function)
-                          for list = (lambda-list-of-method method)
-                          append (loop for item in (rest (member '&key list))
-                                       until (member item lambda-list-keywords)
-                                       collect item)))))
-    (flet ((name (item) (if (consp item) (if (consp (first item)) (cadar item) (first item)) item)))
-      (append own
-              (loop for item in (remove-duplicates more :key #'name :from-end t)
-                    unless (or (member '&allow-other-keys own)
-                               (find (name item) own :key #'name))
-                      collect item))))
-  #-sbcl
-  (swank-mop:generic-function-lambda-list function))
 
 (defun bounded-form (form)
   "FORM, with an ellipsis where it is deeper or longer than anybody writes, or goes round in
@@ -98,19 +76,6 @@ circles."
 where it is not known."
   (multiple-value-bind (list known) (stored-lambda-list name)
     (values (bounded-form list) known)))
-
-(defun stored-lambda-list (name)
-  (let ((function (if (functionp name) name (function-of name))))
-    (cond ((generic-p function) (values (merged-lambda-list function) t))
-          #+sbcl
-          (t (handler-case
-                 (multiple-value-bind (list unknown)
-                     (sb-introspect:function-lambda-list (or function name))
-                   (values list (not unknown)))
-               (error () (values nil nil))))
-          #-sbcl
-          (t (let ((list (swank/backend:arglist (or function name))))
-               (if (listp list) (values list t) (values nil nil)))))))
 
 (defun lambda-list-home (name)
   "The package in which the lambda list of NAME is written."
@@ -202,27 +167,6 @@ not give is left out."
                                       trees)))))))
     (nreverse trees)))
 
-(defun result-text (name)
-  "The type of what NAME returns, where it was declared or found out and says something."
-  #+sbcl
-  (let* ((function (if (functionp name) name (function-of name)))
-         (type (handler-case (and (not (and (symbolp name) (macro-or-nil name)))
-                                  ;; Of these it asks generic functions of the protocol.
-                                  (not (typep function 'generic-function))
-                                  (sb-introspect:function-type (or function name)))
-                 (error () nil)))
-         (result (and (consp type) (eq (first type) 'function) (third type)))
-         (plain (if (and (consp result) (eq (first result) 'values)
-                         (equal (cddr result) '(&optional)))
-                    (second result)
-                    result)))
-    (and plain
-         (not (member plain '(* t)))
-         (not (equal plain '(values t &rest t)))
-         (not (equal plain '(values &rest t)))
-         (form-line plain 200)))
-  #-sbcl (progn name nil))
-
 ;;; Forms, as text over several lines
 
 (defun plain-copy (form)
@@ -234,11 +178,8 @@ not give is left out."
                (cond ((minusp (decf left)) (make-symbol "…"))
                      ((consp form) (cons (walk (car form)) (walk (cdr form))))
                      ((or (symbolp form) (numberp form) (characterp form) (stringp form)) form)
-                     #+sbcl
-                     ((sb-int:comma-p form)
-                      (or (native ("SB-INT" "UNQUOTE") (walk (sb-int:comma-expr form))
-                                                       (sb-int:comma-kind form))
-                          (stand-in form)))
+                     ((comma-p form)
+                      (or (copied-comma form (walk (comma-form form))) (stand-in form)))
                      (t (stand-in form)))))
       (walk form))))
 
@@ -254,3 +195,133 @@ not give is left out."
             (*print-circle* nil)
             (*print-readably* nil))
         (prin1-to-string copy)))))
+
+;;;; How one function, macro or class is called.
+
+(defun call-line (operator list package)
+  "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that
+was written in PACKAGE."
+  (let ((text (signature-text list package)))
+    (cond ((string= text "()") (format nil "(~A)" operator))
+          ((char= (char text 0) #\() (format nil "(~A ~A" operator (subseq text 1)))
+          (t (format nil "(~A . ~A)" operator text)))))
+
+(defun call-of (name list package)
+  "How a call of the function NAME, a symbol or (SETF symbol), is written."
+  (cond ((symbolp name) (call-line (symbol-text name) list package))
+        ((typep name '(cons (eql setf) (cons symbol null)))
+         (if (and (consp list) (not (member (first list) lambda-list-keywords)))
+             (format nil "(setf ~A ~A)"
+                     (call-line (symbol-text (second name)) (rest list) package)
+                     (string-trim "()" (signature-text (list (first list)) package)))
+             :absent))
+        (t :absent)))
+
+(defun arglist-tree (name qualified list more)
+  "LIST is a list of the lambda list and the package it is written in; NIL where it is not known.
+MORE is keys and values."
+  (apply #'object
+         "name" name
+         "qualified" qualified
+         "signature" (and list (signature-text (first list) (second list)))
+         "because" (if list nil "it was compiled without keeping its lambda list")
+         "parameters" (array-of (and list (parameters-of (first list) (second list))))
+         more))
+
+(defun function-arglist (name thing)
+  "THING is a symbol, a list such as (SETF AREA), or a function."
+  (multiple-value-bind (list known) (lambda-list-of thing)
+    (arglist-tree
+     name
+     (if (functionp thing) name (function-name-text thing))
+     (and known (list list (lambda-list-home thing)))
+     (list* "call" (if known (call-of thing list (lambda-list-home thing)) :absent)
+            "returns" (result-text thing)
+            "doc" (first-line (if (functionp thing)
+                                  (let ((doc (function-doc thing))) (and (stringp doc) doc))
+                                  (doc-of thing "function")))
+            (place-keys (first (definition-entries
+                                (list (cond ((symbolp thing) 'symbol)
+                                            ((consp thing) 'function)
+                                            (t 'value))
+                                      thing))))))))
+
+(defun initargs-list (class)
+  "What `make-instance' takes for CLASS, as a lambda list."
+  (let ((keys '()))
+    (dolist (owner (precedence-of class))
+      (dolist (slot (slots-of owner))
+        (dolist (initarg (stored slot "INITARGS" #'swank-mop:slot-definition-initargs))
+          (when (and (keywordp initarg) (not (find initarg keys :key #'first)))
+            (push (list initarg slot) keys)))))
+    (if keys
+        (cons '&key
+              (loop for (initarg slot) in (nreverse keys)
+                    collect (list (make-symbol (symbol-name initarg))
+                          (stored slot "INITFORM"
+                                  #'swank-mop:slot-definition-initform))))
+        '())))
+
+(defun maker-of (class)
+  "What makes an instance of CLASS, as the beginning of a call."
+  (format nil "~A '~A"
+          (if (string= (type-word (class-of class)) "condition-class")
+              "make-condition"
+              "make-instance")
+          (symbol-text (class-label class))))
+
+(defun class-arglist (name symbol)
+  (let ((constructor (constructor-of (find-class symbol))))
+    (if constructor
+        (function-arglist name constructor)
+        (instance-arglist name symbol))))
+
+(defun instance-arglist (name symbol)
+  (let ((list (initargs-list (find-class symbol)))
+        (package (or (symbol-package symbol) (reading-package))))
+    (arglist-tree
+     name
+     (symbol-text symbol)
+     (list list package)
+     (list* "call" (call-line (maker-of (find-class symbol)) list package)
+            "returns" (symbol-text symbol)
+            "doc" (first-line (doc-of symbol "class"))
+            (place-keys (find "class" (definition-entries (list 'symbol symbol))
+                              :key (lambda (entry) (getf entry 'kind)) :test #'string=))))))
+
+(defun method-arglist (name method)
+  (arglist-tree
+   name (method-text method)
+   (list (lambda-list-of-method method) (reading-package))
+   (list* "returns" nil
+          "call" (call-of (name-of-generic (function-of-method method))
+                          (lambda-list-of-method method) (reading-package))
+          "doc" (first-line (let ((doc (stored method "%DOCUMENTATION" (constantly nil))))
+                              (and (stringp doc) doc)))
+          (place-keys (first (definition-entries (list 'method method)))))))
+
+(defun not-callable (name what)
+  (not-found (format nil "~A as something to call: ~A" (one-line name 80) what) '()))
+
+(defun symbol-arglist (name symbol)
+  (cond ((fboundp symbol) (function-arglist name symbol))
+        ((find-class symbol nil) (class-arglist name symbol))
+        ((only-setf-p symbol) (function-arglist name `(setf ,symbol)))
+        (t (not-callable name (format nil "it names a ~A" (car (first (roles symbol))))))))
+
+(define-call "arglist" (name package)
+  (with-file-texts
+    (let* ((subject (subject name package)) (thing (subject-thing subject)))
+      (found (ecase (subject-kind subject)
+               (symbol (symbol-arglist name thing))
+               (function (function-arglist name thing))
+               (method (method-arglist name thing))
+               (package (not-callable name "it is a package"))
+               (value (ecase (kind-of-value thing)
+                        (method (method-arglist name thing))
+                        (function (function-arglist name thing))
+                        (class (if (class-label thing)
+                                   (class-arglist name (class-label thing))
+                                   (not-callable name "it is a class without a name")))
+                        (symbol (symbol-arglist name thing))
+                        ((value package) (not-callable name "it is a value")))))))))

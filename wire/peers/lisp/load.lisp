@@ -1,11 +1,99 @@
-;;;; Files, loaded whole or by some of their definitions, with what that has changed.
+;;;; Files and systems that are loaded, with what that has changed.
 
-(in-package #:imago)
+(in-package #:imago-peer)
+
+;;;; Some definitions of a file, found by their names in its text, and loaded each at its place.
+
+;;; The file is gone through without being read: a symbol of another package,
+;;; or code for the reader in what is not asked for, is nobody's business.
+
+(defun form-head (text start)
+  "The first token of the list at START of TEXT, in upper case and without a package, and where it
+ends; NIL where there is no list."
+  (when (and (< start (length text)) (char= (char text start) #\())
+    (let* ((from (or (form-start text (1+ start)) (length text))) (end (token-end text from)))
+      (values (bare-word (string-upcase (subseq text from end))) end))))
+
+(defun named-text (text start)
+  "The second element of the list at START of TEXT as its parts of a name: a list of tokens,
+(\"setf\" \"area\") or (\"area\")."
+  (multiple-value-bind (head at) (form-head text start)
+    (let* ((from (and head (form-start text at)))
+           (tree (and from (first (words-of (subseq text from (form-end text from))))))
+           (first (if (consp tree) (first tree) tree)))
+      (when (stringp first)
+        (if (and (consp tree) (string-equal (bare-word first) "SETF"))
+            (list "SETF" (plain-token (if (stringp (second tree)) (second tree) "")))
+            (list (plain-token first)))))))
+
+(defun plain-token (token)
+  "TOKEN, a symbol as it is written, without package, bars and sharp sign, in upper case."
+  (string-upcase (remove #\| (string-left-trim "#" (bare-word token)))))
+
+(defun shown-name (name)
+  "NAME in the form of `named-text' as people write it."
+  (format nil "~:[~{~(~A~)~}~;(~{~(~A~)~^ ~})~]" (rest name) name))
+
+(defun asked-name (name)
+  "NAME of a caller in the form of `named-text'."
+  (if (and (plusp (length name)) (char= (char name 0) #\())
+      (named-text (concatenate 'string "(def " name ")") 0)
+      (list (plain-token name))))
+
+(defun file-definitions (text)
+  "What TEXT defines at its top level: lists of name, start, end, and where the package was set
+last, a position or NIL."
+  (let ((setting '()) (found '()) (end 0))
+    (loop for start = (form-start text end)
+          while start
+          do (setf end (form-end text start))
+             (let ((head (form-head text start)))
+               (cond ((null head))
+                     ((member head '("IN-PACKAGE" "IN-READTABLE") :test #'string=)
+                      (push start setting))
+                     ((eql 0 (search "DEF" head))
+                      (push (list (named-text text start) start end setting) found)))))
+    (nreverse found)))
+
+(defun definitions-asked-for (file text names)
+  "Those of TEXT that NAMES name, in the order of the text. The work is refused where one of NAMES
+is not defined there."
+  (let* ((all (file-definitions text))
+         (asked (mapcar #'asked-name names))
+         (missing (loop for name in names
+                        for wanted in asked
+                        unless (assoc wanted all :test #'equal) collect name)))
+    (when missing
+      (refuse "not_found"
+              (format nil "~A does not define ~{~A~^, ~} at its top level." file missing)
+              :what (format nil "~{~A~^, ~}" missing)
+              :nearest (let ((known (remove-duplicates
+                                     (mapcar (lambda (one) (shown-name (first one))) all)
+                                     :test #'string=)))
+                         (or (nearest (first missing) known)
+                             (subseq known 0 (min 10 (length known)))))
+              :next "Give names as the file defines them, or leave names out to load all of it."))
+    (remove-if-not (lambda (one) (member (first one) asked :test #'equal)) all)))
+
+(defun load-definitions (file text names)
+  "Compiles and loads the definitions of FILE that NAMES name, in its package, each at its place."
+  (let ((*package* *package*) (*readtable* *readtable*) (done '()))
+    (dolist (definition (definitions-asked-for file text names))
+      (destructuring-bind (name start end setting) definition
+        (declare (ignore name))
+        ;; What sets the package before it is obeyed, once.
+        (dolist (position (reverse (set-difference setting done)))
+          (push position done)
+          (eval (read-from-string text t nil :start position)))
+        (compile-and-load (subseq text start end)
+                          (make-origin file (line-of text start) (1+ start)))))))
+
+;;;; Files, loaded whole or by some of their definitions, with what that has changed.
 
 ;;; What a file defines is seen as its definitions are expanded: it is read once, by the
 ;;; implementation's own `load'.
 
-(define-fields defining
+(define-record defining
   operator name package                 ; the definition, as it was written
   before)                               ; what stood there; NIL for nothing
 
@@ -153,18 +241,6 @@ whether it is bound."
 
 ;;; The work
 
-(defun source-file-p (file)
-  "Whether FILE holds source text, and not compiled code."
-  #+sbcl (ignore-errors
-          (with-open-file (stream file :element-type '(unsigned-byte 8))
-            (not (native ("SB-FASL" "FASL-HEADER-P") stream))))
-  #-sbcl (not (equalp (pathname-type file) (pathname-type (compile-file-pathname file)))))
-
-(defun native-pathname (file)
-  "FILE, a name as the system writes it, which may hold * and [."
-  #+sbcl (sb-ext:parse-native-namestring file)
-  #-sbcl (pathname file))
-
 (defun existing-file (file)
   "The pathname of FILE; the work is refused where there is none."
   (unless (and (plusp (length file)) (char= (char file 0) #\/))
@@ -222,3 +298,83 @@ replaced is no news, as it is none to SBCL where it loads the whole file."
                   (loaded-tree file (if names
                                         (load-some file path names)
                                         (load-whole path)))))))
+
+;;;; Systems of definitions, loaded by ASDF where the image has it.
+
+(defun call-named (name package &rest arguments)
+  "What the function NAME of PACKAGE, both strings, makes of ARGUMENTS; an error where the library
+is another than we know."
+  (let ((symbol (internal name package)))
+    (if (and symbol (fboundp symbol))
+        (apply symbol arguments)
+        (error "This version of ~A has no function ~A." package name))))
+
+(defun keyword-of (name)
+  "The keyword NAME of a library. Read with this file it could be none: the library may be loaded
+later."
+  (find-symbol name "KEYWORD"))
+
+(defun call-asdf (name &rest arguments)
+  (unless (find-package "ASDF")
+    (refuse "not_found" "ASDF is not loaded in this image." :what "ASDF"
+            :next "It comes with most implementations: eval_expr (require \"asdf\") loads it."))
+  (apply #'call-named name "ASDF" arguments))
+
+(defun known-systems ()
+  "The names of the systems that are loaded, and of the system files that ASDF would find."
+  (flet ((value (name package)
+           (let ((symbol (internal name package)))
+             (and symbol (boundp symbol) (symbol-value symbol)))))
+    (let ((registry (value "*SOURCE-REGISTRY*" "ASDF/SOURCE-REGISTRY")))
+      (remove-duplicates
+       (append (call-asdf "REGISTERED-SYSTEMS")
+               (when (hash-table-p registry)
+                 (loop for name being the hash-keys of registry when (stringp name) collect name))
+               (loop for entry in (value "*CENTRAL-REGISTRY*" "ASDF")
+                     append (mapcar #'pathname-name
+                                    (ignore-errors
+                                     (directory (merge-pathnames "*.asd" (eval entry)))))))
+       :test #'string=))))
+
+(defun system-or-nil (name)
+  "The system of that NAME, as given or in lower case."
+  (or (call-asdf "FIND-SYSTEM" name nil)
+      (and (string/= name (string-downcase name))
+           (call-asdf "FIND-SYSTEM" (string-downcase name) nil))))
+
+(defun system-named (name)
+  "The same; the work is refused where there is none."
+  (or (system-or-nil name)
+      (refuse "not_found" (format nil "There is no system ~A that ASDF can find." name)
+              :what name
+              :nearest (nearest name (known-systems))
+              :next (format nil "ASDF looks in the folders of its source registry, and in those of ~
+                                 asdf:*central-registry*: add the folder of the system there."))))
+
+(defun system-file (system)
+  "The namestring of the file that defines SYSTEM, or NIL."
+  (let ((path (call-asdf "SYSTEM-SOURCE-FILE" system)))
+    (and path (namestring path))))
+
+(defun load-system (system force)
+  "Loads SYSTEM with what it depends on, and returns the names of the systems that were not loaded
+before."
+  (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS"))
+        (*package* *package*)
+        (*readtable* *readtable*))
+    (call-noting-compilation
+     (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
+    (sort (set-difference (call-asdf "ALREADY-LOADED-SYSTEMS") before :test #'equal) #'string<)))
+
+(define-work "system" (system force)
+  (let* ((system (system-named system))
+         (added (load-system system force)))
+    (values '()
+            (list "loaded"
+                  (object "module" (call-asdf "COMPONENT-NAME" system)
+                          "file" (system-file system)
+                          "added" (array-of (subseq added 0 (min *most-names* (length added))))
+                          "replaced" (array-of '()) "kept" (array-of '()) "skipped" (array-of '())
+                          "survivors" (array-of '())
+                          "omitted" (max 0 (- (length added) *most-names*))
+                          "complete" t)))))

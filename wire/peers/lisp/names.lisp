@@ -1,12 +1,26 @@
+;;;; Names as a caller writes them, and what they stand for.
+
+(in-package #:imago-peer)
+
 ;;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
 ;;;; runs.
 
-(in-package #:imago)
-
-(defvar *listener-package* (find-package "COMMON-LISP-USER")
+(define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")
 
-(defvar *listener-readtable* *readtable*
+(defvar *asked-package* nil
+  "The package that a look was asked to read its expression in; it comes before the listener's.")
+
+(defun listener-package () (or *asked-package* *own-listener-package*))
+
+(defun (setf listener-package) (package)
+  (if *asked-package*
+      (setf *asked-package* package)
+      (setf *own-listener-package* package)))
+
+(define-symbol-macro *listener-package* (listener-package))
+
+(define-session-variable *listener-readtable* nil
   "The readtable in force for what we evaluate.")
 
 ;;; Packages
@@ -14,6 +28,10 @@
 (defun reading-package ()
   "`*listener-package*', or the usual one where that has been deleted meanwhile."
   (if (package-name *listener-package*) *listener-package* (find-package "COMMON-LISP-USER")))
+
+(defun own-package-p (package)
+  "Whether PACKAGE is that of this system, of which nobody is told who does not ask for it."
+  (eq package (symbol-package 'own-package-p)))
 
 (defun package-or-nil (name)
   "The package of that name or nickname, in the case as given or in upper case. Nicknames that
@@ -35,7 +53,7 @@ only the package in force has count, where the implementation has such."
                    (nearest name (all-package-names))))))
 
 (defun all-package-names ()
-  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames (reading-package)))
+  (append (local-nicknames (reading-package))
           (loop for package in (list-all-packages)
                 append (cons (package-name package) (copy-list (package-nicknames package))))))
 
@@ -125,8 +143,7 @@ normalizes Unicode."
   (multiple-value-bind (symbol status) (find-symbol name package)
     (if (or status (every (lambda (char) (< (char-code char) 128)) name))
         (values symbol status)
-        #+sbcl (find-symbol (sb-unicode:normalize-string name :nfkc) package)
-        #-sbcl (values symbol status))))
+        (find-symbol (normalized-name name) package))))
 
 (defun look-up-name (text package)
   "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one
@@ -242,6 +259,7 @@ ones first."
       (multiple-value-bind (symbol status) (find-symbol name package)
         (when (and status
                    (not (eq package besides))
+                   (not (own-package-p package))
                    (eq (symbol-package symbol) package)
                    (not (keywordp symbol))
                    (meaningful-p symbol))
@@ -272,10 +290,159 @@ that TEXT names come first; where it names none, those of that very name in othe
            (same (subseq same 0 (min 3 (length same)))))
       (mapcar #'symbol-text (if named (append like same) (append same like))))))
 
-(defun meaningful-p (symbol)
-  "Whether SYMBOL stands for a variable, function, class or type."
-  (or (boundp symbol)
-      (fboundp symbol)
-      (find-class symbol nil)
-      #+sbcl (and (sb-int:info :type :kind symbol) t)
-      #+sbcl (eq (sb-int:info :variable :kind symbol) :macro)))
+;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
+;;;; package, or the value that a handle leads to.
+
+;;; A subject is a list (KIND THING): `symbol' and the symbol; `function' and a list such as (SETF
+;;; AREA); `method' and the method; `package' and the package; `value' and any object.
+
+(defun subject-kind (subject) (first subject))
+(defun subject-thing (subject) (second subject))
+
+(defun name-tree (text)
+  "The names and lists in TEXT. Ends the look as `malformed' where brackets or bars do not match."
+  (multiple-value-bind (words fine) (words-of text)
+    (if fine
+        words
+        (malformed "~A is no name: its brackets do not match." (one-line text 80)))))
+
+(defun subject (text &optional package)
+  "What TEXT names, read in PACKAGE (text, or NIL for the one in force). Ends the look where it
+names nothing, or is code."
+  (let* ((home (and package (package-named package)))
+         (trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text))
+         (bare (cond ((and (> (length trimmed) 2) (string= trimmed "#'" :end1 2))
+                      (subseq trimmed 2))
+                     ((and (> (length trimmed) 1) (char= (char trimmed 0) #\')) (subseq trimmed 1))
+                     (t trimmed))))
+    (cond ((handle-p bare) (list 'value (handle-value bare)))
+          ((several-words-p bare) (listed-subject bare home))
+          (t (symbol-subject bare home)))))
+
+(defun symbol-subject (text home)
+  (destructuring-bind (name package-name internal) (split-name text)
+    (declare (ignore internal))
+    (if (null name)
+        (list 'package (package-named package-name))
+        (multiple-value-bind (symbol there) (find-named text home)
+          (cond ((and there (or (keywordp symbol) (roles symbol)))
+                 (list 'symbol symbol))
+                ((and (null package-name) (package-or-nil name))
+                 (list 'package (package-or-nil name)))
+                (there
+                 (not-found (format nil "~A, for the symbol is there, but it is unbound and names ~
+                                         no function or class"
+                                    (symbol-text symbol))
+                            (remove (symbol-text symbol) (nearest-symbols text home)
+                                    :test #'string=)))
+                ((string= package-name "")
+                 (not-found (one-line text 200) '()))
+                (t (list 'symbol (symbol-named text home))))))))
+
+(defun listed-subject (text home)
+  "What is named by a list, (SETF AREA), or by a list of what a method is for."
+  (let* ((items (name-tree text)) (first (first items)))
+    (flet ((is (word item) (and (stringp item) (string-equal word item))))
+      (cond ((and (stringp first) (char= (char first 0) #\#)) ; not read, so not a name: #.(...)
+             (needs-evaluation (format nil "~A is a form, and no name" (one-line text 80))))
+            ((and (null (rest items)) (consp first) (is "setf" (first first))
+                  (= (length first) 2) (stringp (second first)))
+             (setf-subject text (second first) home))
+            ((and (null (rest items)) (consp first) (cddr first)
+                  (or (is "method" (first first)) (is "defmethod" (first first)))
+                  (listp (first (last first))))
+             (list 'method (method-named text (rest first) home)))
+            ((and (rest items)
+                  (or (stringp first) (and (consp first) (is "setf" (first first))))
+                  (every #'stringp (butlast (rest items)))
+                  (listp (first (last items))))
+             (list 'method (method-named text items home)))
+            ((every #'stringp items)
+             (malformed "~A is no name: a blank stands in it." (one-line text 80)))
+            (t (needs-evaluation (format nil "~A is a form, and no name" (one-line text 80))))))))
+
+(defun setf-subject (text accessor home)
+  (let ((symbol (symbol-named accessor home)))
+    (unless (or (fboundp `(setf ,symbol)) (info-of :setf :expander symbol))
+      (not-found (one-line text 200) (and (fboundp symbol) (list (symbol-text symbol)))))
+    (list 'function `(setf ,symbol))))
+
+(defun kind-of-value (value)
+  "What VALUE is among the things that have names: SYMBOL, PACKAGE, METHOD, CLASS or FUNCTION;
+else VALUE. It stays as it is, which `typep' would not warrant."
+  (cond ((symbolp value) 'symbol)
+        ((packagep value) 'package)
+        ((functionp value) 'function)
+        ((is-a-p value 'class) 'class)
+        ((is-a-p value 'method) 'method)
+        (t 'value)))
+
+(defun generic-p (function)
+  (and (functionp function) (is-a-p function 'generic-function)))
+
+;;; Methods by name
+
+(defun specializer-text (specializer)
+  (if (is-a-p specializer 'class)
+      (symbol-text (class-label specializer))
+      (format nil "(eql ~A)"
+              (form-line (stored specializer "OBJECT" #'swank-mop:eql-specializer-object)
+                         400 nil))))
+
+(defun function-name-text (name)
+  "A symbol, or a list such as (SETF AREA), with its package."
+  (form-line name 400 nil))
+
+(defun method-text (method)
+  "METHOD as its definition begins: area :around ((shape circle) factor)."
+  (let ((specializers (mapcar #'specializer-text (specializers-of method)))
+        (lambda-list (lambda-list-of-method method)))
+    (format nil "~A~{ ~A~} (~{~A~^ ~})"
+            (function-name-text (name-of-generic (function-of-method method)))
+            (mapcar #'form-line (qualifiers-of method))
+            (loop for specializer in specializers
+                  for parameter = (let ((given (pop lambda-list)))
+                                    (if (symbolp given) (bare-text given) "argument"))
+                  collect (if (string= specializer "t")
+                              parameter
+                              (format nil "(~A ~A)" parameter specializer))))))
+
+(defun method-tree (method)
+  "The words by which METHOD is told from the others of its function: its qualifiers, and a list
+of its specializers."
+  (name-tree (format nil "~{~A ~}(~{~A~^ ~})"
+                     (mapcar #'form-line (qualifiers-of method))
+                     (mapcar #'specializer-text (specializers-of method)))))
+
+(defun alike-p (one other)
+  (if (and (stringp one) (stringp other))
+      (string-equal (bare-word one) (bare-word other))
+      (and (listp one) (listp other)
+           (= (length one) (length other))
+           (every #'alike-p one other))))
+
+(defun means-p (words specializers)
+  "Whether WORDS, a list of specializers or of parameters, are the SPECIALIZERS of a method."
+  (and (<= (length specializers) (length words))
+       (or (alike-p words specializers)
+           (every (lambda (word specializer)
+                    (cond ((stringp word) (alike-p specializer "t"))
+                          ((= (length word) 2) (alike-p (second word) specializer))))
+                  words specializers))))
+
+(defun method-named (text items home)
+  "The method whose function, qualifiers and specializers ITEMS are."
+  (let* ((named (first items))
+         (name (if (consp named)
+                   `(setf ,(symbol-named (second named) home))
+                   (symbol-named named home)))
+         (function (and (fboundp name) (not (macro-or-nil name)) (function-of name)))
+         (methods (and (generic-p function) (methods-of function))))
+    (or (find-if (lambda (method)
+                   (check-deadline)
+                   (let ((tree (method-tree method)))
+                     (and (alike-p (butlast (rest items)) (butlast tree))
+                          (means-p (first (last items)) (first (last tree))))))
+                 methods)
+        (not-found (one-line text 200)
+                   (mapcar #'method-text (subseq methods 0 (min 5 (length methods))))))))

@@ -1,18 +1,127 @@
+;;;; The stack of a thread: its frames, their places and locals, and how it is left.
+
+(in-package #:imago-peer)
+
+;;;; The stack of a thread as it stands: frames with their places and their locals.
+
+(defparameter *innermost-frames* 40
+  "Frames that are told of the inner end of a stack.")
+
+(defparameter *outermost-frames* 15
+  "Frames that are told of the outer end of a longer stack.")
+
+(defparameter *most-locals* 20
+  "Locals of one frame that are told.")
+
+(defparameter *local-limit* 200
+  "Characters of one local's text.")
+
+;;; What SBCL does not know of a frame, it signals by conditions that are no errors.
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun unknown-conditions ()
+    (let ((type (and (find-package "SB-DI") (find-symbol "DEBUG-CONDITION" "SB-DI"))))
+      (and type (list type)))))
+
+(defmacro if-known (form &optional otherwise)
+  "The values of FORM, or of OTHERWISE where an implementation does not know enough of a frame."
+  `(handler-case ,form
+     ((or error ,@(unknown-conditions)) () ,otherwise)))
+
+;;; Places
+
+(defun place-in-text (text start number)
+  "The position in TEXT of the part of that NUMBER of the form at START."
+  (subform-start text start (or number 0)))
+
+(defun place-in-buffer (plist form number)
+  "File, line and source line of a part of a text that was compiled with PLIST, which Swank or we
+have given it; and the text, with the position in it."
+  (let* ((text (property plist :emacs-string))
+         (position (place-in-text text (or (nth-form text (or form 0)) 0) number))
+         (file (property plist :emacs-filename))
+         (line (property plist :line))
+         (whole (and file (not line) (file-text file))))
+    (values file
+            (cond (line (+ line (count #\Newline text :end (min position (length text)))))
+                  (whole (line-of whole (+ (or (property plist :emacs-position) 1) position -1))))
+            (line-text text position)
+            text position)))
+
+(defun place-in-source-file (file written starts form number)
+  "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is
+not its date."
+  (let ((text (and form
+                   (eql written (ignore-errors (file-write-date file)))
+                   (file-text file))))
+    (if text
+        (let* ((start (if (and starts (< form (length starts)))
+                          (aref starts form)
+                          (or (nth-form text form) 0)))
+               (position (place-in-text text start number)))
+          (values file (line-of text position) (line-text text position) text position))
+        (values file nil nil))))
+
+(defun system-file-text-p (file)
+  "Whether FILE, a namestring, is one of the implementation's own, as it names them."
+  (and (> (length file) 4) (string-equal "SYS:" file :end2 4)))
+
+(defun place-in-system-file (file form number)
+  "The same, of a part of one of the implementation's own files, whose dates are of the day they
+were installed."
+  (let* ((there (native-name file)) (written (and there (ignore-errors (file-write-date there)))))
+    (if written (place-in-source-file there written nil form number) (values file nil nil))))
+
+;;; Functions and their locals
+
+(defun function-text (name)
+  "NAME, a symbol, a list such as (setf area), or a text, as it is written in the package in force."
+  (cond ((stringp name) name)
+        ((symbolp name) (symbol-text name (reading-package)))
+        ((and (consp name)
+              (member (first name) (list :method
+                                         (native-symbol "SB-PCL" "FAST-METHOD")
+                                         (native-symbol "SB-PCL" "SLOW-METHOD"))))
+         (static-text (cons 'method (rest name)) 200))
+        (t (static-text name 200))))
+
+(defun local-tree (name value)
+  (object "name" name
+          "type_name" (let ((class (class-name (class-of value))))
+                        (if (symbolp class) (string-downcase (symbol-name class)) "unnamed"))
+          "repr" (static-text value *local-limit*)))
+
+(defun generated-name-p (name)
+  "Whether NAME is that of a function that CLOS has made by itself while the program ran."
+  (let ((first (if (consp name) (first name) name)))
+    (and (symbolp first)
+         (eq (symbol-package first) (find-package "SB-PCL"))
+         (not (member (symbol-name first) '("FAST-METHOD" "SLOW-METHOD") :test #'string=)))))
+
+(defun brief-frame-tree (frame)
+  "The same, without what takes time: its line, and its locals."
+  (object "function" (function-text (frame-name frame))
+          "file" (frame-file frame) "line" nil "source" nil
+          "locals" (array-of '()) "locals_omitted" 0
+          "implementation" (if (implementation-frame-p frame) t :absent)))
+
+(defun unprintable-p (value)
+  "Whether VALUE stands for an argument that the machine no longer has."
+  (let ((type (native-symbol "SB-DEBUG" "UNPRINTABLE-OBJECT")))
+    (and type (if-known (typep value type)))))
+
 ;;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that
 ;;;; of a suspended evaluation is walked as far as somebody looks.
-
-(in-package #:imago)
 
 (defun evaluator-frame-p (name)
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
 form."
   (let ((symbol (function-symbol name)))
-    ;; In ECL, a top-level form is a function without a name.
-    #+ecl (unless symbol (return-from evaluator-frame-p t))
-    (and symbol
-         (or (eq (symbol-package symbol) (find-package "SB-C"))
+    (if (null symbol)
+        (nameless-evaluator-p)
+        (or (eq (symbol-package symbol) (find-package "SB-C"))
              (member (symbol-name symbol)
-                     '(#+ecl "BYTECODES" #+ecl "EVAL-WITH-ENV"
+                     '("BYTECODES" "EVAL-WITH-ENV"      ; of ECL; the others are of SBCL
                        "SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
                        "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
                        "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"
@@ -108,34 +217,12 @@ evaluation itself."
 ;;; Frames of the evaluator are left out of its outer end. Whether some are at that end is only
 ;;; known where it is reached, so they are held back until one of the user's follows.
 
-(define-fields walk
+(define-record walk
   frames                                ; as far as they are known, innermost first
   held                                  ; what may be of the evaluator, the outermost first
   next                                  ; frames to be looked at before `rest'
   rest                                  ; the frame that follows these, or a list of all; or NIL
   outer)                                ; whether its outer end is known
-
-(defun innermost-frame ()
-  "Where this thread stands, or all of its frames where only that can be had."
-  (ignore-errors
-   (swank/backend:call-with-debugging-environment
-    (lambda ()
-      #+sbcl (first (swank/backend:compute-backtrace 0 1))
-      #-sbcl (swank/backend:compute-backtrace 0 nil)))))
-
-(defun frame-below (frame)
-  "The frame that has called FRAME, or NIL."
-  (declare (ignorable frame))
-  #+sbcl (if-known (sb-di:frame-down frame))
-  #-sbcl nil)
-
-(defun frames-up (count)
-  "COUNT frames of this thread at most, innermost first; none where they cannot be had one by one."
-  (declare (ignorable count))
-  #+sbcl (loop for frame = (innermost-frame) then (frame-below frame)
-               repeat count
-               while frame collect frame)
-  #-sbcl '())
 
 (defun begin-walk ()
   "That of this thread as the debugger would show it, of which nothing has been walked but the way
@@ -198,33 +285,15 @@ into the debugger."
   "How many there are, where that is known."
   (and (walk-outer walk) (length (walk-frames walk))))
 
-;;; The end of a stack
+;;;; Leaving a stack, whatever its cleanup forms do.
 
-(defun mend-stack ()
-  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the
-next thread that is given the same memory would end the whole image when it comes to that end: SBCL
-2.2.9 only notices where the very page before is written to."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds)
-     (let ((place (+ end (floor (* 5 page) 2))))
-       (when (< place (- now page))
-         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
+(defparameter *most-leavings* 10
+  "How often the user's cleanup forms may come in the way of leaving them.")
 
-#+(and sbcl (or x86-64 arm64))
-(defun stack-bounds ()
-  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
-it is now; and how many bytes such a page has."
-  (values (sb-kernel:get-lisp-obj-address
-           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
-          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
-          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
+(defvar *cleanup-forms* nil
+  "Those that were to run before the innermost code of the user's in this thread was begun.")
 
-(defun stack-low-p ()
-  "Whether the end of the stack of this thread is so near that code which comes to it would end the
-image, for the page that guards it is open."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
-  #-(and sbcl (or x86-64 arm64))
-  nil)
+(defun cleanup-forms ()
+  "Those that are to run where this thread is left, as the Lisp has them; NIL where it tells none."
+  (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
+    (and symbol (symbol-value symbol))))

@@ -25,28 +25,23 @@
 
 (defun make-thread (function name)
   #+sbcl (sb-thread:make-thread function :name name)
-  #+ecl (mp:process-run-function name function)
-  #+ccl (ccl:process-run-function name function))
+  #+ecl (mp:process-run-function name function))
 
 (defun this-thread ()
   #+sbcl sb-thread:*current-thread*
-  #+ecl mp:*current-process*
-  #+ccl ccl:*current-process*)
+  #+ecl mp:*current-process*)
 
 (defun thread-name ()
   #+sbcl (sb-thread:thread-name sb-thread:*current-thread*)
-  #+ecl (mp:process-name mp:*current-process*)
-  #+ccl (ccl:process-name ccl:*current-process*))
+  #+ecl (mp:process-name mp:*current-process*))
 
 (defun end-thread ()
   #+sbcl (sb-thread:abort-thread)
-  #+ecl (mp:exit-process)
-  #+ccl (ccl:process-kill ccl:*current-process*))
+  #+ecl (mp:exit-process))
 
 (defun ended-p (thread)
   #+sbcl (not (sb-thread:thread-alive-p thread))
-  #+ecl (not (mp:process-active-p thread))
-  #+ccl (ccl::process-exhausted-p thread))
+  #+ecl (not (mp:process-active-p thread)))
 
 (defun ending-p ()
   "Whether the image is about to end, and with it all threads. One that would make another then
@@ -61,14 +56,12 @@ behind."
   (flet ((leave-behind ()
            (sleep 30)
            #+sbcl (sb-ext:exit :abort t)
-           #+ecl (ext:quit 1)
-           #+ccl (ccl::%quit 1)))
+           #+ecl (ext:quit 1)))
     (when (ending-p) (leave-behind))
     (make-thread #'leave-behind "imago: end")
     ;; On the main thread: from any other, SBCL would run the exit hooks twice.
     #+sbcl (sb-thread:interrupt-thread *main* (lambda () (sb-ext:exit :timeout 4)))
-    #+ecl (ext:quit 0)
-    #+ccl (ccl:quit 0)))
+    #+ecl (ext:quit 0)))
 
 #+sbcl
 (defun utf-8-stream (descriptor direction buffering)
@@ -126,7 +119,6 @@ output does not meet them."
            (type-of condition) (unless (eq (this-thread) *main*) (thread-name)) (text-of condition))
    #+sbcl (sb-debug:print-backtrace :stream *error-output* :start 4 :count 40)
    #+ecl (si::tpl-backtrace)
-   #+ccl (ccl:print-call-history :start-frame-number 1 :count 50)
    (finish-output *error-output*)))
 
 (defun unhandled (condition hook)
@@ -138,8 +130,7 @@ what the main thread does; before the image is ready, the image."
         (*ready* (throw 'program (text-of condition)))
         (t (tell "broken" (format nil "~A: ~A" *doing* (text-of condition)))
            #+sbcl (sb-ext:exit :code 1 :abort t)
-           #+ecl (ext:quit 1)
-           #+ccl (ccl:quit 1))))
+           #+ecl (ext:quit 1))))
 
 (defun call-watched (function)
   "ECL would end the image at an error on the command line, before it looks for a debugger."
@@ -149,8 +140,7 @@ what the main thread does; before the image is ready, the image."
 (defun without-debugger ()
   (setf *debugger-hook* #'unhandled)
   #+sbcl (setf sb-ext:*invoke-debugger-hook* #'unhandled)
-  #+ecl (setf ext:*invoke-debugger-hook* #'unhandled)
-  #+ccl (setf ccl:*break-hook* #'unhandled))
+  #+ecl (setf ext:*invoke-debugger-hook* #'unhandled))
 
 ;;; The lifeline
 
@@ -186,8 +176,7 @@ BEGUN as soon as that is so."
 (defun init-files ()
   #+sbcl (list (funcall sb-ext:*sysinit-pathname-function*)
                (funcall sb-ext:*userinit-pathname-function*))
-  #+ecl (list (or (probe-file "~/.ecl") (probe-file "~/.eclrc")))
-  #+ccl (list (or (probe-file "~/.ccl-init.lisp") (probe-file "~/ccl-init.lisp"))))
+  #+ecl (list (or (probe-file "~/.ecl") (probe-file "~/.eclrc"))))
 
 (defun load-init-files ()
   (dolist (file (init-files))
@@ -199,15 +188,12 @@ BEGUN as soon as that is so."
   "The folder that relative names are seen from."
   (setf *default-pathname-defaults*
         #+sbcl (sb-ext:parse-native-namestring root nil *default-pathname-defaults* :as-directory t)
-        #+ccl (ccl:native-to-directory-pathname root)
-        #-(or sbcl ccl) (pathname (concatenate 'string (string-right-trim "/" root) "/"))))
+        #-sbcl (pathname (concatenate 'string (string-right-trim "/" root) "/"))))
 
 ;;; The program
 
 (defun run-program (file arguments)
   #+sbcl (setf sb-ext:*posix-argv* (list* "sbcl" "--script" file arguments))
-  #+ccl (setf ccl:*command-line-argument-list* (list* "ccl" "--load" file "--" arguments)
-              ccl:*unprocessed-command-line-arguments* arguments)
   (tell "running")
   (let ((failure (catch 'program
                    (call-watched

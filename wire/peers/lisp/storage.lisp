@@ -1,7 +1,10 @@
+;;;; What is stored of values and names, read from where the Lisp stores it: no accessor, no
+;;;; metaclass and no method is asked.
+
+(in-package #:imago-peer)
+
 ;;;; What values store, read from where they store it: no accessor, no metaclass and no method is
 ;;;; asked.
-
-(in-package #:imago)
 
 (defvar *unbound* (list "unbound")
   "Stands for the value of a slot that has none.")
@@ -9,46 +12,11 @@
 (defvar *not-made* (list "not made")
   "Stands for the value of a slot of a condition whose initial form has not been evaluated yet.")
 
-(defun bound-or-not (value)
-  "VALUE, or *UNBOUND* where it is the mark that the implementation puts into a slot that has none."
-  (cond ((native ("SB-INT" "UNBOUND-MARKER-P") value) *unbound*)
-        #+ecl ((eq value (si:unbound)) *unbound*)
-        (t value)))
-
 ;;; What kind of thing a value is, told from its header and its layout. TYPEP must not be asked of
 ;;; an instance, which it may bring up to date with its class.
 
 (defun layout (value)
   (native ("SB-KERNEL" "WRAPPER-OF" "LAYOUT-OF") value))
-
-(defun layout-state (value)
-  "NIL where VALUE is laid out as its class is now, FLUSH where only caches differ, else OBSOLETE."
-  (let ((state #+sbcl (native ("SB-KERNEL" "WRAPPER-INVALID" "LAYOUT-INVALID") (layout value))
-               #-sbcl (native ("SI" "INSTANCE-OBSOLETE-P") value)))
-    (cond ((null state) nil)
-          ((and (consp state) (eq (car state) :flush)) 'flush)
-          (t 'obsolete))))
-
-(defun shape (value)
-  "How VALUE stores what it holds: STRUCTURE, CONDITION, INSTANCE, FUNCALLABLE (an instance that is
-a function), or NIL where it is none of them."
-  #+sbcl (let ((funcallable (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") value)))
-           (when (or funcallable (native ("SB-KERNEL" "%INSTANCEP") value))
-             (let ((classoid (native ("SB-KERNEL" "CLASSOID-OF") value)))
-               (cond ((native ("SB-KERNEL" "STANDARD-CLASSOID-P") classoid)
-                      (if funcallable 'funcallable 'instance))
-                     (funcallable nil)
-                     ((native ("SB-KERNEL" "CONDITION-CLASSOID-P") classoid) 'condition)
-                     ((native ("SB-KERNEL" "STRUCTURE-CLASSOID-P") classoid) 'structure)))))
-  #+ecl (cond ((not (si:instancep value)) (and (typep value 'structure-object) 'structure))
-              ((functionp value) 'funcallable)
-              ((typep value 'structure-object) 'structure)
-              (t 'instance))
-  #-(or sbcl ecl) (typecase value
-                    (structure-object 'structure)
-                    (condition 'condition)
-                    (function nil)
-                    (standard-object 'instance)))
 
 (defun is-a-p (value class-name)
   "Whether VALUE is an instance of the class of that name, which is Lisp's own. As TYPEP, but VALUE
@@ -68,42 +36,8 @@ nothing is in it."
                     *unbound*)))
     (if (eq value *unbound*) default value)))
 
-(defun at-location (instance location)
-  "What a standard instance keeps at LOCATION, as an effective slot definition has it."
-  (cond ((consp location) (cdr location))
-        ((not (integerp location)) *unbound*)
-        #+sbcl (t (let ((slots (if (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") instance)
-                                   (native ("SB-PCL" "FSC-INSTANCE-SLOTS") instance)
-                                   (native ("SB-PCL" "STD-INSTANCE-SLOTS") instance))))
-                    (if (and (simple-vector-p slots) (< -1 location (length slots)))
-                        (svref slots location)
-                        *unbound*)))
-        #-sbcl (t (native ("SI" "INSTANCE-REF") instance location))))
-
-(defun class-label (class)
-  "The name of CLASS, a symbol; NIL where it has none."
-  (let ((name #+sbcl (stored-slot class "NAME") #-sbcl (class-name class)))
-    (and (symbolp name) name)))
-
-(defun ancestors (class)
-  "CLASS and all that it inherits from, the most specific first, as far as that has been worked
-out."
-  (let ((list #+sbcl (stored-slot class "%CLASS-PRECEDENCE-LIST")
-              #-sbcl (ignore-errors (swank-mop:class-precedence-list class))))
-    (if (consp list) list (list class))))
-
 (defun ancestor-names (class)
   (mapcar #'class-label (ancestors class)))
-
-(defun plain-class-p (class)
-  "Whether CLASS is exactly of one of Lisp's own metaclasses, so that its instances keep their slots
-where we look."
-  (let ((metaclass (class-of class)))
-    (loop for name in '("STANDARD-CLASS" "FUNCALLABLE-STANDARD-CLASS" "STRUCTURE-CLASS"
-                        "BUILT-IN-CLASS" "SYSTEM-CLASS" "CONDITION-CLASS" "STD-CLASS" "SLOT-CLASS")
-          for symbol = #+sbcl (or (find-symbol name "SB-PCL") (find-symbol name "SB-MOP"))
-                       #-sbcl (find-symbol name #+ecl "CLOS" #-ecl "COMMON-LISP")
-          thereis (and symbol (eq metaclass (find-class symbol nil))))))
 
 ;;; Fields: a list of (name . value) for all that an instance stores, in the order of its class, and
 ;;; a remark where there is more to be said.
@@ -129,38 +63,6 @@ where we look."
                   collect (cons name (bound-or-not (at-location value (slot-location slot)))))
             (and (eq (layout-state value) 'obsolete)
                  "It was made before its class was defined anew, and is as it was then."))))))
-
-(defun slot-definitions (value class)
-  "The effective slot definitions by which VALUE is laid out, which an older definition of CLASS may
-have made."
-  (declare (ignorable value class))
-  #+sbcl (let ((slots (native ("SB-PCL" "WRAPPER-SLOT-LIST" "LAYOUT-SLOT-LIST") (layout value))))
-           (if (listp slots) slots '()))
-  #+ecl (if (layout-state value) '() (clos:class-slots class))
-  #-(or sbcl ecl) '())
-
-(defun slot-label (slot)
-  #+sbcl (stored-slot slot "NAME") #-sbcl (swank-mop:slot-definition-name slot))
-
-(defun slot-location (slot)
-  #+sbcl (stored-slot slot "LOCATION")
-  #+ecl (clos:slot-definition-location slot)
-  #-(or sbcl ecl) slot)
-
-(defun structure-fields (value)
-  #+sbcl (let ((description (native ("SB-KERNEL" "WRAPPER-INFO" "LAYOUT-INFO") (layout value))))
-           (loop for slot in (and description (native ("SB-KERNEL" "DD-SLOTS") description))
-                 for index = (native ("SB-KERNEL" "DSD-INDEX") slot)
-                 for reader = (native ("SB-KERNEL" "DSD-READER") slot nil)
-                 when (and reader (< index (native ("SB-KERNEL" "%INSTANCE-LENGTH") value)))
-                   collect (cons (native ("SB-KERNEL" "DSD-NAME") slot)
-                                 (bound-or-not (funcall reader value index)))))
-  #+ecl (loop with class = (class-of value)
-              for slot in (clos:class-slots class)
-              for index from 0
-              collect (cons (clos:slot-definition-name slot)
-                            (bound-or-not (si:structure-ref value (class-name class) index))))
-  #-(or sbcl ecl) (progn value '()))
 
 (defun condition-fields (condition)
   "What CONDITION was given, and what of its other slots is known without evaluating their initial
@@ -209,3 +111,202 @@ a property list."
     (if (and tag (eql tag (native ("SB-KERNEL" "WIDETAG-OF") value)))
         (native ("SB-KERNEL" "VALUE-CELL-REF") value)
         value)))
+
+;;;; What is stored of a name, a class or a function: read where it lies, and not through generic
+;;;; functions that the program may have methods of.
+
+;;; Metaobjects
+
+(defun supers-of (class) (stored class "DIRECT-SUPERCLASSES" #'swank-mop:class-direct-superclasses))
+(defun slots-of (class) (stored class "DIRECT-SLOTS" #'swank-mop:class-direct-slots))
+
+(defun subs-of (class)
+  (let ((stored (stored class "DIRECT-SUBCLASSES" #'swank-mop:class-direct-subclasses)))
+    (if (listp stored) stored (swank-mop:class-direct-subclasses class))))
+
+(defun precedence-of (class)
+  "The classes that CLASS inherits from, itself first; in the order of a search where that order
+was not computed yet."
+  (or (stored class "%CLASS-PRECEDENCE-LIST" #'swank-mop:class-precedence-list)
+      (let ((found '()))
+        (labels ((visit (class)
+                   (unless (member class found)
+                     (push class found)
+                     (mapc #'visit (supers-of class)))))
+          (visit class))
+        (nreverse found))))
+
+(defun methods-of (function) (stored function "METHODS" #'swank-mop:generic-function-methods))
+(defun qualifiers-of (method) (stored method "QUALIFIERS" #'method-qualifiers))
+(defun specializers-of (method) (stored method "SPECIALIZERS" #'swank-mop:method-specializers))
+(defun lambda-list-of-method (method) (stored method "LAMBDA-LIST" #'swank-mop:method-lambda-list))
+(defun function-of-method (method)
+  (stored method "%GENERIC-FUNCTION" #'swank-mop:method-generic-function))
+(defun name-of-generic (function) (stored function "NAME" #'swank-mop:generic-function-name))
+
+;;; Functions and variables
+
+(defun macro-or-nil (name)
+  (and (symbolp name) (macro-function name)))
+
+(defun function-of (name)
+  "The function, macro function or NIL of NAME, a symbol or (SETF symbol): what is traced is seen
+through."
+  (cond ((macro-or-nil name))
+        ((and (symbolp name) (special-operator-p name)) nil)
+        ((fboundp name) (fdefinition name))))
+
+(defun symbol-macro-p (symbol)
+  (eq (info-of :variable :kind symbol) :macro))
+
+;;; Documentation, as it is stored
+
+(defun class-doc (class)
+  (or (stored-doc class)
+      (info-of :type :documentation (class-label class))
+      (noted-doc (class-label class) 'structure 'type)))
+
+(defun doc-of (name kind)
+  "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL.
+KIND is a string."
+  (let ((doc (cond ((string= kind "function")
+                    (or (if (and (symbolp name) (special-operator-p name))
+                            (function-doc (info-of :function :ir1-convert name))
+                            (function-doc (function-of name)))
+                        (noted-doc name 'function)))
+                   ((string= kind "variable")
+                    (or (info-of :variable :documentation name) (noted-doc name 'variable)))
+                   ((find-class name nil) (class-doc (find-class name)))
+                   (t (or (info-of :type :documentation name) (noted-doc name 'type))))))
+    (and (stringp doc) doc)))
+
+(defun first-line (text)
+  "The first line of TEXT with something in it, short; or NIL."
+  (and text
+       (let* ((start (position-if (lambda (char) (char> char #\Space)) text))
+              (end (and start (position #\Newline text :start start))))
+         (and start (one-line (subseq text start end) 160)))))
+
+;;; What a symbol stands for
+
+(defun roles (symbol)
+  "What SYMBOL stands for, the most telling first: a list of conses (KIND . TYPE-NAME), where KIND
+is one of `NAME_KINDS' in wire/contract/names.ts."
+  (let ((class (find-class symbol nil)) (roles '()))
+    (flet ((role (kind type) (push (cons kind type) roles)))
+      (cond ((special-operator-p symbol) (role "macro" "special-operator"))
+            ((macro-function symbol) (role "macro" "macro"))
+            ((fboundp symbol)
+             (if (generic-p (fdefinition symbol))
+                 (role "generic_function" (type-word (class-of (fdefinition symbol))))
+                 (role "function" "function"))))
+      (cond (class (role "class" (type-word (class-of class))))
+            ((info-of :type :kind symbol) (role "class" "type-specifier")))
+      (cond ((keywordp symbol) (role "keyword" "keyword"))
+            ((symbol-macro-p symbol) (role "variable" "symbol-macro"))
+            ((constantp symbol) (role "constant" (value-type-word symbol)))
+            ((boundp symbol) (role "variable" (value-type-word symbol)))
+            ((member (info-of :variable :kind symbol) '(:special :global))
+             (role "variable" "unbound")))
+      (when (and (null roles) (fboundp `(setf ,symbol)))
+        (role "function" "setf-function")))
+    (nreverse roles)))
+
+(defun type-word (class)
+  "The name of CLASS alone, in lower case."
+  (let ((name (type-name class)))
+    (if name (string-downcase (symbol-name name)) "unnamed")))
+
+(defun value-type-word (symbol)
+  (multiple-value-bind (value bound) (value-of symbol)
+    (if bound (type-word (class-of value)) "unbound")))
+
+(defun doc-line (symbol kind)
+  "The first line of what is documented of SYMBOL as KIND."
+  (first-line (doc-of symbol (cond ((member kind '("macro" "function" "generic_function")
+                                            :test #'string=)
+                                    "function")
+                                   ((string= kind "class") "class")
+                                   (t "variable")))))
+
+(defun first-role (symbol)
+  "The first of the roles of SYMBOL; that of a name alone where it stands for nothing."
+  (or (first (roles symbol))
+      (if (member symbol lambda-list-keywords)
+          '("keyword" . "lambda-list-keyword")
+          '("variable" . "symbol"))))
+
+(defun only-setf-p (symbol)
+  "Whether all that SYMBOL stands for is the function (SETF symbol)."
+  (equal (first (roles symbol)) '("function" . "setf-function")))
+
+(defun thing-tree (symbol name)
+  "SYMBOL as `NamedThing' of wire/contract/relations.ts under NAME, as a list of keys and values."
+  (destructuring-bind (kind . type) (first-role symbol)
+    (list "name" (if (only-setf-p symbol) (format nil "(setf ~A)" name) name)
+          "kind" kind "type_name" type "doc" (doc-line symbol kind))))
+
+;;; Pages
+
+(defun symbol< (one other)
+  "The order of lists of symbols: by name, then by package."
+  (let ((difference (string/= (symbol-name one) (symbol-name other))))
+    (if difference
+        (string< (symbol-name one) (symbol-name other))
+        (string< (home-name one) (home-name other)))))
+
+(defun home-name (symbol)
+  (let ((package (symbol-package symbol)))
+    (if package (package-name package) "")))
+
+(defun first-in-order (items count less)
+  "The COUNT first of ITEMS, a list, in the order of LESS. Those that come later are not sorted:
+there may be a million of them."
+  (let* ((room (max 100 (* 2 count)))
+         (kept (make-array room :fill-pointer 0))
+         (last nil)
+         (steps 0))
+    (flet ((shrink ()
+             (setf kept (sort kept less)
+                   (fill-pointer kept) (min count (length kept)))
+             (when (= (length kept) count) (setf last (list (aref kept (1- count)))))))
+      (unless (zerop count)
+        (dolist (item items)
+          (when (zerop (mod (incf steps) 1000)) (check-deadline))
+          (when (or (null last) (funcall less item (first last)))
+            (vector-push item kept)
+            (when (= (length kept) room) (shrink))))
+        (shrink))
+      (coerce kept 'list))))
+
+(defun page (symbols after limit)
+  "Those of SYMBOLS, a list in any order, that come after the symbol AFTER or NIL: LIMIT at most,
+and whether there are more."
+  (let ((left (if after
+                  (remove-if-not (lambda (symbol) (symbol< after symbol)) symbols)
+                  symbols)))
+    (check-deadline)
+    (values (first-in-order left limit #'symbol<) (< limit (length left)))))
+
+(defun symbol-after (after &optional package)
+  "The symbol that the page before ended with, from AFTER, a text or NIL; one that has been
+uninterned since still has its place."
+  (when after
+    (multiple-value-bind (symbol there) (find-named after package)
+      (if there
+          symbol
+          (destructuring-bind (name package-name internal) (split-name after)
+            (declare (ignore internal))
+            (make-symbol (or name package-name "")))))))
+
+(defun contains-p (part text)
+  "Whether PART stands in TEXT, whatever the case."
+  (declare (type simple-string part text) (optimize (speed 2)))
+  (let ((length (length part)))
+    (or (zerop length)
+        (loop with first = (schar part 0)
+              for start fixnum from 0 to (- (length text) length)
+                thereis (and (char-equal first (schar text start))
+                             (loop for index fixnum from 1 below length
+                                   always (char-equal (schar part index)
+                                                      (schar text (+ start index)))))))))

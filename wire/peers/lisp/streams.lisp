@@ -1,12 +1,12 @@
 ;;;; Standard streams of an evaluation, carried to whoever asked for it.
 
-(in-package #:imago)
+(in-package #:imago-peer)
 
 ;;; A sink takes what is written to both output streams of one evaluation, in the order in which it
 ;;; comes.
 
-(define-fields sink
-  call connection lock
+(define-record sink
+  call connection session lock
   stream text                           ; what waits to be sent, and of which stream
   sent-at                               ; in internal real time
   line                                  ; the last line of the standard output, as far as it goes
@@ -29,7 +29,7 @@
   "Characters after which the standard output is written through a buffer.")
 
 (defun open-sink (call)
-  (make-sink call swank::*emacs-connection* (swank/backend:make-lock :name "output")
+  (make-sink call swank::*emacs-connection* *session* (swank/backend:make-lock :name "output")
              "stdout" (make-array 200 :element-type 'character :adjustable t :fill-pointer 0)
              0 "" nil 0 nil 0 :open))
 
@@ -137,22 +137,22 @@ is worth it."
         (see-to-flushes sink))))
 
 (defun write-to-sink (sink stream string)
-  "The same, while the evaluation runs; afterwards, nothing."
+  "The same, while the evaluation runs; afterwards, nothing. Any thread of the program may write."
   (when (eq (sink-state sink) :open)
-    (call-with-our-code
-     (lambda ()
-       (call-with-sink sink
-                       (lambda ()
-                         (when (eq (sink-state sink) :open)
-                           (take-text sink stream string))))
-       (when (and (> (sink-written sink) *flood*) (sink-flusher sink))
-         (setf (sink-written sink) 0)
-         (set-buffer-size (sink-output sink) *event-size*))))))
+    (with-session ((sink-session sink))
+      (call-with-our-code
+       (lambda ()
+         (call-with-sink sink
+                         (lambda ()
+                           (when (eq (sink-state sink) :open)
+                             (take-text sink stream string))))
+         (when (and (> (sink-written sink) *flood*) (sink-flusher sink))
+           (setf (sink-written sink) 0)
+           (set-buffer-size (sink-output sink) *event-size*)))))))
 
 (defun see-to-flushes (sink)
   "Has what waits sent soon, although nothing more may be written."
-  #+(or sb-thread ccl threads)
-  (unless (sink-flusher sink)
+  (when (and (implemented-p 'swank/backend:spawn) (not (sink-flusher sink)))
     (setf (sink-flusher sink) t)
     (let ((connection (sink-connection sink)))
       (begin-thread
@@ -168,19 +168,6 @@ is worth it."
   ;; The stream has a lock of its own, which writers take before that of the sink.
   (finish-output (sink-output sink))
   (call-with-sink sink (lambda () (flush-sink sink))))
-
-(defun tell-exit (sink)
-  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
-  (declare (ignorable sink))
-  #+sbcl
-  (ignore-errors
-   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
-     (when (or code (image-ends-p))
-       (send-message sink (object "exits"
-                                  (object "code" (and (typep code '(signed-byte 32)) code))))
-       ;; Other threads send it, and end with the image: perhaps before they have.
-       (let ((end (+ (get-internal-real-time) internal-time-units-per-second)))
-         (heard-p (sink-connection sink) (lambda () (< (get-internal-real-time) end))))))))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."
@@ -227,7 +214,8 @@ refused."
           (if answer (third answer) "")))))
 
 (defun sink-input-stream (sink)
-  (swank/backend:make-input-stream (lambda () (ask-for-line sink))))
+  (swank/backend:make-input-stream
+   (lambda () (with-session ((sink-session sink)) (ask-for-line sink)))))
 
 (defun open-output (sink)
   (setf (sink-output sink) (sink-output-stream sink "stdout")))

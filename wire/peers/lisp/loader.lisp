@@ -1,0 +1,113 @@
+;;;; Loads this system into an image. This is one lambda expression, sent as text and read in the
+;;;; package IMAGO-PEER, which may have nothing else in it yet.
+;;;;
+;;;; VERSION is what is loaded then. It comes as the file FASL, where the image can read that. Else it
+;;;; is compiled from FILES, a list of pathnames as the system writes them, each to a file 0.fasl,
+;;;; 1.fasl and so on in the folder BUILD, for whoever keeps them; that the image sees BUILD, a new
+;;;; folder of a random name, shows that it has the same files as we. Else from TEXTS, a list of names
+;;;; and texts in turn. All of it goes by standard bindings, and prints nothing. With BEGIN,
+;;;; `begin-connection' is called then. VERSION is NIL where TEXTS are only a part of the system.
+;;;;
+;;;; The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted; or a text that
+;;;; says why it could not be loaded.
+
+(lambda (version &key fasl files build texts begin)
+  (declare (optimize (speed 1) (safety 1) (debug 1)))
+  (let ((current nil))                  ; what is loaded at the moment, for the message
+    (labels ((load-lock ()
+               #+sbcl
+               (loop for known = (symbol-plist '*imago-version*)
+                     for lock = (getf known 'load-lock)
+                     when lock return lock
+                       do (sb-ext:compare-and-swap
+                           (symbol-plist '*imago-version*)
+                           known
+                           (list* 'load-lock (swank/backend:make-lock :name "load") known)))
+               #-sbcl
+               (or (get '*imago-version* 'load-lock)
+                   (setf (get '*imago-version* 'load-lock) (swank/backend:make-lock :name "load"))))
+             (loaded-version ()
+               (and (boundp '*imago-version*) (symbol-value '*imago-version*)))
+             (in-use-p ()
+               (and (fboundp 'in-use-p) (funcall 'in-use-p)))
+             (native (name)
+               #+sbcl (sb-ext:parse-native-namestring name)
+               #-sbcl name)
+             (there-p (name)
+               (and name (ignore-errors (probe-file (native name)))))
+             (call-by-standards (function)
+               (let ((nowhere (make-broadcast-stream))
+                     #+sbcl (sb-ext:*evaluator-mode* :compile))
+                 (with-standard-io-syntax
+                   (let ((*package* (find-package "IMAGO-PEER"))
+                         (*print-readably* nil)
+                         (*read-eval* nil)
+                         (*macroexpand-hook* 'funcall)
+                         (*break-on-signals* nil)
+                         (*gensym-counter* 0)
+                         (*compile-verbose* nil)
+                         (*compile-print* nil)
+                         (*load-verbose* nil)
+                         (*load-print* nil)
+                         (*standard-output* nowhere)
+                         (*error-output* nowhere)
+                         (*trace-output* nowhere))
+                     (handler-bind ((warning #'muffle-warning)
+                                    #+sbcl (sb-ext:compiler-note #'muffle-warning))
+                       (with-compilation-unit
+                           (:override t
+                            #+sbcl :policy
+                            #+sbcl '(optimize (speed 1) (safety 1) (debug 1) (space 1)
+                                              (compilation-speed 1)
+                                              (sb-ext:inhibit-warnings 3)))
+                         (funcall function)))))))
+             (load-file (file)
+               (load file :external-format :utf-8))
+             (compile-one (file number)
+               (setf current (file-namestring file))
+               (load-file (or (compile-file (native file)
+                                            :output-file (native (format nil "~A/~D.fasl" build number))
+                                            :external-format :utf-8)
+                              (error "it cannot be read"))))
+             (load-text (name text)
+               (setf current name)
+               (with-input-from-string (stream text)
+                 (loop for form = (read stream nil stream)
+                       until (eq form stream)
+                       do (eval form))))
+             (load-system ()
+               (setf (symbol-value '*imago-version*) nil)
+               (call-by-standards
+                (lambda ()
+                  (cond #+sbcl
+                        ((and (there-p fasl) (ignore-errors (load-file (native fasl))))
+                         :loaded)
+                        #+sbcl
+                        ((there-p build)
+                         (loop for file in files
+                               for number from 0
+                               do (compile-one file number))
+                         :compiled)
+                        (texts
+                         (loop for (name text) on texts by #'cddr do (load-text name text))
+                         :loaded)
+                        (t :texts)))))
+             (load-once ()
+               (cond ((and version (equal (loaded-version) version)) :loaded)
+                     ((in-use-p)
+                      (format nil "Imago of another version, ~A, is attached to it, and one image ~
+                                   has room for one version. Detach that first."
+                              (loaded-version)))
+                     (t (let ((how (load-system)))
+                          (unless (eq how :texts)
+                            (setf (symbol-value '*imago-version*) version))
+                          how)))))
+      (proclaim '(special *imago-version*))
+      (let ((how (handler-case (swank/backend:call-with-lock-held (load-lock) #'load-once)
+                   (serious-condition (condition)
+                     (with-standard-io-syntax
+                       (let ((*print-readably* nil))
+                         (format nil "~@[~A: ~]~A" current condition)))))))
+        (if (and begin (keywordp how))
+            (funcall 'begin-connection)
+            how)))))
