@@ -3,17 +3,14 @@
  * those that compute come between those that wait.
  */
 export const SLOWEST: readonly string[] = [
-  'peers/cpython-3.9.test.ts',
+  'peers/python-oldest.test.ts',
   'wire/swank-launch.test.ts',
   'examples.test.ts',
-  'peers/cpython-3.13.test.ts',
+  'peers/python-newest.test.ts',
   'wire/swank-interrupt.test.ts',
   'front/console-approvals.test.ts',
-  'peers/python3.test.ts',
   'wire/swank-attach.test.ts',
   'front/attach-faults.test.ts',
-  'peers/cpython-3.10.test.ts',
   'wire/kernels-ecl.test.ts',
   'wire/swank-suspended-gone.test.ts',
-  'peers/cpython-3.12.test.ts',
 ]

@@ -1,4 +1,4 @@
 import { testPeerWithPackages } from '../support/python-peer.ts'
 import { venvPython } from '../support/runtimes.ts'
 
-testPeerWithPackages(venvPython, ['test_msgpack'])
+testPeerWithPackages(venvPython)
