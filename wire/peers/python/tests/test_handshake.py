@@ -3,7 +3,7 @@ import os
 import struct
 import unittest
 
-from imago.looks import ABILITIES
+from imago.service import ABILITIES
 from tests.daemon import WAIT, Kernel, proof
 
 

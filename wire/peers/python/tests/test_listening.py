@@ -263,7 +263,7 @@ class Announcing(ProgramCase):
 
 class RuntimeDirectory(unittest.TestCase):
     def test_it_is_found_as_the_daemon_finds_it(self):
-        from imago.announcing import runtime_directory
+        from imago.listener import runtime_directory
 
         own = 'imago-%d' % os.getuid()
         for env, found in (
