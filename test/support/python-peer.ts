@@ -7,37 +7,63 @@ const peer = join(import.meta.dirname, '../../wire/peers/python')
 const LIMIT_MS = 390_000
 const LANES = 2
 
-/** An interpreter, or why there is none to be had. */
-export type Found = { readonly path: string; readonly version: string } | { readonly missing: string }
+/** The minor versions of CPython that the peer is for, oldest first, and some that are still to come. */
+const OLDEST = 9
+const NEWEST = 16
 
-/** Tests that mostly wait for limits of time to pass, which no version of Python makes pass otherwise. */
-const PACED: readonly string[] = ['test_handshake', 'test_link', 'test_listening_trust']
-/** Tests of whole processes: held where Python is oldest, newest, and as it is plainly found. */
-const OF_PROCESSES = /^test_(guest|listening|process|ladder|output|service)/
+/** What shows that the peer works on a version: one module of each part that depends on how the interpreter is made. */
+const SMOKE: readonly string[] = [
+  'test_calls',
+  'test_evaluation',
+  'test_guest_suspending',
+  'test_looking_classes',
+  'test_looking_definitions',
+  'test_looking_imports',
+  'test_looking_threads',
+  'test_looking_tripwires',
+  'test_suspending',
+  'test_tracing',
+]
 
-/** How much of the peer's tests an interpreter is given. */
-export type Extent = 'all' | 'but_paced' | 'but_processes'
+/** Modules that start processes, each of which is worth a turn of its own; all others run in one process. */
+const OF_PROCESSES =
+  /^test_(awaiting|calls|evaluation|guest|handshake|history|holding|input|interrupting|ladder|link|listening|looking_imports|looking_process|native|output|process|service|tracebacks|workers)/
 
-/** Runs the Python peer's own tests under one interpreter, as one test; a skip that says why where there is none. */
-export function testPeerUnder(name: string, found: Found, extent: Extent = 'all'): void {
+/** Which of the interpreters on this machine: each is another one, or missing. */
+export type Which = 'oldest' | 'newest' | 'between'
+
+/**
+ * Runs the Python peer's own tests: all of them under the oldest and the newest CPython found, each as one test, and a
+ * few under each of those between. Says as a skip what is not on this machine.
+ */
+export function testPeerUnder(which: Which): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
-  const fact = `its tests pass under ${name}`
-  if ('missing' in found) {
-    test.skip(fact, found.missing)
-    return
+  const found = interpreters()
+  const oldest = found[0]
+  const newest = found.at(-1)
+  if (which === 'oldest' && oldest?.minor !== OLDEST)
+    test.skip(`its tests pass under CPython 3.${OLDEST}`, `CPython 3.${OLDEST} is not on this machine`)
+  if (which === 'newest' && oldest === newest)
+    test.skip('its tests pass under a newer CPython', 'there is but one CPython on this machine')
+  const chosen = { oldest: found.slice(0, 1), newest: found.slice(1).slice(-1), between: found.slice(1, -1) }[
+    which
+  ]
+  const words = which === 'between' ? 'what depends on the version passes' : 'its tests pass'
+  for (const { path, version } of chosen) {
+    test(`${words} under CPython ${version}`, async () => {
+      const failures = await runModules(path, which === 'between' ? SMOKE : modules())
+      for (const { modules, text } of failures)
+        console.error(`${modules.join(' ')} under ${version}\n${text}`)
+      assert.equal(
+        failures.flatMap(failure => failure.modules),
+        [],
+      )
+    })
   }
-  test(fact, async () => {
-    const failures = await runModules(found.path, modules(extent))
-    for (const { module, text } of failures) console.error(`${module} under ${found.version}\n${text}`)
-    assert.equal(
-      failures.map(failure => failure.module),
-      [],
-    )
-  })
 }
 
 /** Its tests that need a package which plain interpreters do not have, and what they show. */
-const PACKAGED = {
+const PACKAGED: Readonly<Record<string, string>> = {
   test_msgpack: 'it speaks msgpack where the package is installed',
   test_adapters_numpy: 'it shows values of numpy, and runs no code of the program for it',
   test_adapters_pandas: 'it shows values of pandas, and runs no code of the program for it',
@@ -47,12 +73,12 @@ const PACKAGED = {
   test_adapters_models: 'it shows values of pydantic and attrs, and runs no code of the program for it',
 }
 
-/** Runs tests that need a package under an interpreter that has it; none of them may be skipped. */
-export function testPeerWithPackages(path: string, modules: readonly (keyof typeof PACKAGED)[]): void {
+/** Runs the tests that need a package under an interpreter that has it; none of them may be skipped. */
+export function testPeerWithPackages(path: string): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
-  for (const module of modules) {
-    test(PACKAGED[module], async () => {
-      const { code, text } = await runTests(path, `tests.${module}`)
+  for (const [module, fact] of Object.entries(PACKAGED)) {
+    test(fact, async () => {
+      const { code, text } = await runTests(path, [module])
       if (code !== 0) console.error(text)
       assert.is(code, 0)
       assert.not.match(text, /skipped/)
@@ -60,74 +86,79 @@ export function testPeerWithPackages(path: string, modules: readonly (keyof type
   }
 }
 
-/** `python3` as the tests' user has it. */
-export function plainPython(): Found {
-  return probe('python3') ?? { missing: 'there is no python3 on PATH' }
+interface Interpreter {
+  readonly path: string
+  readonly version: string
+  readonly minor: number
 }
 
-/** CPython `3.x`: on PATH, or among those that pyenv knows. */
-export function cpython(version: string): Found {
-  const plain = plainPython()
-  if ('version' in plain && isOf(plain, version)) {
-    return { missing: `python3 is ${plain.version}, and has a test of its own` }
+/** One CPython of each minor version, oldest first: those on PATH before those that pyenv knows. */
+function interpreters(): Interpreter[] {
+  const minors = Array.from({ length: NEWEST - OLDEST + 1 }, (_, at) => OLDEST + at)
+  const found = new Map<number, Interpreter>()
+  for (const command of ['python3', ...minors.map(minor => `python3.${minor}`), ...underPyenv()]) {
+    const one = probe(command)
+    if (one && one.minor >= OLDEST && !found.has(one.minor)) found.set(one.minor, one)
   }
-  for (const command of [`python${version}`, ...underPyenv(version)]) {
-    const found = probe(command)
-    if (found && isOf(found, version)) return found
-  }
-  return { missing: `CPython ${version} is not on this machine` }
+  if (found.size === 0) throw new Error(`there is no CPython of 3.${OLDEST} or newer on this machine`)
+  return [...found.values()].sort((one, other) => one.minor - other.minor)
 }
 
-function isOf(found: { readonly version: string }, version: string): boolean {
-  return found.version.startsWith(`${version}.`)
-}
-
-function underPyenv(version: string): string[] {
+function underPyenv(): string[] {
+  const root = (spawnSync('pyenv', ['root'], { encoding: 'utf8' }).stdout ?? '').trim()
+  if (root === '') return []
   const listed = spawnSync('pyenv', ['versions', '--bare'], { encoding: 'utf8' }).stdout ?? ''
   return listed
     .split('\n')
-    .filter(name => name.startsWith(`${version}.`))
-    .map(name => (spawnSync('pyenv', ['prefix', name], { encoding: 'utf8' }).stdout ?? '').trim())
-    .filter(prefix => prefix !== '')
-    .map(prefix => join(prefix, 'bin', 'python'))
+    .filter(name => /^3\.\d+\.\d+$/.test(name))
+    .map(name => join(root, 'versions', name, 'bin', 'python'))
 }
 
 /** The interpreter behind a command: a launcher in front of it would only cost each of the tests' processes time. */
-function probe(command: string): { readonly path: string; readonly version: string } | undefined {
-  const code = 'import platform, sys; print(sys.executable); print(platform.python_version())'
+function probe(command: string): Interpreter | undefined {
+  const code =
+    'import platform, sys; print(sys.executable, platform.python_version(), sys.version_info[1], platform.python_implementation(), sep="\\n")'
   const { status, stdout } = spawnSync(command, ['-c', code], { encoding: 'utf8' })
-  const [path, version] = (stdout ?? '').split('\n')
-  return status === 0 && path && version ? { path, version } : undefined
+  const [path, version, minor, made] = (stdout ?? '').split('\n')
+  return status === 0 && path && version && made === 'CPython'
+    ? { path, version, minor: Number(minor) }
+    : undefined
 }
 
-/** Its tests but those that need a package, as far as the extent goes. */
-function modules(extent: Extent): string[] {
+/** Its tests but those that need a package. */
+function modules(): string[] {
   return readdirSync(join(peer, 'tests'))
     .filter(name => name.startsWith('test_') && name.endsWith('.py'))
     .map(name => name.slice(0, -3))
     .filter(name => !(name in PACKAGED))
-    .filter(name => extent === 'all' || !PACED.includes(name))
-    .filter(name => extent !== 'but_processes' || !OF_PROCESSES.test(name))
-    .map(name => `tests.${name}`)
 }
 
-/** Several at a time, since they mostly wait for what must not happen too soon. Returns those that failed. */
-async function runModules(python: string, waiting: string[]) {
-  const failures: { module: string; text: string }[] = []
+/** Several at a time, since those of processes mostly wait for what must not happen too soon. Returns those that failed. */
+async function runModules(python: string, modules: readonly string[]) {
+  const failures: { modules: readonly string[]; text: string }[] = []
+  const alone = modules.filter(module => OF_PROCESSES.test(module))
+  const waiting = [modules.filter(module => !OF_PROCESSES.test(module)), ...alone.map(module => [module])]
   const lane = async () => {
-    for (let module = waiting.shift(); module !== undefined; module = waiting.shift()) {
-      const { code, text } = await runTests(python, module)
+    for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
+      const { code, text } = await runTests(python, turn)
       const ran = /^Ran [1-9]\d* tests?/m.test(text)
-      if (code !== 0 || !ran) failures.push({ module, text })
+      if (code !== 0 || !ran) failures.push({ modules: turn, text })
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane))
   return failures
 }
 
-function runTests(python: string, module: string): Promise<{ code: number | null; text: string }> {
+function runTests(
+  python: string,
+  modules: readonly string[],
+): Promise<{ code: number | null; text: string }> {
   return new Promise(resolve => {
-    const child = spawn(python, ['-m', 'unittest', module], { cwd: peer, stdio: ['ignore', 'pipe', 'pipe'] })
+    const names = modules.map(module => `tests.${module}`)
+    const child = spawn(python, ['-m', 'unittest', ...names], {
+      cwd: peer,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let text = ''
     const keep = (data: Buffer) => {
       text = (text + data.toString()).slice(-50_000)

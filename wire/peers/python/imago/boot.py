@@ -1,9 +1,4 @@
-"""From a fresh interpreter to a kernel: the invitation, the descriptors, the namespace, and the threads.
-
-The daemon writes one line of JSON to standard input, ``{"address", "secret", "script", "args"}``, and keeps the pipe
-open. The line never was in an argument or in the environment; the pipe is moved out of the way of user code, and its
-end is taken for the daemon's.
-"""
+"""A kernel process that the daemon starts, from its first line of standard input to its end."""
 
 import faulthandler
 import json
@@ -11,14 +6,43 @@ import os
 import sys
 import types
 
-from imago import descent, native
-from imago.connecting import Connecting
-from imago.handshake import Refused
-from imago.holding import Holder
+from imago import native
+from imago.connection import Connecting, Refused
+from imago.held_stacks import Holder
+from imago.history import LastValues
 from imago.kernel import Kernel
-from imago.lastvalues import LastValues
 from imago.scripts import Fate, Script
 from imago.streams import Streams
+
+# A mark on this process and on all that it will ever start, which none of them can take off.
+
+#: RLIMIT_LOCKS. Linux has kept it and not used it since 2003, so nothing is any poorer for a lower one.
+_FILE_LOCKS = 10
+
+
+def mark():
+    """Lowers the limit on file locks, hard and soft.
+
+    Children inherit it, whatever they become and however they part from this process, and without CAP_SYS_RESOURCE it
+    cannot be raised again. The daemon gives nobody a seat who bears it: `src/front/seat/processes.ts`.
+    """
+    if not sys.platform.startswith('linux'):
+        return
+    try:
+        import resource
+
+        _, hard = resource.getrlimit(_FILE_LOCKS)
+        lower = 2**40 if hard == resource.RLIM_INFINITY else max(hard - 1, 0)
+        resource.setrlimit(_FILE_LOCKS, (lower, lower))
+    except (ImportError, OSError, ValueError):
+        pass
+
+
+# From a fresh interpreter to a kernel: the invitation, the descriptors, the namespace, and the threads.
+#
+# The daemon writes one line of JSON to standard input, ``{"address", "secret", "script", "args"}``, and keeps the pipe
+# open. The line never was in an argument or in the environment; the pipe is moved out of the way of user code, and its
+# end is taken for the daemon's.
 
 #: An invitation longer than this is none.
 INVITATION = 1024 * 1024
@@ -35,7 +59,7 @@ _STARTS_A_CHILD = frozenset(
 def main():
     invitation = _read_invitation()
     lifeline = _move_stdin()
-    descent.mark()
+    mark()
     faulthandler.enable(file=sys.__stderr__)
     owned = Owned(invitation, _fresh_main())
     native.start(lambda: owned.watch(lifeline), 'imago-lifeline')

@@ -65,16 +65,4 @@ class Clock:
                 try:
                     action()
                 except Exception:
-                    report_fault('a timer')
-
-
-def report_fault(where):
-    """Writes the exception at hand to the process's own standard error: a fault of ours, not of user code."""
-    import sys
-    import traceback
-
-    try:
-        sys.__stderr__.write('imago: fault in %s\n%s' % (where, traceback.format_exc()))
-        sys.__stderr__.flush()
-    except Exception:
-        pass
+                    native.report_fault('a timer')

@@ -1,7 +1,7 @@
 """Runs code, one evaluation at a time in the order of asking, and each call at most once.
 
 Where it runs is the place's to say (``places.py``), and how it is carried from step to step the driver's
-(``driving.py``).
+(``coroutines.py``).
 
 Results are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
 """
@@ -14,14 +14,13 @@ from imago import exceptions, looking, native
 from imago.calls import CURRENT, Calls, Evaluation, Look, latest
 from imago.children import Children, end_child
 from imago.compiling import LOOKED_AT, Compiler, awaits
-from imago.driving import Driver
+from imago.coroutines import Driver
+from imago.exceptions import still
 from imago.history import Errors, History
-from imago.ladder import Ladder, said
+from imago.interrupts import Ladder, said
 from imago.link import Fail
 from imago.places import Here
-from imago.stills import still
-from imago.suspending import ended_with, is_stopped
-from imago.suspensions import Suspensions
+from imago.suspensions import Suspensions, ended_with, is_stopped
 
 #: Evaluations that may wait.
 WAITING = 1024

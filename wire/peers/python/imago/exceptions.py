@@ -1,18 +1,148 @@
-"""An exception as a report: frames with source and bounded locals, notes, and what it was raised from.
-
-Locals are shown from stored fields, so that reporting runs none of their code. The exception's own ``__str__``
-runs, under a guard; where it fails, the report says so in its place.
-"""
+"""Exceptions as they are reported: the text of their traceback, their frames, and copies that keep nothing alive."""
 
 import linecache
 import os
+import traceback
 import types
 
 from imago import sources
-from imago.looking.deadline import DeadlineExceeded
-from imago.looking.fields import type_facts
-from imago.looking.frames import SOURCE_CHARS, is_ours, shown_locals, variables
-from imago.tracebacks import LINE_CHARS, MESSAGE_CHARS, cut, traceback_text
+from imago.looking.fields import ABSENT, instance_dict, stored, type_facts
+from imago.looking.frames import (
+    SOURCE_CHARS,
+    function_name,
+    is_ours,
+    line_of,
+    shown_locals,
+    stored_message,
+    suspended_variables,
+    variables,
+)
+from imago.looking.limits import DeadlineExceeded
+from imago.looking.source import file_of, shown_file
+
+
+# The text of a traceback as Python prints it, with every part bounded: frames, lines of source, and messages.
+
+#: Characters of one line of source, and of one message or note.
+LINE_CHARS = 240
+MESSAGE_CHARS = 4000
+#: Characters of all of it.
+TRACEBACK_CHARS = 32 * 1024
+
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def traceback_text(error, trace, left_out=None):
+    """The text of ``error`` with the stack ``trace``.
+
+    ``left_out`` is ``(index, count)`` where frames of the stack are not in ``trace``: before which one, and how many.
+    """
+    whole = traceback.TracebackException(type(error), error, trace)
+    for part, told, stack in _parts(whole, error, trace):
+        part.stack[:] = [
+            _shown(summary, frame)
+            for summary, frame in zip(part.stack, _frames(stack))
+            if not summary.filename.startswith(OURS)
+        ]
+        if issubclass(type(told), SyntaxError):
+            _bound_line(part)
+    if left_out is not None:
+        whole.stack = _Gapped(whole.stack, *left_out)
+    pieces = [cut(piece, MESSAGE_CHARS) for piece in whole.format()]
+    alone = whole.__cause__ is None and (whole.__context__ is None or whole.__suppress_context__)
+    if trace is None and alone and pieces[0].startswith('Traceback'):
+        # The compiler's own complaint has no stack, and Python prints no heading for it.
+        del pieces[0]
+    return cut(''.join(pieces), TRACEBACK_CHARS)
+
+
+def cut(text, limit):
+    """The text, or where it is longer its two ends with the number of characters between them."""
+    if len(text) <= limit:
+        return text
+    head = limit // 4
+    tail = limit - head
+    return '%s\n… %d characters left out …\n%s' % (text[:head], len(text) - limit, text[-tail:])
+
+
+class _Gapped(traceback.StackSummary):
+    """A stack with a line that stands for the frames left out."""
+
+    def __init__(self, frames, index, count):
+        super().__init__(frames)
+        self._index = index
+        self._count = count
+
+    def format(self, **options):
+        outer = traceback.StackSummary.from_list(self[: self._index])
+        inner = traceback.StackSummary.from_list(self[self._index :])
+        return [
+            *outer.format(**options),
+            '  ... %d frames left out ...\n' % self._count,
+            *inner.format(**options),
+        ]
+
+
+def _parts(whole, error, trace):
+    """Each exception that is told of: what is made of it, itself, and its stack."""
+    waiting = [(whole, error, trace)]
+    while waiting:
+        part, error, trace = waiting.pop()
+        yield part, error, trace
+        pairs = [(part.__cause__, error.__cause__), (part.__context__, error.__context__)]
+        if getattr(part, 'exceptions', None):
+            pairs.extend(zip(part.exceptions, error.exceptions))
+        waiting.extend((part, error, error.__traceback__) for part, error in pairs if part is not None)
+
+
+def _frames(trace):
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
+
+
+def _shown(summary, frame):
+    """The frame with the source that it was compiled from, of which long lines are cut."""
+    first, last = summary.lineno, getattr(summary, 'end_lineno', None)
+    lines = sources.lines_of(frame.f_code, first, last) if first else None
+    if lines is None:
+        if len(summary.line or '') <= LINE_CHARS:
+            return summary
+        lines = [summary.line]
+    options = {'lookup_line': False, 'line': ''.join(lines)}
+    if any(len(line) > LINE_CHARS for line in lines):
+        # Without columns, which would underline as much as the line was long.
+        options['line'] = lines[0].strip()[:LINE_CHARS] + '…'
+    elif last is not None:
+        options.update(end_lineno=last, colno=summary.colno, end_colno=summary.end_colno)
+    return traceback.FrameSummary(summary.filename, first, summary.name, **options)
+
+
+def _bound_line(part):
+    """Leaves of a line that is no Python as much as can be read, around the place where it is said to go wrong."""
+    text, offset = part.text, part.offset
+    if type(text) is not str:
+        return
+    end = getattr(part, 'end_offset', None)
+    text = text.rstrip('\n')
+    if len(text) > LINE_CHARS:
+        at = min(offset, len(text)) if type(offset) is int else 0
+        start = max(0, at - LINE_CHARS // 2)
+        head = '…' if start else ''
+        moved = start - len(head)
+        text = head + text[start : start + LINE_CHARS] + ('…' if start + LINE_CHARS < len(text) else '')
+        part.text = text
+        part.offset = offset if offset is None else at - moved
+        if type(end) is int and end > 0 and part.lineno == part.end_lineno:
+            end = part.end_offset = end - moved
+    if type(end) is int and end > len(text) + 1:
+        part.end_offset = len(text) + 1
+
+
+# An exception as a report: frames with source and bounded locals, notes, and what it was raised from.
+#
+# Locals are shown from stored fields, so that reporting runs none of their code. The exception's own ``__str__``
+# runs, under a guard; where it fails, the report says so in its place.
 
 #: Frames reported at the outer and at the inner end of a long stack, and how many of those inner ones show locals.
 OUTER_FRAMES = 10
@@ -31,7 +161,7 @@ def report(error, guard, causes=CAUSES):
     raised = {
         'type': type_facts(error),
         'message': cut(_message(error, guard), MESSAGE_CHARS),
-        'frames': _frames(stack, omitted),
+        'frames': _reported_frames(stack, omitted),
         'frames_omitted': omitted,
         'traceback': _text(error, stack, omitted, guard),
     }
@@ -90,7 +220,7 @@ def stack_of(trace):
     return outer + inner, count - len(outer) - len(inner)
 
 
-def _frames(stack, omitted):
+def _reported_frames(stack, omitted):
     shown = []
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
@@ -168,6 +298,96 @@ def _origin(error):
 
 def _notes(error):
     notes = getattr(error, '__notes__', None)
+    if type(notes) is not list:
+        return []
+    return [cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]
+
+
+# An exception as a report made of what it stores alone: none of its code is run, on whatever thread that is.
+#
+# The shape is that of ``exceptions.report``, which lets the exception say itself what it means.
+
+# A class of the program's may have attributes of these names, and they may be code.
+_traceback_of = BaseException.__dict__['__traceback__'].__get__
+_cause_of = BaseException.__dict__['__cause__'].__get__
+_context_of = BaseException.__dict__['__context__'].__get__
+_suppressed = BaseException.__dict__['__suppress_context__'].__get__
+
+
+def still(error, causes=CAUSES, shell=None):
+    """``Raised``, as ``wire/kernel.ts`` has it.
+
+    ``shell`` is the folder of the program in which the code was run: its own frames, which stand first, are left out.
+    """
+    stack, omitted = stack_of(_inside(_traceback_of(error), shell))
+    kind = type_facts(error)
+    message = stored_message(error)
+    frames = [_frame(frame, line, at >= len(stack) - FRAMES_WITH_LOCALS) for at, (frame, _, line) in enumerate(stack)]
+    raised = {
+        'type': kind,
+        'message': message,
+        'frames': frames,
+        'frames_omitted': omitted,
+        'traceback': cut(_copied_text(kind, message, frames, omitted), TRACEBACK_CHARS),
+    }
+    notes = _copied_notes(error)
+    if notes:
+        raised['notes'] = notes
+    how, other = _copied_origin(error)
+    if other is not None and causes > 0:
+        raised['cause'] = {'how': how, 'exception': still(other, causes - 1)}
+    return raised
+
+
+def moment_of(error):
+    """What tells this raising of an exception from others, without keeping it alive."""
+    return id(error), id(_traceback_of(error))
+
+
+def _frame(frame, line, with_locals):
+    shown, left = shown_locals(suspended_variables(frame)) if with_locals else ([], 0)
+    source = line_of(frame.f_code, line)
+    return {
+        'function': function_name(frame.f_code),
+        'file': shown_file(frame.f_code),
+        'line': line,
+        'source': source.strip() or None if source else None,
+        'locals': shown,
+        'locals_omitted': left,
+    }
+
+
+def _copied_text(kind, message, frames, omitted):
+    lines = ['Traceback (most recent call last):'] if frames else []
+    for at, frame in enumerate(frames):
+        if omitted and at == OUTER_FRAMES:
+            lines.append('  ... %d frames left out ...' % omitted)
+        lines.append('  File "%s", line %s, in %s' % (frame['file'], frame['line'], frame['function']))
+        if frame['source']:
+            lines.append('    ' + frame['source'])
+    name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
+    return '\n'.join([*lines, name + ': ' + message if message else name, ''])
+
+
+def _inside(trace, shell):
+    """The traceback from the first frame on that is not the shell's; all of it, if there is none."""
+    inner = trace
+    while shell is not None and inner is not None and file_of(inner.tb_frame.f_code).startswith(shell):
+        inner = inner.tb_next
+    return trace if inner is None else inner
+
+
+def _copied_origin(error):
+    if _cause_of(error) is not None:
+        return 'cause', _cause_of(error)
+    if _context_of(error) is not None and not _suppressed(error):
+        return 'context', _context_of(error)
+    return None, None
+
+
+def _copied_notes(error):
+    fields = instance_dict(error)
+    notes = ABSENT if type(fields) is not dict else stored(fields, '__notes__')
     if type(notes) is not list:
         return []
     return [cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]

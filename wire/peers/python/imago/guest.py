@@ -7,11 +7,10 @@ evaluated in it, and while nobody asks, nothing of ours runs in it.
 import os
 
 from imago import native
-from imago.announcing import Announcement, program, started
-from imago.borrowing import Borrowed
-from imago.door import Door
-from imago.handshake import Handshake, NotTrusted, Refused
+from imago.connection import Handshake, NotTrusted, Refused
 from imago.kernel import Kernel, implementation
+from imago.listener import Announcement, Door, program, started
+from imago.streams import Borrowed
 
 #: Seconds that a daemon which holds the link has to say that it is there, once another one wants it.
 STILL_THERE = 2.0

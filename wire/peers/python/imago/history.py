@@ -1,18 +1,20 @@
-"""What has been evaluated in this image, by whom, and what came of it; and the error that was raised last.
+"""What was evaluated and what failed: the history, the last error, and the last values at the top level."""
 
-Both are bounded, hold text alone (no value of the program's is kept alive by them), and may be asked from any thread.
-"""
-
+import builtins
 import collections
 import datetime
 import sys
 import time
 
 from imago import native
+from imago.exceptions import cut, moment_of, still
 from imago.looking.fields import ABSENT, stored
 from imago.looking.waiting import thread_name
-from imago.stills import moment_of, still
-from imago.tracebacks import cut
+
+
+# What has been evaluated in this image, by whom, and what came of it; and the error that was raised last.
+#
+# Both are bounded, hold text alone (no value of the program's is kept alive by them), and may be asked from any thread.
 
 #: Entries that are kept, and how much of each: characters of who asked, of its source, and of what came of it.
 KEPT = 1000
@@ -160,3 +162,41 @@ def _result(outcome):
         return None
     name = exception['type']['name']
     return cut('%s: %s' % (name, exception['message']) if exception['message'] else name, RESULT_CHARS)
+
+
+# ``_``, ``__`` and ``___``: the last values that a person was shown at the console, as Python's own prompts have them.
+#
+# They are names of the top level, and only as long as nothing else has these names there or among the builtins, where
+# ``gettext`` puts its own ``_``. What agents evaluate in between changes none of them, and a program that Imago is
+# attached to is not given any.
+
+#: Who asks as the console does.
+CONSOLE = 'imago'
+NAMES = ('_', '__', '___')
+
+_ABSENT = object()
+
+
+class LastValues:
+    """Gives the names in one namespace, and knows which values it gave: a name that has another one is not ours."""
+
+    def __init__(self, namespace):
+        self._namespace = namespace
+        self._given = dict.fromkeys(NAMES, _ABSENT)
+
+    def keep(self, values, who):
+        """Remembers what an evaluation of ``who`` came to. ``None`` is shown to nobody, and is not remembered."""
+        if who != CONSOLE or not values or values[-1] is None or not self._are_free():
+            return
+        value = values[-1]
+        for name in NAMES:
+            value, self._given[name] = self._given[name], value
+            if self._given[name] is _ABSENT:
+                return
+            self._namespace[name] = self._given[name]
+
+    def _are_free(self):
+        """Whether the names are ours, or nobody's."""
+        if '_' in vars(builtins):
+            return False
+        return all(name not in self._namespace or self._namespace[name] is self._given[name] for name in NAMES)

@@ -12,12 +12,12 @@ import threading
 import time
 
 from imago import native
-from imago.awaiting import running_loop
+from imago.coroutines import running_loop
+from imago.exceptions import still
 from imago.history import RESULT_CHARS
 from imago.listening import listen
 from imago.looking import static_text
 from imago.places import Through, over
-from imago.stills import still
 
 #: How soon it is looked again whether the prompt waits, in seconds; only while there is something to evaluate.
 AGAIN = 0.05

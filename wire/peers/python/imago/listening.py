@@ -4,8 +4,8 @@ import os
 import re
 import sys
 
-from imago import announcing, native
-from imago.awaiting import running_loop
+from imago import listener, native
+from imago.coroutines import running_loop
 from imago.guest import Guest, leave_all
 from imago.places import place_for
 
@@ -109,7 +109,7 @@ def _is_starting_as_a_worker():
 
 def _name(name):
     if name is None:
-        return announcing.name_of(announcing.program())
+        return listener.name_of(listener.program())
     if not isinstance(name, str):
         raise TypeError('name must be a text, not %s' % type(name).__name__)
     if not _NAME.match(name):

@@ -1,10 +1,9 @@
-"""Running a file, some of its definitions, or a loaded module again in the living image.
+"""Loading and reloading files: some definitions or all, what changes by that, and what keeps the old ones."""
 
-Both functions run where evaluations run, exposed to interrupts, and return the ``Loaded`` of the contract, or raise
-what the loaded code raised, with a note on what became of the names.
-"""
-
+import ast
+import dis
 import errno
+import gc
 import importlib
 import importlib.machinery
 import importlib.util
@@ -14,11 +13,330 @@ import os
 import stat
 import sys
 import types
+import weakref
 
-from imago.changes import Before, left_over, loaded
-from imago.looking.fields import entries, inherits, instance_dict, plain, stored
+from imago.looking.fields import (
+    class_entries,
+    entries,
+    inherits,
+    instance_dict,
+    is_class,
+    is_dunder,
+    made_by_statement,
+    plain,
+    stored,
+)
+from imago.looking.holders import Search, namespaces
 from imago.looking.loaded import is_imago, nearest_modules
-from imago.toplevel import chosen, future_names, without_guards
+from imago.looking.outcomes import nearest
+
+
+# The top-level statements of a file: which of them define given names, and which are the guard of a main program.
+
+
+def chosen(body, names, file):
+    """The statements that bind ``names``, in order. Raises ``NameError`` where the file has no such definition."""
+    bound = [(statement, set(_bound(statement))) for statement in body]
+    for name in names:
+        if not any(name in here for _, here in bound):
+            raise NameError(_missing(name, body, bound, file))
+    return [statement for statement, here in bound if not here.isdisjoint(names)]
+
+
+def future_names(body):
+    """The features that the ``from __future__`` statements of a file turn on."""
+    return [
+        alias.name
+        for statement in body
+        if isinstance(statement, ast.ImportFrom) and statement.module == '__future__' and not statement.level
+        for alias in statement.names
+    ]
+
+
+def without_guards(body):
+    """``(statements, skipped)``: all but ``if __name__ == '__main__':``, and a sentence for each of those."""
+    guards = [statement for statement in body if _is_guard(statement)]
+    skipped = ["%s, the `if __name__ == '__main__'` of the running program." % _lines(one) for one in guards]
+    return [statement for statement in body if not _is_guard(statement)], skipped
+
+
+def _bound(statement):
+    """The names that one statement binds where it stands."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+    elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition('.')[0]
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or type(statement).__name__ == 'TypeAlias':
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def _missing(name, body, bound, file):
+    for statement in body:
+        inner = [node for node in ast.walk(statement) if node is not statement and isinstance(node, ast.stmt)]
+        if any(name in _bound(node) for node in inner) and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            where = '%s, inside another statement' % _lines(statement)
+            return '%s defines %r only in %s: load the whole file' % (file, name, where[0].lower() + where[1:])
+    near = nearest(name, [one for _, here in bound for one in here])
+    hint = '; it has %s' % ', '.join(near) if near else ''
+    return '%s defines no %r at its top level%s' % (file, name, hint)
+
+
+def _is_guard(statement):
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
+        return False
+    test = statement.test
+    if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = [test.left, test.comparators[0]]
+    names = [side.id for side in sides if isinstance(side, ast.Name)]
+    texts = [side.value for side in sides if isinstance(side, ast.Constant)]
+    return names == ['__name__'] and texts == ['__main__']
+
+
+def _lines(statement):
+    if statement.end_lineno == statement.lineno:
+        return 'Line %d' % statement.lineno
+    return 'Lines %d to %d' % (statement.lineno, statement.end_lineno)
+
+
+# Old objects that are still in use after their names have come to stand for new ones, and who holds them.
+
+#: Objects that are told of, and holders of each; seconds that the search may take.
+SURVIVORS = 20
+HELD_BY = 6
+SECONDS = 1.0
+#: Objects of earlier loads that are remembered of one module, and modules of which they are.
+REMEMBERED = 500
+MODULES = 100
+
+# Module -> its Generations, the one that was loaded last at the end.
+_generations = {}
+
+
+class Generations:
+    """What the loads of one module have replaced, each by a weak reference alone."""
+
+    def __init__(self):
+        self._loads = 0
+        self._old = []
+
+    @classmethod
+    def of(cls, module):
+        """Those of a module by its name; None is the top level."""
+        known = _generations[module] = _generations.pop(module, None) or cls()
+        for oldest in list(_generations)[: max(0, len(_generations) - MODULES)]:
+            del _generations[oldest]
+        return known
+
+    def with_earlier(self, gone, namespace):
+        """Adds to what a load has replaced what earlier ones have: ``(name, kind, reference, loads ago)``.
+
+        What has been put back since, and stands in the namespace under its name, is not old.
+        """
+        new = {id(reference()) for _, _, reference in gone}
+        old = [(name, kind, reference, 0) for name, kind, reference in gone]
+        for name, kind, reference, load in self._old:
+            value = reference()
+            if value is not None and id(value) not in new and stored(namespace, name) is not value:
+                old.append((name, kind, reference, self._loads - load))
+        self._remember(gone)
+        return old
+
+    def _remember(self, gone):
+        alive = [one for one in self._old if one[2]() is not None]
+        new = [(*one, self._loads) for one in gone if type(one[2]) is weakref.ref]
+        self._old = [*alive, *new][-REMEMBERED:]
+        self._loads += 1
+
+
+def find_survivors(old, top_level):
+    """``(survivors, left_out, complete)`` of what ``Generations.with_earlier`` returns.
+
+    ``reference()`` is the object, or None where it is gone.
+
+    What only waits to be collected is collected first: a class always holds itself. Where the program has turned the
+    collector off, it stays off, and only what has a known holder is told of.
+    """
+    if not old:
+        return [], 0, True
+    collected = gc.isenabled()
+    if collected:
+        gc.collect()
+    alive = [(name, kind, reference(), ago) for name, kind, reference, ago in old]
+    alive = [one for one in alive if one[2] is not None]
+    if not alive:
+        return [], 0, True
+    targets = [value for _, _, value, _ in alive]
+    search = Search(targets, namespaces(top_level), SECONDS, ignored=[alive, *alive]).run()
+    rows = []
+    for at, (name, kind, _, ago) in enumerate(alive):
+        holders, instances = search.holders[at], search.instances[at]
+        if holders or instances or (collected and kind != 'object'):
+            row = _row(name, kind, instances if kind == 'class' else None, holders)
+            rows.append({**row, 'loads_ago': ago} if ago else row)
+    # Of each load, those of which most is known first: classes with instances, then what is held.
+    rows.sort(key=lambda row: (row.get('loads_ago', 0), -(row['instances'] or 0), -len(row['held_by'])))
+    return rows[:SURVIVORS], max(0, len(rows) - SURVIVORS), search.complete
+
+
+def _row(name, kind, instances, holders):
+    told = [held_by(holder) for holder in holders[:HELD_BY]]
+    if len(holders) > HELD_BY:
+        told.append('%d more' % (len(holders) - HELD_BY))
+    return {'name': name, 'kind': kind, 'instances': instances, 'held_by': told}
+
+
+def held_by(holder):
+    """``shop.web.handlers (a dict)``"""
+    if holder.container is None:
+        return holder.name
+    article = 'an' if holder.container[:1].lower() in 'aeiou' else 'a'
+    return '%s (%s %s)' % (holder.name, article, holder.container)
+
+
+# What running a file or a module has changed in a namespace: names added, replaced and left over.
+
+#: Names of one list that are told; the others are counted.
+NAMES = 200
+
+_STORES = ('STORE_NAME', 'STORE_GLOBAL')
+_STAR = 2  # The number of the intrinsic function that imports all names, since 3.12.
+_HOLDERS = (dict, list, set)
+
+
+class Before:
+    """A namespace as it was. ``changed`` lets go of the old values, except of those that have to be asked after."""
+
+    def __init__(self, namespace):
+        self.namespace = namespace
+        self.entries = dict(entries(namespace))
+
+    def changed(self):
+        """``(added, replaced)``: names, sorted as they stand in the namespace."""
+        added, replaced = [], []
+        for name, value in entries(self.namespace):
+            if type(name) is not str or is_dunder(name):
+                continue
+            if name not in self.entries:
+                added.append(name)
+            elif self.entries[name] is not value:
+                replaced.append(name)
+        return added, replaced
+
+    def put_back(self):
+        """Makes the namespace what it was. No name that was there before is missing at any moment."""
+        self.namespace.update(self.entries)
+        for name in [name for name in self.namespace if name not in self.entries]:
+            del self.namespace[name]
+
+    def old(self, names):
+        """What the names stood for, as ``(name, kind, reference)``: weak where that can be had, else a function."""
+        found = []
+        for name in names:
+            value = self.entries[name]
+            kind = _kind(value)
+            if kind is not None:
+                found.append((name, kind, _weakly(value)))
+        return found
+
+
+def loaded(before, top_level, report, old=()):
+    """The ``Loaded`` of the contract.
+
+    ``report`` has its ``module``, ``file``, ``kept`` and ``skipped``; ``old`` what else was replaced, as
+    ``Before.old`` has it.
+    """
+    added, replaced = before.changed()
+    gone = [*before.old(replaced), *old]
+    # From here on nothing of ours holds what was replaced.
+    before.entries = None
+    old = Generations.of(report['module']).with_earlier(gone, before.namespace)
+    survivors, left_out, complete = find_survivors(old, top_level)
+    lists = {'added': added, 'replaced': replaced, 'kept': report['kept'], 'skipped': report['skipped']}
+    return {
+        'module': report['module'],
+        'file': report['file'],
+        **{name: names[:NAMES] for name, names in lists.items()},
+        'survivors': survivors,
+        'omitted': sum(max(0, len(names) - NAMES) for names in lists.values()) + left_out,
+        'complete': complete,
+    }
+
+
+def left_over(before, code, file, whole):
+    """Names that were there before and that the new code does not bind.
+
+    With ``whole`` these are all names of a module, its submodules left out; else those that came from the file.
+    """
+    bound, star = bound_by(code)
+    own = plain(stored(before, '__name__')) or ''
+    kept = []
+    for name, value in before.items():
+        if type(name) is not str or is_dunder(name) or name in bound:
+            continue
+        from_file = _is_from(value, file)
+        if from_file or (whole and not star and not _is_submodule(value, own)):
+            kept.append(name)
+    return kept
+
+
+def bound_by(code):
+    """``(names, star)``: the global names that the code of a module binds, and whether it imports all of another."""
+    names, star = set(), False
+    waiting = [(code, _STORES)]
+    while waiting:
+        code, stores = waiting.pop()
+        for one in dis.get_instructions(code):
+            if one.opname in stores:
+                names.add(one.argval)
+            elif one.opname == 'IMPORT_STAR' or (one.opname == 'CALL_INTRINSIC_1' and one.arg == _STAR):
+                star = True
+        waiting.extend((one, ('STORE_GLOBAL',)) for one in code.co_consts if type(one) is types.CodeType)
+    return names, star
+
+
+def _kind(value):
+    if is_class(value):
+        return 'class'
+    if inherits(value, types.ModuleType):
+        return None
+    if callable(value) and not isinstance(value, types.BuiltinFunctionType):
+        return 'function'
+    return 'object' if made_by_statement(type(value)) or any(type(value) is one for one in _HOLDERS) else None
+
+
+def _weakly(value):
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
+
+
+def _is_from(value, file):
+    """Whether a function, or one of the functions of a class, was compiled from a file."""
+    if type(value) is types.FunctionType:
+        return value.__code__.co_filename == file
+    if not is_class(value):
+        return False
+    functions = [item for _, item in class_entries(value) if type(item) is types.FunctionType]
+    return any(function.__code__.co_filename == file for function in functions)
+
+
+def _is_submodule(value, package):
+    if not inherits(value, types.ModuleType):
+        return False
+    own = instance_dict(value)
+    name = None if own is None else plain(stored(own, '__name__'))
+    return name is not None and name.startswith(package + '.')
+
+
+# Running a file, some of its definitions, or a loaded module again in the living image.
+#
+# Both functions run where evaluations run, exposed to interrupts, and return the ``Loaded`` of the contract, or raise
+# what the loaded code raised, with a note on what became of the names.
 
 #: Bytes of the largest file that is loaded.
 LARGEST = 64 * 1024 * 1024

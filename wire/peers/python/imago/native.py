@@ -14,12 +14,13 @@ import _thread
 import collections
 import signal
 import sys
+import traceback
 import types
 
 #: A queue of the interpreter itself, and what its ``get`` raises when time is over.
 SimpleQueue = _queue.SimpleQueue
 Empty = _queue.Empty
-#: A socket without the layer that gevent and eventlet replace. ``channel.py`` says how it is used.
+#: A socket without the layer that gevent and eventlet replace. ``connection.py`` says how it is used.
 Socket = _socket.socket
 
 #: Signals that say what the thread itself has just done. All others are the program's.
@@ -52,6 +53,15 @@ stack_size = _original('stack_size')
 _start_new_thread = _original('start_new_thread')
 #: Bytes of stack that a thread of ours has at least.
 _STACK_LEAST = 1024 * 1024
+
+
+def report_fault(where):
+    """Writes the exception at hand to the process's own standard error: a fault of ours, not of user code."""
+    try:
+        sys.__stderr__.write('imago: fault in %s\n%s' % (where, traceback.format_exc()))
+        sys.__stderr__.flush()
+    except Exception:
+        pass
 
 
 class Event:
@@ -130,8 +140,6 @@ def start_for_program(work, name, mask=None):
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             work()
         except BaseException:
-            from imago.clock import report_fault
-
             if not sys.is_finalizing():
                 report_fault('the thread %s' % name)
         finally:

@@ -9,8 +9,8 @@ not complain when an interrupt comes before it has begun); ``wake(deliver)``, wh
 import types
 
 from imago import native
-from imago.awaiting import Loop, Onto, running_loop
 from imago.calls import CURRENT
+from imago.coroutines import Loop, Onto, running_loop
 
 _STOP = object()
 _TAKE_OVER = object()

@@ -8,7 +8,7 @@ import threading
 
 from imago import exceptions, native
 from imago.children import end_child
-from imago.clock import report_fault
+from imago.native import report_fault
 
 #: Seconds for which evaluations wait for the script to return, before they run beside it.
 GRACE = 1.0

@@ -1,17 +1,96 @@
-"""The methods that the daemon calls, by name: what each takes, and where its work is done.
+"""The methods that the daemon calls, by name: what each takes, and where its work is done."""
 
-All of them are entered on the reader's thread and return at once. ``evaluate`` goes to the evaluator, looking to
-workers, and what can be said from memory is answered on the spot.
-"""
-
-from imago import exceptions, looking
-from imago.clock import report_fault
-from imago.interrupting import DeadlineExceeded
+from imago import exceptions, looking, tracing
+from imago.interrupts import DeadlineExceeded
 from imago.link import Fail
-from imago.looks import LOOKS, Image
-from imago.params import count, flag, query, suspending, text
+from imago.looking import outcomes, suspensions
+from imago.looking.classes import hierarchy, slots
+from imago.looking.completion import complete
+from imago.looking.definitions import definition
+from imago.looking.description import arglist, describe
+from imago.looking.names import apropos, globals_of, symbols
+from imago.looking.references import references
+from imago.looking.threads import threads
+from imago.native import report_fault
+from imago.params import count, flag, optional, query, suspending, text
+from imago.suspensions import Left, adopt, theirs
+from imago.work import work_of
 from imago.workers import Task
-from imago.works import work_of
+
+# The looks that this peer offers: for each its parameters, and the function that answers it.
+#
+# A function is given the image and its query, runs no user code, and returns a ``Looked`` of ``wire/kernel.ts``. It is
+# called on a worker, while the program runs. ``inspect`` stands in ``service.py``: it may have to run code.
+
+
+class Image:
+    """What is looked at: the namespace of the top level, and what is remembered beside it."""
+
+    __slots__ = ('namespace', 'handles', 'history', 'errors', 'suspensions', 'left', 'tracing')
+
+    def __init__(self, namespace, handles, evaluator, tracing):
+        self.namespace = namespace
+        self.handles = handles
+        self.history = evaluator.history
+        self.errors = evaluator.errors
+        self.suspensions = evaluator.suspensions
+        self.left = Left(handles)
+        self.tracing = tracing
+
+
+LOOKS = {
+    'globals': (
+        {
+            'modules': flag,
+            'limit': count,
+            'module': optional(text),
+            'after': optional(text),
+            'filter': optional(text),
+        },
+        globals_of,
+    ),
+    'more': (
+        {'handle': text, 'from': count, 'count': count},
+        lambda image, query: looking.more(image.handles, query),
+    ),
+    'history': (
+        {'limit': count, 'before': optional(count)},
+        lambda image, query: outcomes.found(image.history.page(query)),
+    ),
+    'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
+    'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
+    'describe': ({'name': text}, describe),
+    'arglist': ({'name': text}, arglist),
+    'complete': ({'text': text, 'cursor': count, 'limit': count}, complete),
+    'apropos': ({'pattern': text, 'module': optional(text), 'after': optional(text), 'limit': count}, apropos),
+    'symbols': (
+        {'module': text, 'internal': flag, 'filter': optional(text), 'after': optional(text), 'limit': count},
+        symbols,
+    ),
+    'slots': ({'name': text, 'limit': count}, slots),
+    'hierarchy': ({'name': text, 'limit': count}, hierarchy),
+    'references': ({'name': text, 'limit': count}, references),
+    'suspensions': ({}, suspensions.suspensions),
+    'suspension': (
+        {'suspension': text, 'from': count, 'count': count, 'renew': optional(flag)},
+        suspensions.suspension,
+    ),
+    'frame': ({'suspension': text, 'frame': count, 'renew': optional(flag)}, suspensions.frame),
+    'lease': ({'suspension': text, 'lease_ms': count}, suspensions.lease),
+    'theirs': ({}, theirs),
+    'adopt': ({'id': text, 'lease_ms': count}, adopt),
+    'threads': ({'filter': optional(text), 'limit': count, 'frames': count, 'locals': flag}, threads),
+    **tracing.LOOKS,
+}
+
+#: What this peer can do, as its hello says it.
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspend', *LOOKS]
+
+
+# The methods that the daemon calls, by name: what each takes, and where its work is done.
+#
+# All of them are entered on the reader's thread and return at once. ``evaluate`` goes to the evaluator, looking to
+# workers, and what can be said from memory is answered on the spot.
 
 
 class Service:

@@ -1,12 +1,19 @@
-"""What stands in for ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` while the link is there.
-
-The real descriptors 1 and 2 stay what they are, and lead to the daemon too; ``sys.__stdout__`` is on them. In a
-forked child these objects write straight to the descriptors, since the link belongs to the parent.
-"""
+"""Standard streams: those of a process of ours, and those of a program, lent to evaluated code."""
 
 import codecs
 import io
+import itertools
 import os
+import sys
+
+from imago.calls import CURRENT, Look
+from imago.output import EVENT
+
+
+# What stands in for ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` while the link is there.
+#
+# The real descriptors 1 and 2 stay what they are, and lead to the daemon too; ``sys.__stdout__`` is on them. In a
+# forked child these objects write straight to the descriptors, since the link belongs to the parent.
 
 
 class Out(io.TextIOBase):
@@ -210,3 +217,219 @@ def _write_all(descriptor, data):
             data = data[os.write(descriptor, data) :]
         except OSError:
             return
+
+
+# What stands in ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` of an attached program while code is evaluated in it.
+#
+# The evaluated code, and every task that it starts, prints to whoever asked for it and reads from there. Everybody else
+# finds in them what stood there before. When the evaluation is over that is put back, unless the evaluated code itself
+# has put something else there; whoever has kept one of the stand-ins goes on with what it stood for.
+#
+# The same holds for a look that evaluates. No call follows it, so what it prints is told apart from any (``Aside``).
+
+#: Characters that are kept of what one evaluated look prints.
+ASIDE = 64 * 1024
+
+_MISSING = object()
+
+
+class Borrowed:
+    """The three of them, for one evaluation or evaluated look after the other.
+
+    ``note`` tells the daemon what the looks print; ``ask`` is as for ``streams.Streams``.
+    """
+
+    def __init__(self, output, note, shield, ask):
+        self._output = output
+        self._aside = Aside(note)
+        self._shield = shield
+        self._running = None
+        self._standing = {}
+        self._out = _Out(self, 'stdout', 1)
+        self._ours = {'stdin': _In(ask, self._prompt), 'stdout': self._out, 'stderr': _Out(self, 'stderr', 2)}
+
+    def begin(self, evaluation):
+        """The evaluation, or look, begins, in the context of the caller."""
+        self._running = evaluation
+        for name, ours in self._ours.items():
+            theirs = getattr(sys, name, _MISSING)
+            if type(theirs) is StandIn:
+                theirs = _theirs(theirs)
+            stand_in = self._standing[name] = _unused(_MADE)
+            _stand(stand_in, self, ours, theirs)
+            setattr(sys, name, stand_in)
+
+    def end(self, evaluation):
+        """The evaluation is over, or this is a forked child."""
+        self._running = None
+        while self._standing:
+            name, stand_in = self._standing.popitem()
+            if getattr(sys, name, None) is not stand_in:
+                continue
+            theirs = _theirs(stand_in)
+            if theirs is _MISSING:
+                delattr(sys, name)
+            else:
+                setattr(sys, name, theirs)
+
+    def is_running(self):
+        """Whether the caller is of the evaluation, or look, that runs."""
+        running = self._running
+        return running is not None and CURRENT.get() is running
+
+    def tell(self):
+        """Tells the daemon what the look that is over has printed."""
+        self._aside.tell()
+
+    def theirs(self, name):
+        """What the program has there."""
+        stream = getattr(sys, name, None)
+        if type(stream) is StandIn:
+            stream = _theirs(stream)
+        return None if stream is _MISSING else stream
+
+    # For ``Out``: somebody prints to one of ours, or to a method of it that was kept.
+
+    def write(self, name, descriptor, text):
+        if self.is_running():
+            with self._shield:
+                self._taker().write(name, text)
+            return
+        theirs = self.theirs(name)
+        if theirs is not None:
+            theirs.write(text)
+
+    def flush(self):
+        if self.is_running():
+            with self._shield:
+                self._taker().flush()
+
+    def _taker(self):
+        return self._aside if type(self._running) is Look else self._output
+
+    def _prompt(self):
+        """The line that stands unfinished on standard output: what ``input`` has just printed."""
+        prompt, self._out.last = self._out.last, ''
+        return prompt.rpartition('\n')[2][-1000:]
+
+
+class Aside:
+    """What an evaluated look prints. ``note`` tells the daemon of it when the look is over, as of no call's output.
+
+    What the daemon does not take then is dropped: nothing of ours is to run in the program while nobody asks.
+    """
+
+    def __init__(self, note):
+        self._note = note
+        self._texts = []
+        self._room = ASIDE
+        self._dropped = 0
+
+    def write(self, stream, text):
+        taken = text[: max(0, self._room)]
+        self._room -= len(taken)
+        self._dropped += len(text) - len(taken)
+        if taken:
+            self._texts.append((stream, taken))
+
+    def flush(self):
+        """Without effect: all of it is told at once."""
+
+    def tell(self):
+        texts, self._texts, self._room = self._texts, [], ASIDE
+        dropped, self._dropped = self._dropped, 0
+        if dropped:
+            texts.append(('stderr', '\n[imago: %d characters of output were dropped]\n' % dropped))
+        for stream, parts in itertools.groupby(texts, lambda one: one[0]):
+            text = ''.join(part for _, part in parts)
+            for start in range(0, len(text), EVENT):
+                self._note('output', {'stream': stream, 'text': text[start : start + EVENT]})
+
+
+class StandIn:
+    """One stream of ``sys``: ours to the evaluation that runs, and to all others what stood there."""
+
+    __slots__ = ('_imago',)
+
+    @property
+    def __class__(self):
+        return type(_of(self))
+
+    def __getattr__(self, name):
+        return getattr(_of(self), name)
+
+    def __setattr__(self, name, value):
+        setattr(_of(self), name, value)
+
+    def __delattr__(self, name):
+        delattr(_of(self), name)
+
+    def __dir__(self):
+        return dir(_of(self))
+
+    def __repr__(self):
+        return repr(_of(self))
+
+    def __iter__(self):
+        return iter(_of(self))
+
+    def __next__(self):
+        return next(_of(self))
+
+    def __enter__(self):
+        return _of(self).__enter__()
+
+    def __exit__(self, *error):
+        return _of(self).__exit__(*error)
+
+
+def _stand(stand_in, borrowed, ours, theirs):
+    object.__setattr__(stand_in, '_imago', (borrowed, ours, theirs))
+
+
+def _of(stand_in):
+    borrowed, ours, theirs = object.__getattribute__(stand_in, '_imago')
+    if borrowed.is_running():
+        return ours
+    return None if theirs is _MISSING else theirs
+
+
+def _theirs(stand_in):
+    return object.__getattribute__(stand_in, '_imago')[2]
+
+
+#: All that were ever made. They are never freed: until 3.14, ``print`` and others hold what they found in ``sys``
+#: without a reference of their own, and one may be in the midst of it when another thread puts back what stood there.
+_MADE = []
+
+
+def _unused(made):
+    """One of those that nobody has kept, or one more."""
+    for stand_in in made:
+        if sys.getrefcount(stand_in) == _HELD_BY_NOBODY:
+            return stand_in
+    made.append(StandIn())
+    return made[-1]
+
+
+def _count(made):
+    for stand_in in made:
+        return sys.getrefcount(stand_in)
+
+
+_HELD_BY_NOBODY = _count([StandIn()])
+
+
+class _Out(Out):
+    def fileno(self):
+        """The program's own: children of evaluated code print where the program does."""
+        theirs = self._streams.theirs(self._stream)
+        if theirs is None:
+            raise io.UnsupportedOperation('fileno')
+        return theirs.fileno()
+
+
+class _In(In):
+    def fileno(self):
+        """There is none: ``input`` must not go to a terminal of the program's."""
+        raise io.UnsupportedOperation('fileno')

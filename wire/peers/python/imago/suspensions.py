@@ -1,19 +1,30 @@
-"""Evaluations that an error has suspended, by name, until each is resumed, left, or given up.
-
-A suspension is a lease. When nobody has had code run in it or renewed it for as long as was agreed, it expires: the
-image itself sees to that, on its clock. All of an attached program end at once when its link to the daemon is lost. An
-owned kernel keeps its own over a broken link, which it makes again at once, and no longer than their leases; when its
-daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
-suspended. Each end is told once, by a note; an owned kernel whose link is broken tells of it over the next one.
-
-What a suspension keeps alive is let go of where evaluations run, since finalizers of the program's may run then.
-"""
+"""Suspended evaluations: where they are kept, how an error suspends one, and errors of the person that can be
+adopted."""
 
 import collections
+import sys
 import time
 
 from imago import native
-from imago.looking.nearest import nearest
+from imago.exceptions import still
+from imago.history import WHERE, left_error, rfc3339
+from imago.looking.fields import type_facts
+from imago.looking.frames import is_ours, stored_message
+from imago.looking.outcomes import found, malformed, nearest, not_found
+from imago.looking.source import file_of
+from imago.sources import is_evaluated
+from imago.work import restarts
+
+
+# Evaluations that an error has suspended, by name, until each is resumed, left, or given up.
+#
+# A suspension is a lease. When nobody has had code run in it or renewed it for as long as was agreed, it expires: the
+# image itself sees to that, on its clock. All of an attached program end at once when its link to the daemon is lost. An
+# owned kernel keeps its own over a broken link, which it makes again at once, and no longer than their leases; when its
+# daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
+# suspended. Each end is told once, by a note; an owned kernel whose link is broken tells of it over the next one.
+#
+# What a suspension keeps alive is let go of where evaluations run, since finalizers of the program's may run then.
 
 #: Suspensions of one image.
 MOST = 8
@@ -305,3 +316,185 @@ def _untold(name, params):
 
 def _nothing():
     """Nothing is to be called off yet."""
+
+
+# Whether an error suspends its evaluation, and what is kept of it then.
+#
+# Not suspended are what ends a program or was asked to stop it (``SystemExit``, ``KeyboardInterrupt``), a source that
+# cannot be compiled, which has no frames, and ``MemoryError``, whose frames would keep the memory. A ``RecursionError``
+# is: its frames are there already, and looking at them goes by pages.
+
+# A class of the program's may have an attribute of this name, and it may be code.
+trace_of = BaseException.__dict__['__traceback__'].__get__
+
+_ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit)
+MEMORY = 'It did not suspend: its frames would keep what has filled the memory.'
+OUTER_ENDED = 'It did not suspend: the suspension in whose frame it was raised has ended.'
+
+
+def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
+    """The outcome of an evaluation that ended with ``error``, of which ``raised`` is the report."""
+    outcome = {'type': 'raised', 'exception': raised, 'elapsed_ms': elapsed_ms}
+    if evaluation.suspend is None or issubclass(type(error), _ENDS):
+        return outcome
+    frames = frames_of(trace_of(error))
+    if not frames:
+        return outcome
+    within = evaluation.within
+    why_not = MEMORY if issubclass(type(error), MemoryError) else evaluator.suspensions.why_not()
+    if why_not is None and within is not None and within.ended:
+        why_not = OUTER_ENDED
+    if why_not is not None:
+        raised['notes'] = [*raised.get('notes', ()), why_not]
+        return outcome
+    facts = facts_of(raised, evaluation.call, evaluation.who)
+    work = evaluation.again or evaluation.work
+    kept = evaluator.suspensions.keep(facts, frames, evaluation.suspend[0], within, work, notes_of(raised))
+    if kept is None:
+        raised['notes'] = [*raised.get('notes', ()), UNHEARD]
+        return outcome
+    return suspended_as(kept, raised, elapsed_ms)
+
+
+def suspended_as(suspension, raised, elapsed_ms):
+    """The outcome of an evaluation that waits as ``suspension``, by an error of which ``raised`` is the report."""
+    exception = {**raised, 'restarts': restarts(suspension)}
+    told = suspension.told()
+    return {'type': 'suspended', 'suspension': told, 'exception': exception, 'elapsed_ms': elapsed_ms}
+
+
+def is_stopped(error):
+    """Whether an exception is an interrupt, or was raised while handling one."""
+    asyncio = sys.modules.get('asyncio')
+    cancelled = () if asyncio is None else (asyncio.CancelledError,)
+    seen = []
+    while error is not None and all(error is not known for known in seen):
+        if isinstance(error, (KeyboardInterrupt, SystemExit, *cancelled)):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def facts_of(raised, call, who):
+    """What a ``Suspension`` of the contract says of an error, and of whose it is."""
+    message, kind = raised['message'], raised['type']
+    return {'call': call, 'who': who, 'type': kind, 'message': message, 'at': rfc3339(time.time())}
+
+
+def notes_of(raised):
+    """What is to be said in each of its frames: there is another error behind it, whose frames are not among them."""
+    if 'cause' not in raised:
+        return ()
+    other = raised['cause']
+    how = 'was raised from' if other['how'] == 'cause' else 'was raised while handling'
+    name = other['exception']['type']['name']
+    said = 'The error %s another one, %s, whose frames are not among these; its report has them.' % (how, name)
+    return (said,)
+
+
+def frames_of(trace):
+    """``(frame, line)`` of the program's frames, innermost first."""
+    frames = []
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code):
+            frames.append((trace.tb_frame, trace.tb_lineno or 0))
+        trace = trace.tb_next
+    frames.reverse()
+    return frames
+
+
+# The error that the person at a prompt of this program was left with: told of, and made a suspension on their word.
+#
+# It is what the prompt leaves for its own debugger, as ``sys.last_exc`` or ``sys.last_value``. What was raised in an
+# evaluation of Imago's is not theirs, whoever has put it there.
+
+#: Who it is of.
+PERSON = 'the person at the prompt'
+#: Frames of the prompt itself, at the outer end of such an error.
+_PROMPTS = frozenset(['code.py', 'pdb.py', 'bdb.py'])
+
+
+class Left:
+    """The error that is there now, by a name of its own for each that was."""
+
+    def __init__(self, handles):
+        self._prefix = handles.prefix
+        self._count = 0
+        self._moment = None
+        self._adopted = None
+
+    def found(self):
+        """``(id, error)``, or ``(None, None)`` where there is none."""
+        error, moment = left_error()
+        if error is None or _is_ours(error):
+            return None, None
+        if moment != self._moment:
+            self._count += 1
+            self._moment, self._adopted = moment, None
+        return 'e%d@%s' % (self._count, self._prefix), error
+
+    def adopted(self, live):
+        """The suspension that it is, if it still is one of ``live``."""
+        return self._adopted if self._adopted in live else None
+
+    def adopt(self, suspension):
+        self._adopted = suspension
+
+
+def theirs(image, query):
+    """A ``Looked<Theirs>``."""
+    name, error = image.left.found()
+    if error is None:
+        return found({'errors': []})
+    told = {'id': name, 'where': WHERE, 'type': type_facts(error), 'message': stored_message(error)}
+    return found({'errors': [told]})
+
+
+def adopt(image, query):
+    """A ``Looked<Suspension>``: the same one again, where it is one."""
+    name, error = image.left.found()
+    if error is None or name != query['id']:
+        return not_found(query['id'], [] if name is None else [name])
+    suspensions = image.suspensions
+    known = image.left.adopted(suspensions.live())
+    if known is not None:
+        suspensions.lease(known, query['lease_ms'])
+        return found(known.told())
+    why_not = suspensions.why_not()
+    frames = _without_prompt(frames_of(trace_of(error)))
+    if why_not is None and not frames:
+        why_not = 'It has no frames of the program to look at.'
+    if why_not is not None:
+        return malformed(why_not)
+    raised = still(error)
+    kept = suspensions.keep(facts_of(raised, None, PERSON), frames, query['lease_ms'], notes=notes_of(raised))
+    if kept is None:
+        return malformed(suspensions.why_not() or 'It could not be kept; ask again.')
+    image.left.adopt(kept)
+    return found(kept.told())
+
+
+def _is_ours(error):
+    """Whether it was raised in an evaluation, by which its stack begins, whoever has caught it."""
+    trace = trace_of(error)
+    if trace is not None and is_evaluated(trace.tb_frame.f_code):
+        return True
+    while trace is not None:
+        if is_ours(trace.tb_frame.f_code):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _without_prompt(frames):
+    """The frames but those at the outer end that are the prompt's own."""
+    kept = list(frames)
+    while kept and _of_a_prompt(file_of(kept[-1][0].f_code)):
+        kept.pop()
+    return kept
+
+
+def _of_a_prompt(file):
+    parts = file.replace('\\', '/').split('/')
+    return 'IPython' in parts or parts[-1] in _PROMPTS

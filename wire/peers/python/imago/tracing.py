@@ -1,20 +1,169 @@
-"""The looks ``trace``, ``untrace`` and ``traces``: the next calls of a function, taken down as they happen.
-
-A tracepoint changes how a function is called and nothing that it does. It is out of the program after so many calls,
-after so long, when it is removed, when the link to the daemon is lost, and in every forked child.
-"""
+"""Traces of functions and tracepoints: what may be traced, what is kept of it, and the looks that turn it on and off."""
 
 import os
+import time
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 
 from imago import native
-from imago.looking.fields import cut
+from imago.history import rfc3339
+from imago.looking.fields import class_qualified, cut, exactly, is_class
+from imago.looking.frames import is_ours
+from imago.looking.name_lookup import named
 from imago.looking.outcomes import Unresolved, found, malformed, not_found
+from imago.looking.static_text import function_label
+from imago.looking.unwrapping import unwrapped
 from imago.params import count, optional, text
-from imago.tracing_calls import Recorder
+from imago.tracing_calls import Call, Recorder
 from imago.tracing_code import Changed, can_change
 from imago.tracing_monitoring import Monitoring
-from imago.tracing_points import Point
-from imago.tracing_targets import target_of
+
+# The function that a name stands for, where its calls can be taken down; and what then is not seen.
+
+_COMPILED = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
+_COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80, 0x20, 0x200
+
+
+class Target:
+    """A function of the program's. ``label`` is its name, and ``notes`` what is not taken down of it."""
+
+    __slots__ = ('function', 'label', 'notes')
+
+    def __init__(self, function, notes):
+        self.function = function
+        self.label = function_label(function)
+        self.notes = notes
+
+
+def target_of(namespace, source, handles):
+    """The ``Target`` that ``source`` names. Raises ``Unresolved``: there is none, or its calls cannot be seen."""
+    stands_for = named(namespace, source, handles).value
+    value, wrappers = unwrapped(stands_for)
+    if type(value) is not FunctionType:
+        raise Unresolved(malformed(_why_not(source, value)))
+    if is_ours(value.__code__):
+        raise Unresolved(malformed('`%s` is a function of Imago itself, which is not traced.' % source))
+    return Target(value, [*_of_wrappers(wrappers), *_of_kind(value, stands_for)])
+
+
+def _why_not(source, value):
+    if is_class(value):
+        return '`%s` is a class. Name the method whose calls are wanted: `%s.__init__`.' % (source, source)
+    if exactly(value, _COMPILED) or (callable(value) and type(value).__name__ == 'cython_function_or_method'):
+        return '`%s` is compiled: only the calls of functions that are written in Python can be traced.' % source
+    kind = class_qualified(type(value))
+    if callable(value):
+        return '`%s` is an instance of %s. Name the method that its calls run: `%s.__call__`.' % (source, kind, kind)
+    return '`%s` is no function: it is an instance of %s.' % (source, kind)
+
+
+def _of_wrappers(wrappers):
+    plain = ('staticmethod', 'classmethod')
+    names = [wrapper['name'] for wrapper in wrappers if wrapper['name'] not in plain]
+    if names == ['property']:
+        return ['Only what reads the property is seen, and not what sets or deletes it.']
+    if not names:
+        return []
+    return ['It stands inside of %s: calls that this answers itself are not seen.' % ', '.join(names[:4])]
+
+
+def _of_kind(function, stands_for):
+    flags = function.__code__.co_flags
+    notes = []
+    if type(stands_for) is MethodType:
+        notes.append('The calls on all instances are seen, and not only those on this one.')
+    if flags & (_GENERATOR | _ASYNC_GENERATOR):
+        notes.append('A call is seen once its generator takes its first step, and ends when that is used up or closed.')
+    elif flags & _COROUTINE:
+        notes.append('A call is seen once its coroutine takes its first step, and its time is that of its waits, too.')
+    return notes
+
+
+# Tracepoints: what is wanted of the calls of one function, for how long, and how far that has come.
+
+
+class Point:
+    """One tracepoint. ``state`` is as the contract has it; while it is ``on``, calls are taken down."""
+
+    def __init__(self, name, target, hook, query, when_full):
+        self.id = name
+        self.target = target
+        self.hook = hook
+        self.who = query['who']
+        self.wanted = query['calls']
+        self.at = time.time()
+        self.until = time.monotonic() + query['expires_ms'] / 1000
+        self.seen = 0
+        self.calls = []
+        self.state = 'on'
+        #: The link that it was asked for on, with which it ends.
+        self.link = None
+        self._ended = 0
+        self._when_full = when_full
+        self._changing = native.Lock()
+
+    # The lock is taken on threads of the program, which the recorder has marked as busy: what comes in between there,
+    # a signal handler or a finalizer, does not come here.
+
+    def begin(self):
+        """The call that begins now, to be taken down; ``None`` where it is not wanted any more."""
+        with self._changing:
+            if self.state != 'on':
+                return None
+            self.seen += 1
+            if len(self.calls) >= self.wanted:
+                return None
+            call = Call(self, len(self.calls) + 1)
+            self.calls.append(call)
+            return call
+
+    def end(self):
+        """One of the calls has been taken down to its end."""
+        with self._changing:
+            self._ended += 1
+            full = self._ended == self.wanted and self.state == 'on'
+            if full:
+                self.state = 'full'
+        if full:
+            self._when_full()
+
+    def leave(self, state):
+        """Ends it, as ``expired`` or ``removed``, unless it has ended."""
+        with self._changing:
+            if self.state == 'on':
+                self.state = state
+
+    def become_child(self):
+        """In a forked child, where whoever has held the lock does not exist."""
+        self._changing = native.Lock()
+        self.state = 'removed'
+
+    def shown(self):
+        """A ``Tracepoint`` of the contract."""
+        left = max(0, round((self.until - time.monotonic()) * 1000))
+        return {
+            'id': self.id,
+            'name': self.target.label,
+            'who': self.who,
+            'state': self.state,
+            'by': self.hook.by,
+            'wanted': self.wanted,
+            'seen': self.seen,
+            'at': rfc3339(self.at),
+            'expires_in_ms': left if self.state == 'on' else None,
+            'notes': [*self.target.notes, *self.hook.notes],
+        }
+
+    def page(self, first, count, handles):
+        """``(calls, next)``: some ``TracedCall`` of the contract, and the number of the first that is left."""
+        told = [call for call in self.calls[first - 1 : first - 1 + count] if call.outcome is not None]
+        after = first + len(told)
+        return [call.shown(handles) for call in told], after if after <= len(self.calls) and told else None
+
+
+# The looks ``trace``, ``untrace`` and ``traces``: the next calls of a function, taken down as they happen.
+#
+# A tracepoint changes how a function is called and nothing that it does. It is out of the program after so many calls,
+# after so long, when it is removed, when the link to the daemon is lost, and in every forked child.
 
 #: Tracepoints that are on at a time, those that are remembered, and the calls that are kept of all of them.
 MOST_ON = 16
@@ -178,7 +327,7 @@ def _become_child():
 
 os.register_at_fork(after_in_child=_become_child)
 
-#: As in ``looks.py``.
+#: As in ``service.py``.
 LOOKS = {
     'trace': (
         {'name': text, 'package': optional(text), 'calls': count, 'expires_ms': count, 'who': text},

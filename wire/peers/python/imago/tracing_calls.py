@@ -14,13 +14,11 @@ from _thread import _local
 
 from imago import native
 from imago.history import rfc3339
-from imago.looking.adapted import preview_of
-from imago.looking.codes import shown_file
-from imago.looking.failures import stored_message
+from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import ABSENT, clean, type_facts
-from imago.looking.frames import function_name, is_ours
-from imago.looking.shown import is_worth_a_handle
-from imago.looking.statictext import static_repr
+from imago.looking.frames import function_name, is_ours, stored_message
+from imago.looking.source import shown_file
+from imago.looking.static_text import preview_of, static_repr
 from imago.looking.waiting import thread_name
 
 #: Arguments of one call that are taken down, and the characters of each value's text.
@@ -264,4 +262,3 @@ def argument_names(code):
             names.append(star + code.co_varnames[count])
             count += 1
     return names
-

@@ -7,7 +7,7 @@ import collections
 import sys
 
 from imago import native
-from imago.clock import report_fault
+from imago.native import report_fault
 
 MOST = 8
 #: Threads more that may be stuck in tasks that were given up. Beyond these, such a task keeps one of the others.

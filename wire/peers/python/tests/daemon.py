@@ -19,6 +19,8 @@ MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 WELCOME = {'encoding': 'json', 'credit': 1024 * 1024, 'chunk': 262144, 'frame': 8388608, 'message': 67108864}
 #: How long a test waits for what must come, in seconds. Reaching it is a failure, never a measurement.
 WAIT = 60.0
+#: Whether seeded races and deaths are run as often as a release wants them, and not as often as a change does.
+LONG = os.environ.get('IMAGO_TEST_LONG') == '1'
 
 _names = itertools.count(1)
 

@@ -8,11 +8,11 @@ import threading
 from imago.clock import Clock
 from imago.evaluator import Evaluator
 from imago.handles import Handles
-from imago.interrupting import Interrupts
-from imago.looks import LOOKS, Image
+from imago.interrupts import Interrupts
 from imago.output import Output
 from imago.params import suspending
-from imago.works import work_of
+from imago.service import LOOKS, Image
+from imago.work import work_of
 
 WAIT = 20.0
 

@@ -12,13 +12,10 @@ import unittest
 
 from imago.compiling import Compiler
 from imago.handles import Handles
-from imago.looking.arglists import arglist
-from imago.looking.completing import complete
+from imago.looking.completion import complete
 from imago.looking.definitions import definition
-from imago.looking.describing import describe
-from imago.looking.modulepage import symbols
-from imago.looking.names import globals_of
-from imago.looking.searching import apropos
+from imago.looking.description import arglist, describe
+from imago.looking.names import apropos, globals_of, symbols
 
 TEXT = {"text", "truncated", "original_len"}
 SHAPES = {

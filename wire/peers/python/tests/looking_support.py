@@ -5,7 +5,7 @@ import signal
 import time
 import types
 
-from imago.looking.deadline import DeadlineExceeded
+from imago.looking.limits import DeadlineExceeded
 
 FIRED = []
 """The name of every hook of a trap that ran, in order."""

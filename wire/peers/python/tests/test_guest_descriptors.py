@@ -179,7 +179,7 @@ class Channels(unittest.TestCase):
     """What a channel does with a descriptor that is not its own any more."""
 
     def setUp(self):
-        from imago.channel import Channel, Lost
+        from imago.connection import Channel, Lost
         from imago.native import Socket
 
         self.lost = Lost

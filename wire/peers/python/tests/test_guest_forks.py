@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from tests.daemon import WAIT, until
+from tests.daemon import LONG, WAIT, until
 from tests.guests import ProgramCase
 
 FORKS = """
@@ -213,7 +213,7 @@ class Ends(ProgramCase):
         self.assertEqual(program.announcements(), [])
 
     def test_many_ends_in_the_midst_of_things_leave_no_word_on_standard_error(self):
-        for _ in range(10):
+        for _ in range(10 if LONG else 2):
             program, code, _ = self.busy('pass')
             self.assertEqual((code, program.said()), (0, '\n'))
 

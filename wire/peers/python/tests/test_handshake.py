@@ -3,18 +3,21 @@ import os
 import struct
 import unittest
 
-from imago.looks import ABILITIES
+from imago.service import ABILITIES
 from tests.daemon import WAIT, Kernel, proof
 
 
 class Unready(unittest.TestCase):
     """Kernels whose daemon does not behave: each test takes the first connection itself."""
 
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = Kernel()
+        cls.addClassCleanup(cls.kernel.__exit__)
+
     def setUp(self):
-        self.kernel = Kernel()
-        self.addCleanup(self.kernel.__exit__)
         self.raw = self.kernel.connection()
-        self.addCleanup(self.raw.close)
+        self.addCleanup(lambda: self.raw.close())
 
     def assert_left_for_a_better_one(self):
         """The connection is closed without a word, and the next, honest one is taken."""
@@ -102,16 +105,21 @@ class Unready(unittest.TestCase):
         self.raw.send({'imago': 1, 'error': 'version', 'versions': [7]})
         self.assert_left_for_a_better_one()
 
-    def test_a_refused_kernel_ends_and_says_why(self):
-        self.raw.shake_hands(self.kernel.secret)
-        self.raw.send({'refused': {'code': 'VERSION_MISMATCH', 'message': 'too old'}})
-        self.kernel.process.wait(WAIT)
-        self.assertIn(b'too old', bytes(self.kernel.printed[2]))
-
     def test_a_welcome_in_an_encoding_that_was_not_offered_is_not_taken(self):
         self.raw.shake_hands(self.kernel.secret)
         self.raw.send({'welcome': {'encoding': 'morse'}})
         self.assert_left_for_a_better_one()
+
+
+class Refused(unittest.TestCase):
+    def test_a_refused_kernel_ends_and_says_why(self):
+        kernel = Kernel()
+        self.addCleanup(kernel.__exit__)
+        raw = kernel.connection()
+        raw.shake_hands(kernel.secret)
+        raw.send({'refused': {'code': 'VERSION_MISMATCH', 'message': 'too old'}})
+        kernel.process.wait(WAIT)
+        self.assertIn(b'too old', bytes(kernel.printed[2]))
 
 
 class Addresses(unittest.TestCase):

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from tests.daemon import Kernel, KernelCase, until
+from tests.daemon import Kernel, KernelCase, LONG, until
 
 LOOP = 'print("on")\nwhile True: len("")'
 # A plain `while True` would not do here: some versions of CPython raise an interrupt at its jump outside of `try`.
@@ -114,7 +114,7 @@ class Interrupting(KernelCase):
 
     def test_fault_5_an_interrupt_at_completion_never_hits_the_next_call(self):
         chance = random.Random(7)
-        for _ in range(400):
+        for _ in range(400 if LONG else 50):
             first = self.link.start('n = 0\nfor i in range(%d): n += i' % chance.randrange(1, 4000))
             second = self.link.start('m = 0\nfor i in range(2000): m += i\nm')
             for _ in range(chance.randrange(0, 300)):
@@ -124,7 +124,7 @@ class Interrupting(KernelCase):
             self.assertEqual(second.answer()['type'], 'done')
 
     def test_fault_30_a_cancel_at_completion_gives_one_answer(self):
-        for _ in range(200):
+        for _ in range(200 if LONG else 40):
             call = self.link.start('1')
             call.cancel()
             call.answer()
@@ -133,7 +133,7 @@ class Interrupting(KernelCase):
         self.assertEqual(len(ids), len(set(ids)))
 
     def test_a_flood_can_be_interrupted_and_nothing_is_torn(self):
-        for _ in range(20):
+        for _ in range(20 if LONG else 3):
             call = self.link.start('import time\nprint("on")\nwhile True: print("line of text")')
             call.until_printed('on')
             call.cancel()
@@ -156,6 +156,7 @@ class Races(unittest.TestCase):
     """In a process without a link, so that there can be many: see ``races.py``."""
 
     def race(self, kind, rounds):
+        rounds = rounds if LONG else rounds // 10
         command = [sys.executable, '-m', 'tests.races', kind, str(rounds)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
@@ -164,7 +165,7 @@ class Races(unittest.TestCase):
         # Else nothing was raced: they came too early or too late, all of them.
         self.assertGreater(min(ends['done'], ends['interrupted']), 0, ends)
 
-    def test_fault_5_of_10000_interrupts_at_completion_none_hits_the_next_call(self):
+    def test_fault_5_of_many_interrupts_at_completion_none_hits_the_next_call(self):
         self.race('main', 10_000)
 
     def test_fault_5_none_does_on_a_thread_of_an_attached_program(self):
@@ -235,12 +236,12 @@ class Beside(unittest.TestCase):
         with Kernel(script='import time\nbeats = 0\nwhile True:\n    beats += 1\n    time.sleep(0.001)\n') as kernel:
             link = kernel.link
             chance = random.Random(3)
-            for _ in range(20):
+            for _ in range(20 if LONG else 4):
                 call = link.start(LOOP)
                 call.until_printed('on')
                 call.cancel()
                 self.assertEqual(call.answer()['type'], 'interrupted')
-            for _ in range(80):
+            for _ in range(80 if LONG else 20):
                 first = link.start('n = 0\nfor i in range(%d): n += i' % chance.randrange(1, 4000))
                 second = link.start('print("x")\nm = 0\nfor i in range(2000): m += i\nm')
                 first.cancel()

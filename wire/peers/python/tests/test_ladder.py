@@ -2,7 +2,7 @@ import os
 import sys
 import unittest
 
-from imago.ladder import lasted
+from imago.interrupts import lasted
 from tests.daemon import Kernel, KernelCase, until
 
 #: Catches every interrupt for as long as it is let run. A plain `while True` would not do: see test_interrupting.
@@ -14,7 +14,7 @@ DEAF = (
 
 
 #: The same steps, in less time.
-QUICK = 'import sys\nladder = sys.modules["imago.ladder"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 0.4, 0.8, 1.6'
+QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 0.4, 0.8, 1.6'
 
 
 class Ladder(KernelCase):

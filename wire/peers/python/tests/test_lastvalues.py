@@ -1,7 +1,7 @@
 import builtins
 import unittest
 
-from imago.lastvalues import CONSOLE, LastValues
+from imago.history import CONSOLE, LastValues
 
 
 class LastValuesTest(unittest.TestCase):

@@ -1,13 +1,13 @@
 import struct
 import unittest
 
-from tests.daemon import WAIT, Kernel, until
+from tests.daemon import WAIT, Kernel, KernelCase, until
 
 
-class Link(unittest.TestCase):
+class Link(KernelCase):
+    """One kernel for all, which a test leaves with a link that works."""
+
     def setUp(self):
-        self.kernel = Kernel().__enter__()
-        self.addCleanup(self.kernel.__exit__)
         self.link = self.kernel.link
 
     def assert_broken(self, code):

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from imago import ipython
-from tests.daemon import WAIT
+from tests.daemon import WAIT, until
 from tests.guests import PACKAGE, ProgramCase
 
 THREADS = """
@@ -177,15 +177,19 @@ class Announcing(ProgramCase):
             self.assertEqual(program.announcement()['started'], '%s:%s' % (file.read().strip(), began))
 
     def test_the_name_is_the_given_one_or_the_stem_of_the_script_or_python(self):
-        def name(source, **settings):
-            return self.program(source + '\nwait_for_end()', **settings).announcement()['name']
-
-        self.assertEqual(name('import imago; imago.listen("web-1")', name='x.py'), 'web-1')
-        self.assertEqual(name('import imago; imago.listen()', name='my server.py'), 'my-server')
-        self.assertEqual(name('import imago; imago.listen()', name='2024.py'), 'python-2024')
-        self.assertEqual(name('import imago, sys; sys.argv = []; imago.listen()'), 'python')
-        self.assertEqual(name('import imago, sys; sys.argv[0] = "-c"; imago.listen()'), 'python')
-        self.assertEqual(name('import imago, sys; sys.argv[0] = "/x/tool/__main__.py"; imago.listen()'), 'tool')
+        source = (
+            'import imago, sys\n'
+            'for argv in [sys.argv, ["/x/2024.py"], [], ["-c"], ["/x/tool/__main__.py"]]:\n'
+            '    sys.argv = argv\n'
+            '    listener = imago.listen()\n'
+            '    print(listener.name, flush=True)\n'
+            '    listener.close()\n'
+            'imago.listen("web-1")\nwait_for_end()'
+        )
+        program = self.program(source, name='my server.py')
+        until(lambda: [said['name'] for _, said in program.announcements()] == ['web-1'])
+        program.end()
+        self.assertEqual(program.said().split(), ['my-server', 'python-2024', 'python', 'python', 'tool'])
 
     def test_a_notebook_that_is_called_by_a_number_says_what_it_is(self):
         shell = types.SimpleNamespace(user_ns={})
@@ -259,7 +263,7 @@ class Announcing(ProgramCase):
 
 class RuntimeDirectory(unittest.TestCase):
     def test_it_is_found_as_the_daemon_finds_it(self):
-        from imago.announcing import runtime_directory
+        from imago.listener import runtime_directory
 
         own = 'imago-%d' % os.getuid()
         for env, found in (
@@ -294,7 +298,7 @@ class Arguments(unittest.TestCase):
     """What cannot be asked for is said so, and nothing is left behind."""
 
     def test_what_listen_cannot_take_is_named(self):
-        for arguments, words in (
+        wrong = (
             ('"two words"', 'ValueError: name'),
             ('7', 'TypeError: name'),
             ('"123"', 'ValueError: name must not be a number: 123'),
@@ -305,10 +309,17 @@ class Arguments(unittest.TestCase):
             ('port=70000', 'ValueError: port'),
             ('port=0, key="short"', 'ValueError: key'),
             ('key="%s"' % ('k' * 32), 'ValueError: key'),
-        ):
-            with self.subTest(arguments):
-                done = run('import imago; imago.listen(%s)' % arguments)
-                self.assertIn(words, done.stderr)
+        )
+        tried = ''.join(
+            'try: imago.listen(%s)\n'
+            'except Exception as error: print("%%s: %%s" %% (type(error).__name__, error))\n'
+            'else: print("was taken")\n' % arguments
+            for arguments, _ in wrong
+        )
+        said = run('import imago\n' + tried).stdout.splitlines()
+        self.assertEqual(len(said), len(wrong))
+        for line, (arguments, words) in zip(said, wrong):
+            self.assertIn(words, line, arguments)
 
     def test_listening_twice_is_one_listener_if_it_is_asked_for_in_one_way(self):
         done = run(

@@ -7,7 +7,7 @@ import sys
 import typing
 import unittest
 
-from imago.looking.arglists import arglist
+from imago.looking.description import arglist
 from tests.looking_image import ImageCase
 
 

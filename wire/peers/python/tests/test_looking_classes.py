@@ -13,10 +13,10 @@ import typing
 import unittest
 
 from imago.handles import Handles
-from imago.looking.hierarchy import hierarchy
-from imago.looking.slots import slots
+from imago.looking.classes import hierarchy, slots
 from tests.looking_program import Program
 from tests.looking_support import FIRED, TRAPS, Meta, hook, make
+
 
 try:
     import attrs

@@ -9,7 +9,7 @@ import types
 import unittest
 
 import imago
-from imago.looking.completing import complete
+from imago.looking.completion import complete
 from tests.looking_image import ImageCase
 
 

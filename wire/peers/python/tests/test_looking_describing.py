@@ -9,7 +9,7 @@ import sys
 import unittest
 
 from imago import looking
-from imago.looking.describing import describe
+from imago.looking.description import describe
 from tests.looking_image import ImageCase
 
 

@@ -4,8 +4,7 @@ import importlib
 import inspect
 import unittest
 
-from imago.looking.arglists import arglist
-from imago.looking.describing import describe
+from imago.looking.description import arglist, describe
 from tests.looking_image import ImageCase
 
 

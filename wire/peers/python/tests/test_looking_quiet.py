@@ -5,12 +5,10 @@ import types
 import unittest
 import warnings
 
-from imago.looking.arglists import arglist
-from imago.looking.completing import complete
+from imago.looking.completion import complete
 from imago.looking.definitions import definition
-from imago.looking.describing import describe
-from imago.looking.modulepage import symbols
-from imago.looking.searching import apropos
+from imago.looking.description import arglist, describe
+from imago.looking.names import apropos, symbols
 from tests.looking_image import ImageCase
 from tests.looking_samples import Text, values
 from tests.looking_support import FIRED, Keyed, hook, make

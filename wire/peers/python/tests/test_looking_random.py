@@ -10,6 +10,7 @@ import warnings
 
 from imago import looking
 from imago.handles import Handles
+from tests.daemon import LONG
 from tests.looking_support import FIRED, Keyed, guard, make
 
 
@@ -95,7 +96,7 @@ def grown(chance, depth):
 
 class Random(unittest.TestCase):
     def test_looking_never_raises_and_is_always_bounded(self):
-        for seed in range(400):
+        for seed in range(400 if LONG else 60):
             chance = random.Random(seed)
             value = grown(chance, 5)
             handles = Handles("abcd1234")
@@ -115,7 +116,7 @@ class Random(unittest.TestCase):
             self.assertEqual([], FIRED, seed)
 
     def test_showing_never_raises_and_is_always_bounded(self):
-        for seed in range(200):
+        for seed in range(200 if LONG else 30):
             value = grown(random.Random(seed), 5)
             self.assert_sendable(looking.show(value, Handles("abcd1234"), guard), 40_000, seed)
 
@@ -123,7 +124,7 @@ class Random(unittest.TestCase):
         alphabet = "ab.[]()'\"\\0123 -+*:@{}\n\t,=#é\ud800\0~!%^&|<>?;`$_fifnotinlambda"
         words = ("1", "0x1f", "1.", ".5e5", "1j", "if", "and", "or", "x", "\\x41", "\\q", "'", "b", "_")
         namespace = {"a": {"b": [1, 2, {"a": "b"}]}, "b": Loose()}
-        for seed in range(3000):
+        for seed in range(3000 if LONG else 600):
             chance = random.Random(seed)
             letters = words if seed % 3 == 0 else alphabet
             source = "".join(chance.choice(letters) for _ in range(chance.randrange(1, 12)))

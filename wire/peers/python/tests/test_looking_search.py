@@ -4,9 +4,7 @@ import sys
 import types
 import unittest
 
-from imago.looking.modulepage import symbols
-from imago.looking.names import globals_of
-from imago.looking.searching import apropos
+from imago.looking.names import apropos, globals_of, symbols
 from tests.looking_image import ImageCase
 
 BAKERY = '''

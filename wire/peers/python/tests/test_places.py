@@ -4,7 +4,7 @@ import signal
 import threading
 import unittest
 
-from imago import ladder
+from imago import interrupts
 from imago.places import place_for
 from tests.daemon import until
 from tests.evaluating import WAIT, Guest
@@ -39,11 +39,11 @@ class Program:
 
 def setUpModule():
     """The same steps, in less time."""
-    ladder.REPEAT, ladder.GIVE_UP = 0.4, 0.8
+    interrupts.REPEAT, interrupts.GIVE_UP = 0.4, 0.8
 
 
 def tearDownModule():
-    ladder.REPEAT, ladder.GIVE_UP = 2.0, 5.0
+    interrupts.REPEAT, interrupts.GIVE_UP = 2.0, 5.0
 
 
 WHERE = 'threading.get_ident()'

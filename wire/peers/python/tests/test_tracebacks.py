@@ -4,7 +4,7 @@ import sys
 import traceback
 import unittest
 
-from imago.tracebacks import LINE_CHARS, traceback_text
+from imago.exceptions import LINE_CHARS, traceback_text
 from tests.daemon import KernelCase
 
 #: The longest line of source with its indentation and the marks of a cut.

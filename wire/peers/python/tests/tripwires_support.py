@@ -12,7 +12,7 @@ import unittest
 from imago import looking
 from imago.handles import Handles
 from imago.history import Errors, History
-from imago.looks import LOOKS
+from imago.service import LOOKS
 from tests.looking_support import FIRED
 
 #: Characters of JSON that one answer may have, whatever was looked at.

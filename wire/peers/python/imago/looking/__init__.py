@@ -5,13 +5,12 @@ Everything here answers in the shapes of the contract, ready to be sent. `global
 program runs. `inspect_evaluated` and `show` call the printers of user classes, under the guard that they are given.
 """
 
-from imago.looking.deadline import DeadlineExceeded
+from imago.looking.display import show
 from imago.looking.fields import type_facts, type_name
-from imago.looking.inspection import inspect_evaluated, inspect_static
+from imago.looking.inspection import inspect_evaluated, inspect_static, more
+from imago.looking.limits import DeadlineExceeded
 from imago.looking.names import globals_page
-from imago.looking.pieces import more
-from imago.looking.shown import show
-from imago.looking.statictext import static_text
+from imago.looking.static_text import static_text
 
 __all__ = [
     "DeadlineExceeded",

@@ -43,8 +43,7 @@ from imago.looking.fields import (
     read_member,
     stored,
 )
-from imago.looking.nearest import nearest
-from imago.looking.outcomes import Unresolved, needs_evaluation, not_found
+from imago.looking.outcomes import Unresolved, nearest, needs_evaluation, not_found
 
 TupleField = type(namedtuple("Example", "field").field)
 

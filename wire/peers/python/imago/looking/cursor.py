@@ -2,7 +2,7 @@
 
 import keyword
 
-from imago.looking.lexing import (
+from imago.looking.syntax import (
     CLOSE,
     COMMENT,
     FORMAT_END,

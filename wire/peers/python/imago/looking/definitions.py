@@ -1,23 +1,78 @@
-"""The look `definition`: the source of one name, where it stands, and whether it is what runs."""
+"""The source of a name, and what its code refers to."""
 
 import ast
+import builtins
 from functools import partial
-from types import FunctionType
+from types import FunctionType, ModuleType
 
-from imago.looking.classplaces import module_file
-from imago.looking.codes import name_of
-from imago.looking.contexts import contexts_of
-from imago.looking.fields import class_label, clean, instance_dict, plain, read_member
+from imago.looking.assignments import place_of
+from imago.looking.definition_places import Located, class_functions, locate_function, module_file
+from imago.looking.fields import (
+    ABSENT,
+    Lookups,
+    class_label,
+    clean,
+    inherits,
+    instance_dict,
+    is_class,
+    plain,
+    read_member,
+)
 from imago.looking.limits import KEPT_MAX_CHARS, SIGNATURE_MAX_CHARS
-from imago.looking.locating import Located, locate_function
-from imago.looking.namekinds import kind_of_name
-from imago.looking.naming import named
+from imago.looking.loaded import home_of
+from imago.looking.name_lookup import kind_of_name, named
 from imago.looking.outcomes import Unresolved, found
-from imago.looking.standing import place_of
+from imago.looking.source import inner_codes, instructions, name_of, written_in
 from imago.looking.statements import outline
-from imago.looking.statictext import static_text
-from imago.looking.texts import written_in
+from imago.looking.static_text import module_name, static_text
 from imago.looking.unwrapping import partial_parts, unwrapped
+
+# Which modules the names belong to that a definition uses, as its code objects and its module tell.
+
+_MOST_NAMES = 500
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def contexts_of(value):
+    """Module -> sorted names of it that a function, or the functions of a class, use; `{}` where none is known."""
+    functions = [value] if type(value) is FunctionType else []
+    if is_class(value):
+        functions = list(class_functions(value).values())
+    found, lookups = {}, Lookups()
+    for function in functions:
+        namespace = function.__globals__
+        if inherits(namespace, dict):
+            for module, name in _used(function.__code__, namespace, lookups):
+                found.setdefault(module, set()).add(name)
+    return {clean(module): sorted(clean(name) for name in names) for module, names in sorted(found.items())}
+
+
+def _used(code, namespace, lookups):
+    """`(module, name)` of the globals that a code object loads; of a module, the attribute that is taken from it."""
+    left = _MOST_NAMES
+    for one in inner_codes(code):
+        parts = [part for part in instructions(one) if part.opname != "CACHE"]
+        for at, part in enumerate(parts):
+            if part.opname not in _GLOBALS or type(part.argval) is not str:
+                continue
+            left -= 1
+            if left < 0:
+                return
+            name = part.argval
+            value = lookups.stored(namespace, name)
+            if value is ABSENT:
+                if lookups.stored(builtins.__dict__, name) is not ABSENT:
+                    yield "builtins", name
+            elif inherits(value, ModuleType):
+                after = parts[at + 1] if at + 1 < len(parts) else None
+                taken = after is not None and after.opname in _ATTRIBUTES and type(after.argval) is str
+                yield module_name(value), after.argval if taken else name
+            else:
+                yield home_of(value) or plain(lookups.stored(namespace, "__name__")) or "?", name
+
+
+# The look `definition`: the source of one name, where it stands, and whether it is what runs.
 
 _LONGEST = 1_000_000
 

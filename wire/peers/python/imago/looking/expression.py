@@ -1,15 +1,23 @@
-"""Expressions that can be followed without running anything: a root, and a path of attributes and indexes from it.
-
-Parsing is Python's own, behind a check that keeps out what would make the parser warn: a warning is printed by
-whatever the program has put in its place, and that would be code.
-"""
+"""Expressions that can be followed without running anything, and the values that they lead to."""
 
 import ast
+import builtins
 import re
+from itertools import islice
 
-from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH
-from imago.looking.outcomes import Unresolved, malformed, needs_evaluation
-from imago.looking.parsing import is_too_deep, parsed_expression
+from imago.handles import StaleHandle
+from imago.looking.attributes import Attribute, read_attribute
+from imago.looking.contents import length_of, range_parts
+from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
+from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH, KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
+from imago.looking.outcomes import Unresolved, malformed, nearest, needs_evaluation, not_found, stale_handle
+from imago.looking.static_text import static_text
+from imago.looking.syntax import is_too_deep, parsed_expression
+
+# Expressions that can be followed without running anything: a root, and a path of attributes and indexes from it.
+#
+# Parsing is Python's own, behind a check that keeps out what would make the parser warn: a warning is printed by
+# whatever the program has put in its place, and that would be code.
 
 _HANDLE = re.compile(r"\s*(@[0-9A-Za-z]+\.[0-9]+)(?![0-9A-Za-z_@])")
 _STAND_IN = "_"
@@ -197,3 +205,167 @@ def _is_real(node):
 
 def _named(node):
     return _CODE.get(type(node), "a part that is no literal")
+
+
+# What an expression stands for, found by following stored fields and built-in containers. Nothing is run.
+
+_TEXT = 120
+
+
+def resolve(namespace, source, handles):
+    """The `Attribute` that `source` stands for: a value, and a remark if it is shown as its class stores it.
+
+    Raises `Unresolved`, which carries the answer, if there is no such value or only running code could find it.
+    """
+    path = parse(source)
+    here, text = rooted(namespace, path, handles)
+    for step in path.steps:
+        here, text = stepped(here, text, step)
+    return here
+
+
+def rooted(namespace, path, handles):
+    """`(Attribute, text)` of the root of a path. Raises `Unresolved`."""
+    kind, root = path.root
+    if kind == "name":
+        return Attribute(_global(namespace, root)), root
+    if kind == "handle":
+        return Attribute(kept(handles, root)), root
+    return Attribute(root), static_text(root, _TEXT)
+
+
+def stepped(here, text, step):
+    """`(Attribute, text)` one step of a path further than `here`, which `text` spells. Raises `Unresolved`."""
+    what, which = step
+    if what == "attribute":
+        text = _tail(f"{text}.{which}")
+        return read_attribute(here.value, which, text), text
+    if what == "item":
+        whole, text = text, _tail(f"{text}[{static_text(which, 60)}]")
+        return Attribute(_item(here.value, which, whole, text)), text
+    text = _tail(f"{text}[…:…]")
+    return Attribute(_sliced(here.value, which, text)), text
+
+
+def _tail(text):
+    return text if len(text) <= 2 * _TEXT else "…" + text[-2 * _TEXT :]
+
+
+def _global(namespace, name):
+    """A name at the top level, or else one of the built-in names."""
+    value = stored(namespace, name)
+    if value is ABSENT:
+        value = stored(builtins.__dict__, name)
+    if value is ABSENT:
+        names = list(dict.keys(namespace)) + list(builtins.__dict__)
+        raise Unresolved(not_found(f"`{name}`", nearest(name, names)))
+    return value
+
+
+def kept(handles, handle):
+    """The value behind a handle. Raises `Unresolved` if it leads nowhere any more."""
+    try:
+        return handles.find(handle).value
+    except StaleHandle as stale:
+        raise Unresolved(stale_handle(stale)) from None
+
+
+def _item(value, key, whole, text):
+    """`value[key]` for exactly built-in containers and a constant key."""
+    if type(value) is dict:
+        return _under_key(value, key, whole, text)
+    if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
+        raise Unresolved(
+            needs_evaluation(f"Indexing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
+        )
+    if type(key) not in (int, bool):
+        raise Unresolved(not_found(f"`{text}`: {_article(value)} is indexed by whole numbers"))
+    length = length_of(value)
+    if length is None:
+        raise Unresolved(needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code."))
+    if not -length <= key < length:
+        raise Unresolved(not_found(f"`{text}`: `{whole}` has {length} items"))
+    return value[key]
+
+
+def _article(value):
+    return f"an instance of {class_label(type(value))}"
+
+
+def _sliced(value, bounds, text):
+    if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
+        raise Unresolved(
+            needs_evaluation(f"Slicing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
+        )
+    if bounds.step == 0:
+        raise Unresolved(not_found(f"`{text}`: the step of a slice is not zero"))
+    if type(value) is range:
+        if range_parts(value) is None:
+            raise Unresolved(
+                needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code.")
+            )
+        return value[bounds]
+    count = len(range(*bounds.indices(len(value))))
+    if count > SLICE_MAX_ITEMS:
+        raise Unresolved(
+            needs_evaluation(f"`{text}` would copy {count} items; looking copies {SLICE_MAX_ITEMS} at most.")
+        )
+    return value[bounds]
+
+
+def _under_key(mapping, key, whole, text):
+    """The value under a key that is equal to `key`, found by comparing built-in keys and no others."""
+    if not _is_hashable(key):
+        raise Unresolved(not_found(f"`{text}`: a key of this kind is never in a dict"))
+    unknown = None
+    taken = _first_entries(mapping)
+    for other, value in taken:
+        if _is_comparable(other):
+            if _equal(other, key):
+                return value
+        else:
+            unknown = other
+    if len(taken) > KEY_SCAN_MAX_ENTRIES:
+        because = f"`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time."
+        raise Unresolved(needs_evaluation(because))
+    if unknown is not None:
+        label = class_label(type(unknown))
+        raise Unresolved(needs_evaluation(f"A key of {label} in `{whole}` decides itself what it is equal to."))
+    keys = [other for other, _ in taken if type(other) is str] if type(key) is str else []
+    raise Unresolved(not_found(f"`{text}`", nearest(key, keys) if keys else ()))
+
+
+def _first_entries(mapping):
+    """The first entries of a dict, one more than are compared."""
+    return steadily(lambda: list(islice(dict.items(mapping), KEY_SCAN_MAX_ENTRIES + 1)))
+
+
+_NUMBERS = (int, float, complex, bool)
+_CONSTANTS = (str, bytes, type(None), type(...)) + _NUMBERS
+
+
+def _is_comparable(key, depth=0):
+    """Whether a key is a built-in scalar or a tuple of them, which decide nothing themselves."""
+    if exactly(key, _CONSTANTS):
+        return True
+    if type(key) is tuple and depth < 8 and len(key) <= 64:
+        return all(_is_comparable(part, depth + 1) for part in key)
+    return False
+
+
+def _equal(one, other):
+    """Whether two comparable keys are equal. Texts and bytes never meet, which could make Python warn."""
+    kind = type(one)
+    if kind is tuple:
+        if type(other) is not tuple or len(one) != len(other):
+            return False
+        return all(_equal(*parts) for parts in zip(one, other))
+    if kind is type(other):
+        return one == other
+    return kind in _NUMBERS and type(other) in _NUMBERS and one == other
+
+
+def _is_hashable(key):
+    if type(key) is tuple:
+        return all(_is_hashable(part) for part in key)
+    return not exactly(key, (list, dict, set))

@@ -1,29 +1,239 @@
-"""One value, looked at in sections."""
+"""Inspecting a value: by its stored fields, by evaluating, and piece by piece."""
 
+import inspect
 import time
+from types import FunctionType
 
-from imago.looking.adapted import measure_of
-from imago.looking.deadline import DeadlineExceeded
-from imago.looking.evaluated import evaluated_sections, evaluated_value
-from imago.looking.failures import describe_error, exception_section
-from imago.looking.fields import is_class, type_facts
-from imago.looking.kinds import kind_of
+from imago.handles import StaleHandle
+from imago.looking.contents import countable, exactly_built_in
+from imago.looking.display import fallback, is_worth_a_handle, kind_of, printed
+from imago.looking.expression import check_syntax, kept, path_from_handle, resolve
+from imago.looking.fields import (
+    class_lookup,
+    clean,
+    cut,
+    inherits,
+    is_class,
+    is_dunder,
+    made_by_statement,
+    plain,
+    type_facts,
+)
+from imago.looking.frames import describe_error, exception_section
 from imago.looking.limits import (
     EVALUATED_LIMITS,
     EXPRESSION_SECONDS,
+    KEPT_MAX_CHARS,
+    PIECE_MAX_CHARS,
+    PIECE_MAX_ITEMS,
+    SECTION_SECONDS,
+    SIGNATURE_MAX_CHARS,
     STATIC_LIMITS,
     TOTAL_SECONDS,
+    DeadlineExceeded,
 )
-from imago.looking.outcomes import Unresolved, found, timed_out
-from imago.looking.resolve import resolve
+from imago.looking.outcomes import Unresolved, found, stale_handle, timed_out
 from imago.looking.sections import (
+    callable_names,
     callable_section,
     doc_section,
+    doc_text,
+    group_members,
+    item_texts,
     members_section,
     repr_section,
     sample_section,
+    whole_doc,
 )
-from imago.looking.shown import is_worth_a_handle
+from imago.looking.static_text import items_of, measure_of, static_card, static_repr
+
+# The next part of something that was cut, by its handle. Runs no user code.
+
+
+def more(handles, query):
+    """A `Looked<Piece>`: `count` characters or items from `from` on, fewer if one answer cannot carry them all.
+
+    A handle of a text or of a printed value is read by characters, one of a sample or of a container by items. A
+    string that is kept as a value is read as the characters it holds, anything else as its static text.
+    """
+    try:
+        entry = handles.find(query["handle"])
+    except StaleHandle as stale:
+        return stale_handle(stale)
+    start, count = max(0, query["from"]), max(1, query["count"])
+    if entry.kind == "text":
+        return found(_text(entry.value, start, count, whole=True))
+    if entry.kind == "doc":
+        return found(_text(whole_doc(entry.value), start, count, whole=True))
+    if entry.kind == "repr":
+        text, truncated = static_card(entry.value, KEPT_MAX_CHARS)
+        return found(_text(text, start, count, whole=not truncated))
+    storage = items_of(entry.value)
+    if storage is not None:
+        return found(_items(entry.value, storage, start, count))
+    if inherits(entry.value, str):
+        return found(_characters(entry.value, start, count))
+    text, truncated = static_repr(entry.value, KEPT_MAX_CHARS)
+    return found(_text(text, start, count, whole=not truncated))
+
+
+def _text(text, start, count, *, whole):
+    end = start + min(count, PIECE_MAX_CHARS)
+    return {
+        "type": "text",
+        "text": text[start:end],
+        "from": start,
+        "total": len(text) if whole else None,
+        "next": end if end < len(text) else None,
+    }
+
+
+def _characters(value, start, count):
+    """Part of a string of any length, or of an instance of a subclass."""
+    length = str.__len__(value)
+    end = start + min(count, PIECE_MAX_CHARS)
+    return {
+        "type": "text",
+        "text": clean(plain(str.__getitem__(value, slice(start, end)))),
+        "from": start,
+        "total": length,
+        "next": end if end < length else None,
+    }
+
+
+def _items(value, storage, start, count):
+    total = storage.length(value)
+    texts, room = [], PIECE_MAX_CHARS
+    for text in item_texts(value, storage, start, min(count, PIECE_MAX_ITEMS)):
+        room -= len(text)
+        if room < 0:
+            break
+        texts.append(text)
+    end = start + len(texts)
+    return {
+        "type": "items",
+        "items": texts,
+        "from": start,
+        "total": countable(total),
+        "next": end if end < total else None,
+    }
+
+
+# The parts of a look that run user code: the expression, the value's own printer, and what it says of itself.
+
+
+class Failed(Exception):
+    """A section could not be read. `because` goes into its `error`."""
+
+    def __init__(self, because):
+        super().__init__(because)
+        self.because = because
+
+
+def evaluated_value(namespace, expr, handles, evaluate):
+    """The value of `expr`. A path that begins with a handle is followed here, since no handle is a Python name."""
+    path = path_from_handle(expr)
+    if path is None:
+        check_syntax(expr)
+        return evaluate(expr)
+    value = kept(handles, path.root[1])
+    for what, step in path.steps:
+        value = getattr(value, step) if what == "attribute" else value[step]
+    return value
+
+
+def evaluated_sections(value, static, handles, guard, until):
+    """The sections that the value itself answers, each in its own stretch of what time is left before `until`."""
+
+    def ask(read):
+        seconds = min(SECTION_SECONDS, until - time.monotonic())
+        if seconds <= 0:
+            raise Failed("The time for this look was over.")
+        try:
+            with guard(seconds):
+                return read()
+        except DeadlineExceeded:
+            raise Failed(f"It took longer than {seconds:.1f} s.") from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise Failed(describe_error(error)) from None
+
+    sections = {"repr": _own_repr(value, handles, guard, until)}
+    for name, read in (("size", _size), ("members", _members), ("doc", _doc), ("callable", _callable)):
+        try:
+            section = read(value, static.get(name), ask)
+        except Failed as failed:
+            section = _with_error(static.get(name), name, failed.because)
+        if section is not None:
+            sections[name] = section
+    return sections
+
+
+def _own_repr(value, handles, guard, until):
+    seconds = min(SECTION_SECONDS, until - time.monotonic())
+    if seconds <= 0:
+        return fallback(value, "The time for this look was over.")
+    return printed(value, handles, guard, seconds)
+
+
+def _with_error(static, name, because):
+    """Texts and callables keep what is stored beside the error; the other sections hold one or the other."""
+    if name == "doc":
+        return {**(static or {"text": "", "truncated": False, "original_len": 0}), "error": because}
+    if name == "callable" and static is not None:
+        return {**static, "error": because}
+    return {"error": because}
+
+
+def _size(value, static, ask):
+    measured = static is not None and "shape" in static
+    if measured or exactly_built_in(value) or class_lookup(type(value), "__len__") is None or is_class(value):
+        return static
+    length = countable(ask(lambda: len(value)))
+    return None if length is None else {**(static or {}), "len": length}
+
+
+def _members(value, static, ask):
+    place = class_lookup(type(value), "__dir__")
+    if static is None or place is None or type(place[1]) is not FunctionType:
+        return static
+    said = ask(lambda: [plain(name) for name in dir(value)])
+    names = {name for name in said if name is not None}
+    able = callable_names(value)
+    plain_names = [name for name in names if not is_dunder(name)]
+    data = [name for name in plain_names if name not in able]
+    return group_members(data, [name for name in plain_names if name in able], len(names) - len(plain_names))
+
+
+def _doc(value, static, ask):
+    if static is None and not made_by_statement(type(value)):
+        return static
+    text = ask(lambda: plain(value.__doc__))
+    if text is None:
+        return static
+    section = doc_text(text)
+    if static is not None and "handle" in static and static["text"] == section["text"]:
+        section["handle"] = static["handle"]
+    return section
+
+
+def _callable(value, static, ask):
+    if static is None or "error" in static:
+        return static
+    signature = ask(lambda: _signature(value))
+    return static if signature is None else {**static, "signature": cut(signature, SIGNATURE_MAX_CHARS)}
+
+
+def _signature(value):
+    """What `inspect` makes of it, which is nothing for many compiled functions."""
+    try:
+        return str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return None
+
+
+# One value, looked at in sections.
 
 _SCALARS = ("none", "bool", "number", "string", "bytes")
 

@@ -1,8 +1,12 @@
-"""How much of a value one look may show, and how long looking may take.
+"""How much a look shows at most, and the end of its time."""
 
-Lengths are characters of the text that is sent, counts are items. Every answer of `inspect` repeats the ones that
-shaped it, so that nobody has to guess why something was cut.
-"""
+
+
+
+# How much of a value one look may show, and how long looking may take.
+#
+# Lengths are characters of the text that is sent, counts are items. Every answer of `inspect` repeats the ones that
+# shaped it, so that nobody has to guess why something was cut.
 
 REPR_MAX_CHARS = 4096
 REPR_MAX_ITEMS = 100
@@ -56,3 +60,13 @@ EVALUATED_LIMITS = {
     "section_max_ms": round(SECTION_SECONDS * 1000),
     "total_max_ms": round(TOTAL_SECONDS * 1000),
 }
+
+
+# What stops user code that a look had to run.
+
+
+class DeadlineExceeded(BaseException):
+    """Raised in the thread that looks, inside `guard(seconds)`, when the time is over.
+
+    It derives from `BaseException`, so that a printer which catches every `Exception` does not swallow it.
+    """

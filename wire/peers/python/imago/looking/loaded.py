@@ -19,7 +19,7 @@ from imago.looking.fields import (
     type_name,
 )
 from imago.looking.limits import NEAREST_MAX_NAMES
-from imago.looking.nearest import nearest
+from imago.looking.outcomes import nearest
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__).replace("\\", "/") + "/"
 _INSTALLED = ("/site-packages/", "/dist-packages/")

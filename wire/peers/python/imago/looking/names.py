@@ -1,11 +1,126 @@
-"""The names at the top level, or of one module, a page at a time."""
+"""Lists of names: at the top level, of a module, and those that match a pattern."""
 
+import builtins
+import sys
+from heapq import nsmallest
 from operator import itemgetter
+from time import monotonic
 from types import ModuleType
 
-from imago.looking.fields import clean, entries, is_dunder, steadily, type_name
-from imago.looking.modulepage import module_named
-from imago.looking.outcomes import Unresolved, found
+from imago.looking.fields import (
+    ABSENT,
+    class_entries,
+    class_label,
+    clean,
+    cut,
+    entries,
+    inherits,
+    instance_dict,
+    is_class,
+    is_dunder,
+    plain,
+    steadily,
+    stored,
+    type_name,
+)
+from imago.looking.loaded import (
+    Imports,
+    home_of,
+    is_imago,
+    is_library,
+    loaded_module,
+    modules,
+    nearest_modules,
+    programs_first,
+)
+from imago.looking.name_lookup import named, named_thing
+from imago.looking.outcomes import Unresolved, found, not_found
+from imago.looking.sections import dedented
+from imago.looking.source import FILE_MAX_CHARS
+from imago.looking.static_text import module_name, own_name
+
+# The look `symbols`: the names of one module or package, a page at a time.
+
+_MOST = 1000
+_DOC_MAX_CHARS = 1000
+_name = itemgetter(0)
+
+
+def symbols(image, query):
+    """A `Looked<ModulePage>`, sorted by name."""
+    try:
+        module, namespace = module_named(image, query["module"])
+    except Unresolved as unresolved:
+        return unresolved.looked
+    offered, own = _offered(namespace), plain(stored(namespace, "__name__")) or module
+    wanted, internal, after = (query.get("filter") or "").casefold(), query.get("internal", False), query.get("after")
+    listed = []
+    for name, value in entries(namespace):
+        if type(name) is not str or is_dunder(name) or clean(name) != name or wanted not in name.casefold():
+            continue
+        exported = _is_exported(name, value, own, offered)
+        if exported or internal:
+            listed.append((name, value, exported))
+    left = [one for one in listed if after is None or one[0] > after]
+    page = nsmallest(max(1, min(query.get("limit", 100), _MOST)), left, key=_name)
+    file = plain(stored(namespace, "__file__"))
+    answer = {
+        "module": clean(module),
+        "file": None if file is None else cut(file, FILE_MAX_CHARS),
+        "doc": _doc(namespace),
+        "symbols": [
+            {**named_thing(name, value, name, False), "exported": exported} for name, value, exported in page
+        ],
+        "total": len(listed),
+    }
+    if len(left) > len(page):
+        answer["next"] = page[-1][0]
+    return found(answer)
+
+
+def module_named(image, name):
+    """`(name, namespace)` of a loaded module, or of one that a name at the top level stands for; else `Unresolved`."""
+    if name == own_name(image.namespace):
+        return name, image.namespace
+    module = loaded_module(name)
+    if module is ABSENT:
+        try:
+            module = named(image.namespace, name, image.handles).value
+        except Unresolved as unresolved:
+            if unresolved.looked["type"] != "not_found":
+                raise
+            what = f"`{name}`, as a module that is loaded"
+            raise Unresolved(not_found(what, nearest_modules(name))) from None
+        if not inherits(module, ModuleType):
+            raise Unresolved(not_found(f"`{name}` as a module: it is an instance of {class_label(type(module))}"))
+        name = module_name(module)
+    return name, instance_dict(module) or {}
+
+
+def _offered(namespace):
+    """The names in `__all__`, or None where that is no plain list of them."""
+    names = stored(namespace, "__all__")
+    if type(names) is not list and type(names) is not tuple:
+        return None
+    return {name for name in list(names) if type(name) is str}
+
+
+def _is_exported(name, value, module, offered):
+    """Whether a module means a name for others: as `__all__` says, or else if it is its own and not private."""
+    if offered is not None:
+        return name in offered
+    if name.startswith("_"):
+        return False
+    home = module_name(value) if inherits(value, ModuleType) else home_of(value)
+    return home is None or home == module or home.startswith(module + ".")
+
+
+def _doc(namespace):
+    doc = plain(stored(namespace, "__doc__"))
+    return None if doc is None else clean(dedented(doc[: 4 * _DOC_MAX_CHARS]).strip())[:_DOC_MAX_CHARS] or None
+
+
+# The names at the top level, or of one module, a page at a time.
 
 _PAGE_MAX_NAMES = 1000
 _name_of_pair = itemgetter(0)
@@ -88,3 +203,118 @@ class _Top:
 
     def __gt__(self, name):
         return True
+
+
+# The look `apropos`: names in the whole image that contain a text.
+
+_MOST_FOUND = 1000
+_SECONDS = 0.8
+_TOP, _PROGRAM, _LIBRARY = range(3)
+_place = itemgetter(0)
+
+
+def apropos(image, query):
+    """A `Looked<Apropos>`: first the names at the top level, then those of the program, then those of libraries.
+
+    A function or class is told where it was defined, and not again where it was imported.
+    """
+    within = query.get("module")
+    if within is not None and within != own_name(image.namespace) and loaded_module(within) is ABSENT:
+        return not_found(f"`{within}`, as a module that is loaded", nearest_modules(within))
+    search = _Search(query["pattern"])
+    searched, complete = search.run(list(_spaces(image.namespace, within)))
+    after = query.get("after")
+    matches = search.matches
+    total = len(matches)
+    if after is not None:
+        place = (_rank_of(after, image.namespace), after)
+        matches = [match for match in matches if match[0] > place]
+    limit = max(1, min(query.get("limit", 50), _MOST_FOUND))
+    page = nsmallest(limit, matches, key=_place)
+    answer = {
+        "matches": [named_thing(name, value, last, in_class) for (_, name), value, last, in_class in page],
+        "total": total if complete else None,
+        "searched": searched,
+    }
+    if len(matches) > len(page):
+        answer["next"] = page[-1][0][1]
+    return found(answer)
+
+
+class _Search:
+    """`matches` are `((rank, dotted name), value, last part of the name, whether a class stores it)`."""
+
+    def __init__(self, pattern):
+        self._pattern = pattern.casefold()
+        self._dotted = "." in pattern
+        self._dunders = pattern.startswith("__")
+        self._imports = Imports()
+        self.matches = []
+
+    def run(self, spaces):
+        """Goes through `(rank, module, namespace)`; returns how many it got through, and whether those were all."""
+        until = monotonic() + _SECONDS
+        for searched, (rank, module, namespace) in enumerate(spaces):
+            if monotonic() > until:
+                return searched, False
+            self._space(rank, module, namespace)
+        return len(spaces), True
+
+    def _space(self, rank, module, namespace):
+        prefix = "" if namespace is builtins.__dict__ or rank == _TOP else f"{module}."
+        if rank != _TOP and self._fits(module.rpartition(".")[2], module):
+            value = loaded_module(module)
+            self.matches.append(((rank, module), value, module.rpartition(".")[2], False))
+        for name, value in entries(namespace):
+            if type(name) is not str or clean(name) != name:
+                continue
+            if self._fits(name, prefix + name) and not self._imports.has(value, name, module):
+                self.matches.append(((rank, prefix + name), value, name, False))
+            if is_class(value) and home_of(value) == module:
+                self._members(rank, prefix + name, value)
+
+    def _members(self, rank, owner, cls):
+        for name, entry in class_entries(cls):
+            if type(name) is str and self._fits(name, f"{owner}.{name}") and clean(name) == name:
+                self.matches.append(((rank, f"{owner}.{name}"), entry, name, True))
+
+    def _fits(self, name, dotted):
+        if "__" in name and is_dunder(name) and not self._dunders:
+            return False
+        return self._pattern in (dotted if self._dotted else name).casefold()
+
+
+def _spaces(namespace, within):
+    """`(rank, module, namespace)` of all that is searched, each dict once."""
+    own = own_name(namespace)
+    if within in (None, own):
+        yield _TOP, own, namespace
+    seen = {id(namespace)}
+    loaded = modules()
+    # A module that is loaded under several names is told under its own.
+    loaded.sort(key=lambda one: plain(stored(one[2], "__name__")) != one[0])
+    kept = []
+    for name, module, own in loaded:
+        if within is not None and name != within and not name.startswith(within + "."):
+            continue
+        if within is None and is_imago(name):
+            continue
+        if id(own) not in seen:
+            seen.add(id(own))
+            kept.append((name, module, own))
+    for name, _, own in programs_first(kept):
+        yield (_LIBRARY if is_library(name, own) else _PROGRAM), name, own
+
+
+def _rank_of(name, namespace):
+    """The rank of a name that was listed before, so that the list goes on behind it."""
+    parts = name.split(".")
+    at_top = stored(namespace, parts[0])
+    if at_top is not ABSENT and not inherits(at_top, ModuleType):
+        return _TOP
+    for length in range(len(parts), 0, -1):
+        module = ".".join(parts[:length])
+        own = stored(sys.modules, module)
+        if inherits(own, ModuleType):
+            return _LIBRARY if is_library(module, instance_dict(own) or {}) else _PROGRAM
+    return _LIBRARY

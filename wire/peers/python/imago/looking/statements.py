@@ -8,8 +8,7 @@ import ast
 import re
 from functools import lru_cache
 
-from imago.looking.lexing import CLOSE, COMMENT, NAME, NEWLINE, OPEN, tokens
-from imago.looking.parsing import compiled, parsed, walk
+from imago.looking.syntax import CLOSE, COMMENT, NAME, NEWLINE, OPEN, compiled, parsed, tokens, walk
 
 #: Texts of more characters are not cut into statements: that would take too long.
 OUTLINED_MAX_CHARS = 1_500_000

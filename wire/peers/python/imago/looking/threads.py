@@ -1,21 +1,255 @@
-"""The stack of every thread and of every task of asyncio, at this moment, while the program goes on.
+"""Threads and tasks: their stacks, what a task awaits, and what each does."""
 
-Everything is read between two steps of the program's other threads, and may be out of date with the next: what ends
-meanwhile is left out or shown as it last was, and nothing that changes makes the look fail.
-"""
-
+import re
 import sys
 import threading
 
 from imago import native
-from imago.looking.awaited import what_task_waits_for
-from imago.looking.codes import file_of, name_of
-from imago.looking.fields import ABSENT, clean, cut, entries, stored
-from imago.looking.frames import is_ours, library_file
+from imago.looking.fields import ABSENT, class_label, clean, cut, entries, stored
+from imago.looking.frames import (
+    function_name,
+    is_ours,
+    library_file,
+    line_of,
+    shown_locals,
+    suspended_variables,
+    variables,
+)
 from imago.looking.outcomes import found
-from imago.looking.stacks import Shower, Standing, filtered, grouped, walked
+from imago.looking.source import file_of, name_of, shown_file
+from imago.looking.static_text import static_text
 from imago.looking.tasks import MOST, Asyncio
 from imago.looking.waiting import thread_ident, thread_name, what_thread_waits_for
+
+# What a task waits for: told by the functions of asyncio that it is suspended in, or by its future.
+
+_ITS_TURN = "its turn on the event loop"
+_CHILDREN = 3
+_TASK_NAME = 100
+
+
+def what_task_waits_for(asyncio, task):
+    """A clause such as `asyncio.sleep(30)`, `asyncio.Queue.get` or `the task 'Task-7'`; None where nothing tells."""
+    if task.waiter is None or asyncio.pending(task.waiter) is False:
+        return _ITS_TURN
+    return _by_frames(asyncio, task) or _by_future(asyncio, task.waiter)
+
+
+def _by_frames(asyncio, task):
+    """By the innermost function of asyncio that it offers to others; None where the innermost frame is none of it."""
+    for frame in reversed(task.frames):
+        code = frame.f_code
+        file = library_file(code)
+        if file is None or not file.startswith("asyncio/"):
+            return None
+        name = name_of(code)
+        if name.startswith("_") and not name.startswith("__a") or file == "asyncio/futures.py":
+            continue
+        names = suspended_variables(frame)
+        receiver = stored(names, "self")
+        if receiver is not ABSENT:
+            return cut(f"asyncio.{class_label(type(receiver)).rpartition('.')[2]}.{name}", 200)
+        return f"asyncio.{name}({_argument(asyncio, name, names)})"
+    return None
+
+
+def _argument(asyncio, function, names):
+    """The argument that tells what is waited for, as far as it is known which one does."""
+    if function == "sleep":
+        delay = stored(names, "delay")
+        return "" if delay is ABSENT else static_text(delay, 40)
+    if function == "wait_for":
+        name = asyncio.name_of(stored(names, "fut"))
+        return "" if name is None else f"the task {cut(name, _TASK_NAME)!r}"
+    return ""
+
+
+def _by_future(asyncio, future):
+    name = asyncio.name_of(future)
+    if name is not None:
+        return f"the task {cut(name, _TASK_NAME)!r}"
+    children = asyncio.children_of(future)
+    if children is not None:
+        return _of_gather(asyncio, children)
+    return "a future" if asyncio.pending(future) else f"an instance of {class_label(type(future))}"
+
+
+def _of_gather(asyncio, children):
+    left = [one for one in list(children) if asyncio.pending(one)]
+    names = [cut(asyncio.name_of(one) or "a future", _TASK_NAME) for one in left[:_CHILDREN]]
+    if len(left) > len(names):
+        names.append("…")
+    return f"asyncio.gather of {len(children)}, of which {len(left)} have not ended: {', '.join(names)}"
+
+
+# Stacks of threads and tasks: those that stand at the same lines are told once.
+
+_DEEPEST = 20_000
+_NAMES = 8
+_FRAMES_WITH_LOCALS = 8
+_NOT_ALL_LOCALS = f"Locals are shown of the innermost {_FRAMES_WITH_LOCALS} frames of a stack, the library's left out."
+# How many of a group are asked what they wait for, and how many different answers are told.
+_ASKED = 20
+_TOLD = 3
+_ROLES = ("evaluating", "main", "user", "imago")
+
+
+class Standing:
+    """One thread or task, where it stands: `whole` and `stack` are `(frame, line)` pairs, outermost first.
+
+    `stack` leaves out frames of ours, unless the thread is ours.
+    """
+
+    __slots__ = ("name", "role", "stack", "task", "whole")
+
+    def __init__(self, name, role, whole, task):
+        self.name = name
+        self.role = role
+        self.whole = whole
+        self.stack = whole if role == "imago" else _without_ours(whole)
+        self.task = task
+
+    def place(self):
+        return self.role, self.task is not None and self.task.running, tuple(self._lines())
+
+    def has(self, folded):
+        """Whether its name, or a function or file that it stands in, contains a text."""
+        return folded in self.name.casefold() or any(
+            folded in function_name(frame.f_code).casefold() or folded in file_of(frame.f_code).casefold()
+            for frame, _ in self.stack
+        )
+
+    def order(self):
+        """Natural order: `Task-2` comes before `Task-10`."""
+        parts = re.split(r"(\d+)", self.name)
+        return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+
+    def _lines(self):
+        return [(id(frame.f_code), line) for frame, line in self.stack]
+
+
+def walked(frame):
+    """`(frame, line)` from the outermost frame to this one; of a stack without an end, the inner part."""
+    stack = []
+    while frame is not None and len(stack) < _DEEPEST:
+        stack.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    stack.reverse()
+    return stack
+
+
+def filtered(standing, wanted):
+    folded = wanted.casefold()
+    return [one for one in standing if one.has(folded)]
+
+
+def grouped(standing):
+    """Lists of those that stand at the same place: running ones and large groups first, then by name."""
+    groups = {}
+    for one in standing:
+        groups.setdefault(one.place(), []).append(one)
+    for group in groups.values():
+        group.sort(key=Standing.order)
+    return sorted(groups.values(), key=_importance)
+
+
+def _importance(group):
+    first = group[0]
+    running = first.task is not None and first.task.running
+    return _ROLES.index(first.role), not running, -len(group), first.order()
+
+
+def _without_ours(whole):
+    """A stack without frames of ours, and without what the interpreter itself put under the first of them."""
+    first = next((at for at, (frame, _) in enumerate(whole) if is_ours(frame.f_code)), None)
+    if first is None:
+        return whole
+    under = [] if all(_starts(frame.f_code) for frame, _ in whole[:first]) else whole[:first]
+    return under + [(frame, line) for frame, line in whole[first:] if not is_ours(frame.f_code)]
+
+
+def _starts(code):
+    return library_file(code) in ("runpy.py", "threading.py")
+
+
+class Shower:
+    """Shows stacks for one look: `most` frames of each, with or without their locals. `notes` say what is left out."""
+
+    def __init__(self, most, with_locals):
+        self._most = most
+        self._with_locals = with_locals
+        self.notes = []
+
+    def stack(self, group, state_of):
+        """The contract's `Stack` of a group; `state_of(one)` is `(state, what it waits for or None)`."""
+        first = group[0]
+        asked = [state_of(one) for one in group[:_ASKED]]
+        runs, omitted = self._middle_left_out(_folded(first.stack))
+        return {
+            "names": [one.name for one in group[:_NAMES]],
+            "count": len(group),
+            "state": asked[0][0],
+            "waits_for": _together([text for _, text in asked if text is not None]),
+            "role": first.role,
+            "frames": self._frames(first, runs),
+            "frames_omitted": omitted,
+        }
+
+    def _middle_left_out(self, runs):
+        """The runs that are shown, and how many frames are not: of a long stack, the inner end tells more."""
+        left = max(0, len(runs) - self._most)
+        outer = self._most // 3 if left else 0
+        omitted = sum(count for _, _, count in runs[outer : outer + left])
+        return runs[:outer] + runs[outer + left :], omitted
+
+    def _frames(self, one, runs):
+        wanted = set()
+        if self._with_locals and one.role != "imago":
+            own = [at for at, (frame, _, _) in enumerate(runs) if library_file(frame.f_code) is None]
+            wanted = set(own[-_FRAMES_WITH_LOCALS:])
+            self.notes = self.notes or ([_NOT_ALL_LOCALS] if len(own) > len(wanted) else [])
+        suspended = one.task is not None and not one.task.running
+        read = suspended_variables if suspended else variables
+        return [
+            self._frame(run, shown_locals(read(run[0])) if at in wanted else ([], 0)) for at, run in enumerate(runs)
+        ]
+
+    def _frame(self, run, local):
+        frame, line, count = run
+        code = frame.f_code
+        shown = {
+            "function": function_name(code),
+            "file": shown_file(code),
+            "line": line,
+            "source": line_of(code, line),
+            "locals": local[0],
+            "locals_omitted": local[1],
+        }
+        return shown if count == 1 else {**shown, "repeated": count}
+
+
+def _folded(stack):
+    """`(frame, line, count)` of each run of frames at one line of one function: the innermost, and how many."""
+    runs = []
+    for frame, line in stack:
+        count = 1
+        if runs and runs[-1][0].f_code is frame.f_code and runs[-1][1] == line:
+            count += runs.pop()[2]
+        runs.append((frame, line, count))
+    return runs
+
+
+def _together(texts):
+    different = list(dict.fromkeys(texts))
+    if len(different) > _TOLD:
+        different[_TOLD:] = ["…"]
+    return "; ".join(different) or None
+
+
+# The stack of every thread and of every task of asyncio, at this moment, while the program goes on.
+#
+# Everything is read between two steps of the program's other threads, and may be out of date with the next: what ends
+# meanwhile is left out or shown as it last was, and nothing that changes makes the look fail.
 
 _MOST_STACKS = 500
 _MOST_FRAMES = 200

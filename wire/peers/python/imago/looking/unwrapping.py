@@ -7,7 +7,6 @@ wrap as `__wrapped__` in their own dict, and functions that pass for another one
 import functools
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 
-from imago.looking.codes import name_of, qualified_of, shown_file
 from imago.looking.fields import (
     ABSENT,
     class_qualified,
@@ -20,8 +19,8 @@ from imago.looking.fields import (
     read_member,
     stored,
 )
+from imago.looking.source import name_of, qualified_of, shown_file, written_for
 from imago.looking.statements import outline
-from imago.looking.texts import written_for
 
 _MOST = 32
 _CACHED = type(functools.lru_cache(lambda: None))

@@ -1,8 +1,7 @@
 """numpy arrays: `ndarray`, and the classes of numpy's own that are built on it."""
 
-from imago.looking.adapters.cells import array_storage, is_mapped, single
-from imago.looking.adapters.dtypes import dtype_text, is_readable
-from imago.looking.adapters.seeing import Card, Seen, in_bytes, listed
+from imago.looking.adapters.base import Card, Seen, in_bytes, listed
+from imago.looking.adapters.cells import array_storage, dtype_text, is_mapped, is_readable, single
 from imago.looking.fields import ABSENT, class_name, instance_dict, is_compiled, mro, stored
 
 COUNTED_MAX_CELLS = 50_000

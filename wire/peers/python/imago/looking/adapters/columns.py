@@ -5,11 +5,9 @@ come from code of whoever wrote it.
 """
 
 from imago.looking.adapters import arrow
-from imago.looking.adapters.cells import is_mapped, take
-from imago.looking.adapters.dtypes import dtype_text, is_readable
-from imago.looking.adapters.loaded import array_name
+from imago.looking.adapters.base import Said, Unreadable, array_name, compiled_field, field, listed
+from imago.looking.adapters.cells import dtype_text, is_mapped, is_readable, take
 from imago.looking.adapters.moments import zone_text
-from imago.looking.adapters.seeing import Said, Unreadable, compiled_field, field, listed
 from imago.looking.fields import ABSENT, class_label, clean, plain
 
 NULL = Said("<NA>")

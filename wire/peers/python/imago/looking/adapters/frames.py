@@ -2,20 +2,20 @@
 
 from itertools import islice
 
-from imago.looking.adapters.columns import ARRAYS, Column, column_of, index_column, name_of
-from imago.looking.adapters.loaded import array_name
-from imago.looking.adapters.seeing import (
+from imago.looking.adapters.base import (
     UNREAD,
     Card,
     Part,
     Said,
     Seen,
     Unreadable,
+    array_name,
     bare,
     compiled_field,
     field,
     in_bytes,
 )
+from imago.looking.adapters.columns import ARRAYS, Column, column_of, index_column, name_of
 from imago.looking.contents import Storage
 
 _HEAD_COLUMNS = 12

@@ -7,8 +7,7 @@ program has registered with polars, cells of any object, and structs that might 
 import re
 from types import BuiltinFunctionType
 
-from imago.looking.adapters.loaded import held_at
-from imago.looking.adapters.seeing import (
+from imago.looking.adapters.base import (
     UNREAD,
     Card,
     Part,
@@ -17,6 +16,7 @@ from imago.looking.adapters.seeing import (
     Unreadable,
     bare,
     field,
+    held_at,
     in_bytes,
     listed,
     method,

@@ -3,19 +3,9 @@
 from _thread import LockType
 from types import CodeType, CoroutineType, FrameType
 
-from imago.looking.adapters.loaded import held_at
-from imago.looking.adapters.seeing import Said, Seen, counted, field, listed
+from imago.looking.adapters.base import Said, Seen, counted, field, held_at, listed
 from imago.looking.contents import storage_of
-from imago.looking.fields import (
-    class_label,
-    class_name,
-    clean,
-    cut,
-    instance_dict,
-    instance_fields,
-    plain,
-    stored,
-)
+from imago.looking.fields import class_label, class_name, clean, cut, instance_dict, instance_fields, plain, stored
 from imago.looking.limits import NAME_MAX_CHARS
 
 _MOST_FIELDS = 200

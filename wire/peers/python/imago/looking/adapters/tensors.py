@@ -7,8 +7,7 @@ only named.
 
 from types import BuiltinFunctionType
 
-from imago.looking.adapters.loaded import held_at
-from imago.looking.adapters.seeing import Card, Seen, counted, in_bytes, listed
+from imago.looking.adapters.base import Card, Seen, counted, held_at, in_bytes, listed
 from imago.looking.fields import (
     ABSENT,
     class_label,

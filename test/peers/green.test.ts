@@ -1,4 +1,0 @@
-import { testPeerWithPackages } from '../support/python-peer.ts'
-import { venvPython } from '../support/runtimes.ts'
-
-testPeerWithPackages(venvPython, ['test_guest_green'])

@@ -1,0 +1,3 @@
+import { testPeerUnder } from '../support/python-peer.ts'
+
+testPeerUnder('newest')
