@@ -149,9 +149,9 @@ export class Passage {
     return true
   }
 
-  /** Finds the kernel, or has it started. Answers why there is none. */
-  async findPlace(): Promise<Refusal | undefined> {
-    const wanted = this.#wanted()
+  /** Finds the kernel, or has it started unless only a living one will do. Answers why there is none. */
+  async findPlace(how: Pick<Wanted, 'onlyLiving'> = {}): Promise<Refusal | undefined> {
+    const wanted = { ...this.#wanted(), ...how }
     try {
       this.#place = await unlessAborted(this.options.kernels.resolve(wanted), this.flight.signal)
     } catch (error) {

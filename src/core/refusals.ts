@@ -85,12 +85,26 @@ export function journalInTrouble(trouble: string): Failed {
   })
 }
 
-/** A daemon before this one was given the call, and has written down how far it came. */
+/** Ends that mean that nothing of the call ran. */
+const NOT_RUN = ['withdrawn', 'denied', 'stale_plan', 'approval_timed_out', 'approval_unavailable'] as const
+
+/**
+ * An earlier daemon was given the call, and the journal says how it ended. A call that is known not to have run is
+ * answered `withdrawn`, any other `outcome_unknown`.
+ */
 export function ranEarlier(call: string, { tool, outcome }: Earlier): Failed {
+  const said = `The call ${call} (${tool}) was made before this daemon began`
+  const details = { call, tool, outcome }
+  if (NOT_RUN.some(end => end === outcome))
+    return failed('withdrawn', {
+      message: `${said}, and ended without having run (${outcome}). Nothing ran, then or now.`,
+      details,
+      next: 'If it is still wanted, make it again under a new name.',
+    })
   const how = outcome === 'outcome_unknown' ? 'how it ended is not known' : `it ended: ${outcome}`
   return failed('outcome_unknown', {
-    message: `The call ${call} (${tool}) was made before this daemon began, and ${how}. Its result is no longer kept. It was not run again.`,
-    details: { call, tool, outcome },
+    message: `${said}, and ${how}. Its result is no longer kept. It was not run again.`,
+    details,
     next: 'Look at what is there before deciding to run anything again. A new call needs a new name.',
   })
 }

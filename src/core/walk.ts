@@ -73,6 +73,12 @@ export class Walk {
     const known = level === 'safe' || this.#isNew ? undefined : await this.#earlier()
     // The journal has the end of it already, and a call ends once.
     if (known !== undefined) return known
+    const before = this.#before
+    if (before !== undefined) {
+      // Where the kernel cannot be had, nobody can say how the call ended. None is started to be asked that.
+      const missing = passage.placed() ? undefined : await passage.findPlace({ onlyLiving: true })
+      if (missing !== undefined) return this.#ran(before)
+    }
     const paths = tool.paths.length === 0 ? NONE : passage.realPaths(checked.args)
     if ('type' in paths) return passage.noted(paths, { level, decision: null })
     const policy = passage.policyOn(paths)
@@ -82,9 +88,8 @@ export class Walk {
       if (missing !== undefined) return passage.noted(missing, { level, decision: null })
     }
     const judged = passage.judge({ level, paths }, policy)
+    if (before !== undefined && (level === 'dangerous' || judged.decision !== 'allow')) return this.#ran(before)
     if (judged.decision === 'deny') return passage.noted(judged.refusal, { level, decision: 'deny' })
-    const before = this.#before
-    if (before !== undefined && (level === 'dangerous' || judged.decision === 'ask')) return this.#ran(before)
     if (level === 'dangerous' || judged.decision === 'ask')
       return new PlannedCall(passage, level, judged).toItsEnd(judged)
     const passed = { level, decision: judged.decision }
