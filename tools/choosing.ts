@@ -3,7 +3,7 @@ import { halfCharacter } from './file-arguments.ts'
 import { applied, asInFile, type Hunked } from './hunks.ts'
 import { counted } from './naming.ts'
 import { type Failed, failed } from './outcome.ts'
-import type { Choice, Hunk, Proposal } from './proposal.ts'
+import type { Choice, Committed, Hunk, Proposal } from './proposal.ts'
 import { countLines, remarksOn } from './remarks.ts'
 import type { Rewrite } from './rewrite.ts'
 import { oneLine } from './wording.ts'
@@ -12,14 +12,30 @@ import { oneLine } from './wording.ts'
  * These files rewritten, as one plan: of each what happens in one sentence and what a person should know, then all of
  * the diffs. Its hunks are those of all of them, file by file.
  */
-export function proposalOf(rewrites: readonly Rewrite[], title: string): Proposal {
+export function proposalOf(rewrites: readonly Rewrite[], told: Telling): Proposal {
   const all = rewrites.flatMap(({ hunks }) => hunks)
-  const proposal = whole(rewrites, title)
+  const proposal = whole({ ...told, rewrites, choices: [] })
   if (all.length === 0) return proposal
-  return { ...proposal, hunks: { all, choose: choices => derived({ rewrites, title, choices, proposal }) } }
+  return { ...proposal, hunks: { all, choose: choices => derived({ ...told, rewrites, choices, proposal }) } }
 }
 
-function whole(rewrites: readonly Rewrite[], title: string): Proposal {
+/** How a plan of rewritten files is called, and what its call is answered with. */
+export interface Telling {
+  readonly title: string
+  /** `rewrites`: as they were written, with these choices of a person; all that were proposed where there are none. */
+  result(done: {
+    readonly rewrites: readonly Rewrite[]
+    readonly choices: readonly Choice[]
+    readonly committed: Committed
+  }): unknown
+}
+
+interface Whole extends Telling {
+  readonly rewrites: readonly Rewrite[]
+  readonly choices: readonly Choice[]
+}
+
+function whole({ rewrites, title, choices, result }: Whole): Proposal {
   const lead = rewrites.flatMap(told)
   const diffs = rewrites.map(({ diff }) => diff.text)
   return {
@@ -27,6 +43,7 @@ function whole(rewrites: readonly Rewrite[], title: string): Proposal {
     preview: { title, body: `${lead.join('\n')}\n\n${diffs.join('')}` },
     evidence: rewrites.map(({ file }) => file.evidence),
     changes: rewrites.map(({ change }) => change),
+    result: committed => result({ rewrites, choices, committed }),
   }
 }
 
@@ -37,29 +54,22 @@ function told({ does, diff, file, text, notes, hunks }: Rewrite): string[] {
   return [`${does}: ${countLines(diff)}.`, ...remarksOn(file, text), ...notes, ...whys]
 }
 
-interface Deriving {
-  readonly rewrites: readonly Rewrite[]
-  readonly title: string
-  readonly choices: readonly Choice[]
+interface Deriving extends Whole {
   readonly proposal: Proposal
 }
 
 /** The same evidence, that of files which are let be now included: what was shown was computed from all of it. */
-function derived({ rewrites, title, choices, proposal }: Deriving): Proposal | Failed {
-  const chosen = chosenOf(rewrites, choices)
+function derived({ proposal, ...all }: Deriving): Proposal | Failed {
+  const chosen = chosenOf(all.rewrites, all.choices)
   if ('type' in chosen) return chosen
-  return { ...whole(chosen, title), evidence: proposal.evidence }
+  return { ...whole({ ...all, rewrites: chosen }), evidence: proposal.evidence }
 }
 
 /**
- * These files as they are to be with those choices, without those of which nothing is left; all as they are where
- * nothing was chosen. A failure names the hunk of a text that cannot be written.
+ * These files as they are to be with those choices, without those of which nothing is left. A failure names the hunk of
+ * a text that cannot be written.
  */
-export function chosenOf(
-  rewrites: readonly Rewrite[],
-  choices: readonly Choice[],
-): readonly Rewrite[] | Failed {
-  if (choices.length === 0) return rewrites
+function chosenOf(rewrites: readonly Rewrite[], choices: readonly Choice[]): readonly Rewrite[] | Failed {
   const taken = new Map(
     choices.flatMap(choice => (choice.decision === 'refuse' ? [] : [[choice.hunk, choice] as const])),
   )

@@ -3,8 +3,8 @@ import type { Ability, CallId, EvalEvent, Kernel, Question, Suspension } from '.
 import type { Signal } from '../wire/signal.ts'
 import { checkDefinition } from './invariants.ts'
 import { journalledBy } from './journalled.ts'
-import type { Failed, Outcome } from './outcome.ts'
-import type { Choice, Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
+import type { Outcome } from './outcome.ts'
+import type { PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 import { type Level, type Profile, stricter } from './words.ts'
 
 export type {
@@ -46,6 +46,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     parameterAliases: undefined,
     paths: undefined,
     plan: undefined,
+    handler: undefined,
     ...definition,
   })
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
@@ -53,7 +54,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   const typed: readonly string[] = definition.typed ?? []
   const parameterAliases: Readonly<Record<string, string>> = definition.parameterAliases ?? {}
   type Checked = z.output<z.ZodObject<Shape>>
-  type Context = Parameters<typeof definition.handler>[1]
+  type Context = Parameters<NonNullable<typeof definition.handler>>[1]
   const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
   const journalled = journalledBy(parameters.shape, typed)
 
@@ -85,7 +86,10 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
       },
     code: [handler, plan, raise, preview, withoutKernel].map(String).join('\n'),
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
-    handler: async (args, context) => definition.handler(args as Checked, context as Context),
+    handler: async (args, context) => {
+      if (handler === undefined) throw new Error(`${name} does nothing but what it plans`)
+      return handler(args as Checked, context as Context)
+    },
     show: result => show?.(result) ?? indented(result),
     finalizeDocumentation: (documentation, facts) =>
       finalizeDocumentation?.(documentation, facts) ?? documentation,
@@ -125,14 +129,6 @@ export interface ToolContext {
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
   readonly files: ProjectFiles
-  /** What a person made of the hunks, one for each; empty where all was approved as it was proposed. */
-  readonly choices: readonly Choice[]
-  /**
-   * Carries out the changes that were approved for this call, each atomically, and no others. Everything they were
-   * computed from is checked again first: `stale_plan` where it has moved on, `file_failed` where the disk refused.
-   * Throws for a call that no plan was approved for.
-   */
-  commit(): Promise<Committed | Failed>
 }
 
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
@@ -286,8 +282,9 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
    */
   readonly paths?: readonly ((keyof Shape & string) | NamedPath<keyof Shape & string>)[]
   /**
-   * Works a call out to the last byte before anybody is asked about it. Left out: what is approved is the preview of
-   * the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do.
+   * Works a call out to the last byte, once, before anybody is asked about it. Left out: what is approved is the preview
+   * of the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do. What
+   * it changes in files is carried out by the daemon, and the tool then has no handler.
    */
   plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned>
   /**
@@ -298,8 +295,11 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
     args: z.output<z.ZodObject<Shape>>,
     context: ToolContext,
   ): Outcome | undefined | Promise<Outcome | undefined>
-  /** Must not throw for what a model can act on; a throw is reported as a fault of the tool. */
-  handler(
+  /**
+   * Left out by a tool with a `plan` that changes files. Must not throw for what a model can act on; a throw is reported
+   * as a fault of the tool.
+   */
+  handler?(
     args: z.output<z.ZodObject<Shape>>,
     context: Needs extends readonly [] ? ToolContext : KernelContext,
   ): Outcome | Promise<Outcome>

@@ -29,7 +29,8 @@ export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   checkNames(definition, refuse)
   checkText('description', definition.description, DESCRIPTION_LENGTH, refuse)
   checkWords(definition, refuse)
-  if (typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
+  const plansAll = definition.handler === undefined && typeof definition.plan === 'function'
+  if (!plansAll && typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
   const parameters = checkParameters(definition.parameters, refuse)
   checkParameterAliases(definition.parameterAliases, parameters, refuse)
   checkPaths(definition.paths, parameters, refuse)

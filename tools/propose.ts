@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { chosenOf, proposalOf } from './choosing.ts'
-import { defineTool, type PlanContext, type ToolContext } from './define.ts'
+import { proposalOf } from './choosing.ts'
+import { defineTool, type PlanContext } from './define.ts'
 import { type Drafted, drafted } from './drafting.ts'
 import { PATH } from './file-arguments.ts'
 import { type Fate, fatesOf, MOST_HUNKS, showFates } from './hunks.ts'
 import { counted } from './naming.ts'
-import { type Outcome, ok } from './outcome.ts'
 import { countLines } from './remarks.ts'
 import { type WrittenFile, writtenFile } from './rewrite.ts'
 import { oneLine } from './wording.ts'
@@ -86,23 +85,16 @@ export const proposeFileEdit = defineTool({
 
   async plan({ edits }, context: PlanContext) {
     const draft = await drafted(edits, context)
-    return draft.type === 'drafted' ? proposalOf(draft.rewrites, titleOf(draft)) : draft
-  },
-
-  async handler({ edits }, context: ToolContext): Promise<Outcome<Proposed>> {
-    const { choices } = context
-    const draft = await drafted(edits, context)
     if (draft.type !== 'drafted') return draft
-    const chosen = chosenOf(draft.rewrites, choices)
-    if ('type' in chosen) return chosen
-    const committed = await context.commit()
-    if (committed.type === 'failed') return committed
     const hunks = draft.rewrites.flatMap(rewrite => rewrite.hunks)
-    return ok({
-      files: chosen.map((rewrite, index) => writtenFile(rewrite, committed.files[index])),
-      hunks: fatesOf(hunks, choices),
-      undo: committed.undo,
-      notes: chosen.flatMap(({ notes }) => notes),
+    return proposalOf(draft.rewrites, {
+      title: titleOf(draft),
+      result: ({ rewrites, choices, committed: { files, undo } }): Proposed => ({
+        files: rewrites.map((rewrite, index) => writtenFile(rewrite, files[index])),
+        hunks: fatesOf(hunks, choices),
+        undo,
+        notes: rewrites.flatMap(({ notes }) => notes),
+      }),
     })
   },
 

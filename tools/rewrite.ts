@@ -1,9 +1,8 @@
-import { chosenOf, proposalOf } from './choosing.ts'
-import type { ToolContext } from './define.ts'
+import { proposalOf } from './choosing.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
 import { type Fate, fatesOf, hunksOfDiff, showFates } from './hunks.ts'
 import { counted } from './naming.ts'
-import { type Failed, failed, type Ok, type Outcome, ok } from './outcome.ts'
+import { type Failed, failed, type Ok, ok } from './outcome.ts'
 import type { CommittedFile, FileChange, Hunk, Planned, ProjectFiles, SeenFile } from './proposal.ts'
 import { countLines } from './remarks.ts'
 import { oneLine } from './wording.ts'
@@ -72,23 +71,14 @@ export function rewritten(
 
 /** As a plan: what happens in one sentence, then what a person should know, then the whole diff. */
 export function proposed(work: Work): Planned {
-  return work.type === 'rewrite' ? proposalOf([work], work.title) : work
-}
-
-/** Carries out what was approved. `work` is the same call worked out again, for the figures of the answer. */
-export async function written(
-  work: Work,
-  { commit, choices }: Pick<ToolContext, 'commit' | 'choices'>,
-): Promise<Outcome<Written>> {
   if (work.type !== 'rewrite') return work
-  const chosen = chosenOf([work], choices)
-  if ('type' in chosen) return chosen
-  const committed = await commit()
-  if (committed.type === 'failed') return committed
-  const [done = work] = chosen
-  const hunks = choices.length === 0 ? {} : { hunks: fatesOf(work.hunks, choices) }
-  const { undo } = committed
-  return ok({ ...writtenFile(done, committed.files[0]), changed: true, undo, notes: work.notes, ...hunks })
+  return proposalOf([work], {
+    title: work.title,
+    result({ rewrites: [done = work], choices, committed: { files, undo } }): Written {
+      const hunks = choices.length === 0 ? {} : { hunks: fatesOf(work.hunks, choices) }
+      return { ...writtenFile(done, files[0]), changed: true, undo, notes: work.notes, ...hunks }
+    },
+  })
 }
 
 /** One of the files that were written, for the answer. */

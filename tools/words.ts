@@ -33,7 +33,7 @@ export const INVARIANTS = {
   examples: 'Examples fit the parameters, and each says what it shows.',
   paths: 'What names a file is a parameter that is a text, so that its real path can be judged.',
   plan: 'A safe tool works out no plan: it changes nothing that a person could be asked about.',
-  handler: 'The handler is a function.',
+  handler: 'The handler is a function; a tool that does nothing but what it plans has none.',
   unique: 'No two tools of a registry share a name or an alias.',
 } as const
 

@@ -48,12 +48,7 @@ export function chosenOf(plan: Plan, { by, choices }: Extract<Answer, { type: 'c
     throw new Error(`the choices of ${plan.tool} change a file that nobody was asked about`)
   const { call, tool, level, toolHash, args, kernel, epoch, root, who, caller, origin } = plan
   const same = { call, tool, level, toolHash, args, kernel, epoch, root, who, caller, origin }
-  const proposal = {
-    type: chosen.type,
-    preview: chosen.preview,
-    changes: chosen.changes,
-    evidence: plan.evidence,
-  }
+  const { hunks: _, ...proposal } = { ...chosen, evidence: plan.evidence }
   return { type: 'chosen', by, choices, becomes: freeze({ ...same, proposal, choices }) }
 }
 

@@ -1,6 +1,6 @@
 import type { Holder } from '../../tools/define.ts'
 import type { Caller } from './call.ts'
-import { originOf } from './pauses.ts'
+import { originOf } from './call.ts'
 
 /** Who holds a suspended evaluation: nobody else may have it go on, or have code run in it. */
 export type Claim =

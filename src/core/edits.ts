@@ -1,6 +1,6 @@
 import type { Outcome } from '../../tools/outcome.ts'
 import { canonical } from './freezing.ts'
-import type { Arguments } from './passage.ts'
+import type { Arguments } from './run.ts'
 
 /** What a call was asked for with, and what a person approved in its place. */
 export interface Edit {

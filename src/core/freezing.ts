@@ -8,7 +8,7 @@ import { sha256 } from './sha256.ts'
 
 /** What a plan is made of: what is known of the call, and what its tool proposes. */
 export interface Freezing
-  extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'hunks' | 'choices' | 'hash'> {
+  extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'result' | 'hunks' | 'choices' | 'hash'> {
   readonly proposal: Proposal
   /** What a person chose of the plan that this was made of. */
   readonly choices?: readonly Choice[]
@@ -25,6 +25,7 @@ export function freeze({ proposal, args, choices = [], ...asked }: Freezing): Pl
     preview: Object.freeze({ title: proposal.preview.title, body: proposal.preview.body }),
     evidence: Object.freeze(proposal.evidence.map(pinned)),
     changes: Object.freeze(proposal.changes.map(change => Object.freeze(change))),
+    result: pinnedResult(proposal),
     hunks: pinnedHunks(proposal),
     choices: copied(choices),
   }
@@ -104,7 +105,13 @@ function pinnedHunks({ hunks }: Proposal): Hunks | null {
     : Object.freeze({ all: copied(hunks.all), choose: hunks.choose.bind(hunks) })
 }
 
-function hashOf(parts: Omit<Plan, 'id' | 'hash'>): string {
+function pinnedResult({ changes, result }: Proposal): NonNullable<Plan['result']> | null {
+  if (changes.length === 0) return null
+  if (result === undefined) throw new Error('a proposal changes files, and has no result')
+  return result
+}
+
+function hashOf(parts: Omit<Plan, 'id' | 'result' | 'hash'>): string {
   const { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin, preview } = parts
   const evidence = parts.evidence.map(({ what, hash }) => ({ what, hash }))
   const changes = parts.changes.map(bytesHashed)

@@ -1,5 +1,5 @@
 import type { Caller } from './call.ts'
-import { originOf } from './pauses.ts'
+import { originOf } from './call.ts'
 import type { CallerRow } from './suspended-row.ts'
 
 /** Callers that are remembered; those that have called least recently go first. */

@@ -2,9 +2,9 @@ import type { Tool } from '../../tools/define.ts'
 import type { Fate } from '../../tools/hunks.ts'
 import { type Failed, failed, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/wording.ts'
+import type { Limit } from './approvals.ts'
 import { reasonsIn } from './chosen.ts'
 import type { Verdict } from './gate.ts'
-import type { Paused } from './pauses.ts'
 import type { Plan } from './plan.ts'
 import { STOP } from './refusals.ts'
 
@@ -81,25 +81,31 @@ export function untold({ name }: Tool, { decision, rule }: Verdict): Failed {
   })
 }
 
-export function tooManyPlans({ waiting, most }: { waiting: number; most: number }): Failed {
+/** So many plans wait, or a person has said no so often, that nobody is asked about yet another one. */
+export function notNow(limit: Limit): Failed {
+  switch (limit.type) {
+    case 'waiting':
+      return tooManyWait(limit)
+    case 'paused':
+      return pausedFor(limit)
+    default:
+      return limit satisfies never
+  }
+}
+
+function tooManyWait({ of, waiting, most }: Extract<Limit, { type: 'waiting' }>): Failed {
+  const whose = of === 'caller' ? 'of this caller, or of where it comes from, ' : ''
   return failed('busy', {
-    message: `${waiting} plans of this caller, or of where it comes from, wait for a person, and ${most} is the most. Nobody is asked about another one until each of them has been answered. Nothing ran.`,
+    message: `${waiting} plans ${whose}wait for a person, and ${most} is the most. Nobody was asked, and nothing ran.`,
     details: { waiting, most },
-    next: 'Wait until the person has answered all of them, with job and action "wait", or withdraw them with action "interrupt".',
+    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and gives plans of yours up with action "interrupt".',
   })
 }
 
-/** A person has said no, and no again. */
-export function pausedFor({ of, refusals, leftMs }: Paused): Failed {
-  const whose = of === 'origin' ? 'plans of yours' : 'plans'
-  const others = of === 'origin' ? '' : ', of whoever asked'
+function pausedFor({ refusals, leftMs }: Extract<Limit, { type: 'paused' }>): Failed {
   return failed('busy', {
-    message: `A person has refused ${refusals} ${whose} in a row${others}. Nobody is asked about another one for ${duration(leftMs)}. Nothing ran.`,
-    details: {
-      refused_in_a_row: refusals,
-      of: of === 'origin' ? 'this caller' : 'all',
-      left_ms: Math.round(leftMs),
-    },
+    message: `A person has refused ${refusals} plans of yours in a row. Nobody is asked about another one for ${duration(leftMs)}. Nothing ran.`,
+    details: { refused_in_a_row: refusals, of: 'this caller', left_ms: Math.round(leftMs) },
     next: `${STOP} Tell the person what you wanted to do, and why. Nobody is asked sooner unless they approve a plan that waits, or end the pause: in imago watch with r and then l.`,
     retryable: false,
   })

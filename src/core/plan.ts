@@ -1,5 +1,5 @@
 import type { Level } from '../../tools/define.ts'
-import type { Choice, Evidence, FileChange, Hunks, Preview } from '../../tools/proposal.ts'
+import type { Choice, Evidence, FileChange, Hunks, Preview, Proposal } from '../../tools/proposal.ts'
 import type { CallId } from '../../wire/kernel.ts'
 
 /** A call frozen for approval (design section 5.3). Nothing in it can change; a difference is another plan. */
@@ -24,6 +24,8 @@ export interface Plan {
   readonly preview: Preview
   readonly evidence: readonly Evidence[]
   readonly changes: readonly FileChange[]
+  /** See `Proposal`; null where no files are changed. */
+  readonly result: Proposal['result'] | null
   /** Null where it is approved as a whole or not at all. */
   readonly hunks: Hunks | null
   /** What a person chose, where this was made of another plan by that; `choices` is empty elsewhere. */

@@ -43,15 +43,6 @@ export function tooManyPending({ pending, most }: { pending: number; most: numbe
   })
 }
 
-/** However many callers they are of. */
-export function tooManyWait(): Failed {
-  return failed('busy', {
-    message:
-      'As many plans as may wait at once wait for a person already. Nothing ran, and nobody was asked.',
-    next: 'Wait until a person at imago watch has answered some of them, then call again.',
-  })
-}
-
 export function otherCall(call: string): Outcome<never> {
   return failed('invalid_args', {
     message: `The call ${call} was made before with another tool or other arguments. It keeps its meaning, and nothing ran.`,

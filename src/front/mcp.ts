@@ -193,7 +193,7 @@ function answerTo(
     return exchange.request(leg => run({ ...leg, ...heard }))
   }
   if (!asks) return run(heard)
-  const exchange = exchanges.begin(asked, { doubt, ended: leg => run({ ...leg, toItsEnd: true }) })
+  const exchange = exchanges.begin(asked, { doubt, ended: leg => run({ ...leg, untilDone: true }) })
   return exchange.request(leg => run({ ...leg, ...heard }))
 }
 

@@ -28,6 +28,7 @@ const PARTS = {
     preview: { title: 'Put a.txt', body: '-old\n+new\n' },
     evidence: [{ what: 'a.txt', hash: '0'.repeat(64), moved: async () => undefined }],
     changes: [change],
+    result: () => 'done',
   },
 } as const satisfies Parameters<typeof freeze>[0]
 

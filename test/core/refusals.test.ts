@@ -27,12 +27,14 @@ const inside = failed('invalid_args', { message: 'text is too long.' })
 const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boolean])[]>> = {
   needsEvaluation: [[refusals.needsEvaluation(tool, 'it calls a function.'), false]],
   tooManyPending: [[refusals.tooManyPending({ pending: 32, most: 32 }), false]],
-  tooManyWait: [[refusals.tooManyWait(), false]],
   otherCall: [[refusals.otherCall('call-1'), false]],
   forgotten: [[refusals.forgotten('call-1'), false]],
   journalUnavailable: [[refusals.journalUnavailable(new Error('The disk is full.')), false]],
   journalInTrouble: [[refusals.journalInTrouble('line 3 is not what was written.'), true]],
-  ranEarlier: [[refusals.ranEarlier('call-1', { tool: 'put', outcome: 'ok' }), false]],
+  ranEarlier: [
+    [refusals.ranEarlier('call-1', { tool: 'put', outcome: 'ok' }), false],
+    [refusals.ranEarlier('call-1', { tool: 'put', outcome: 'withdrawn' }), false],
+  ],
   lacksAbility: [[refusals.lacksAbility({ tool, kernel: 'main', missing: ['inspect'] }), false]],
   kernelGone: [[refusals.kernelGone({ name: 'main', kernel: new FakeKernel() }), false]],
   policyBroken: [[refusals.policyBroken('line 3 of policy.toml is no TOML.'), true]],
@@ -67,8 +69,11 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
     [planRefusals.planWithdrawn(plan, 'the daemon ended'), false],
   ],
   stale: [[planRefusals.stale({ plan, causes: ['a.txt was changed'] }), false]],
-  tooManyPlans: [[planRefusals.tooManyPlans({ waiting: 8, most: 8 }), false]],
-  pausedFor: [[planRefusals.pausedFor({ of: 'origin', refusals: 3, leftMs: 60_000 }), true]],
+  notNow: [
+    [planRefusals.notNow({ type: 'waiting', of: 'caller', waiting: 8, most: 8 }), false],
+    [planRefusals.notNow({ type: 'waiting', of: 'all', waiting: 64, most: 64 }), false],
+    [planRefusals.notNow({ type: 'paused', refusals: 3, leftMs: 60_000 }), true],
+  ],
   editRises: [[planRefusals.editRises(tool, 'it runs code'), true]],
   badEdit: [
     [planRefusals.badEdit(tool), true],

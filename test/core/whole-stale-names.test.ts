@@ -11,5 +11,5 @@ for (const outsider of [outsiders.REPLACES, outsiders.REMOVES, outsiders.LINKS])
       `an edit, ${outsider.what}: ${moments} moments, ${JSON.stringify(answers)}, lost before ${lost}`,
     )
     assert.equal([wrong, lost.filter(step => step !== 'rename')], [[], []])
-    assert.ok(moments > 200 && (answers.stale_plan ?? 0) > 100)
+    assert.ok(moments > 60 && (answers.stale_plan ?? 0) > 20)
   })

@@ -44,7 +44,14 @@ export function somePlan({
     caller: 'tester',
     origin: 'cli /project',
     ...more,
-    proposal: { type: 'proposal', preview: { title, body }, evidence, changes, ...(hunks && { hunks }) },
+    proposal: {
+      type: 'proposal',
+      preview: { title, body },
+      evidence,
+      changes,
+      ...(changes.length > 0 && { result: () => 'done' }),
+      ...(hunks && { hunks }),
+    },
   })
 }
 
