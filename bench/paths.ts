@@ -60,7 +60,7 @@ export async function pathsTaken(): Promise<{ readonly eval: PathTaken; readonly
         const path = await during(daemon, () => succeed(link, ...args()))
         if (round > 0) taken.push(path)
       }
-      return taken.reduce((best, one) => (one.files.length < best.files.length ? one : best))
+      return taken.reduce((best, one) => (isShorter(one, best) ? one : best))
     }
     const evaluated = await measured(
       () => {},
@@ -78,6 +78,10 @@ export async function pathsTaken(): Promise<{ readonly eval: PathTaken; readonly
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+const isShorter = (one: PathTaken, other: PathTaken) =>
+  one.files.length < other.files.length ||
+  (one.files.length === other.files.length && one.lstats < other.lstats)
 
 async function during(daemon: ChildProcess, operation: () => Promise<unknown>): Promise<PathTaken> {
   daemon.send('begin')

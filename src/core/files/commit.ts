@@ -2,7 +2,6 @@ import type { Failed } from '../../../tools/outcome.ts'
 import type { Committed, CommittedFile, FileChange } from '../../../tools/proposal.ts'
 import { sha256 } from '../sha256.ts'
 import { Moved } from './comparing.ts'
-import type { Confinement } from './confine.ts'
 import { errnoOf } from './disk.ts'
 import type { Pinning } from './folder.ts'
 import type { Kept } from './kept.ts'
@@ -11,7 +10,6 @@ import { Replacement } from './replacement.ts'
 import type { Unfinished } from './unfinished.ts'
 
 export interface Committing extends Pinning {
-  readonly confinement: Confinement
   readonly kept: Kept
   readonly unfinished: Unfinished
   /** Bytes of the largest file. */
@@ -70,11 +68,7 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
       yield replacement
     }
   }
-  for (const change of order.changes) {
-    const strayed = parts.confinement.strayed(change.path)
-    if (strayed !== undefined) throw new Moved(`${change.shown} ${strayed}`)
-    replacements.push(new Replacement(change, parts))
-  }
+  for (const change of order.changes) replacements.push(new Replacement(change, parts))
   for (const replacement of each()) replacement.compare()
   await keep(going)
   const made = new Set<string>()

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path'
 import type { Failed } from '../../../tools/outcome.ts'
 import { holdsHome } from '../roots.ts'
 import { isWithin } from '../within.ts'
-import type { Disk, Stat } from './disk.ts'
+import { type Disk, eachNameOnce, type Stat } from './disk.ts'
 import { ALL_HIDDEN, faultOfNewName, faultOfPath, folded, holdsHidden } from './names.ts'
 import { type Glance, openProtected } from './protected.ts'
 import { fileFailed, pathRefused } from './refused.ts'
@@ -33,11 +33,6 @@ export interface Asked {
 /** The only place that decides which paths tools may touch. */
 export interface Confinement {
   locate(asked: Asked): Located | Failed
-  /**
-   * Why a path that was located leads to another place by now, or to one of Imago's own, as a clause; undefined where
-   * it does not. Throws what the disk throws.
-   */
-  strayed(path: string): string | undefined
   /** What is Imago's own at this moment, for a look at many names. Throws what the disk throws. */
   glance(): Glance
   /** Where the caller's project and the further folders lie, without links; those that are not there are left out. */
@@ -59,27 +54,27 @@ export interface Confining {
 
 export function openConfinement(confining: Confining): Confinement {
   const { disk, roots, protected: paths, kept, home, now } = confining
-  const guard = openProtected({ disk, paths, piles: [kept], now })
+  const guard = openProtected({ paths, piles: [kept], now })
   const pinned = new Map<string, string>()
 
   /** Where a root lies stays as it was first seen: a link put in its place later leads out of it. */
-  function pin(root: string): string | undefined {
+  function pin(once: Disk, root: string): string | undefined {
     const known = pinned.get(root)
     if (known !== undefined) return known
-    const found = resolvePath(disk, root)
+    const found = resolvePath(once, root)
     if (found.type !== 'resolved' || found.missing.length > 0) return undefined
     pinned.set(root, found.there)
     return found.there
   }
 
-  function locate({ root, path }: Asked): Located | Failed {
+  function locate(once: Disk, { root, path }: Asked): Located | Failed {
     const quoted = shortened(path)
     const fault = faultOfPath(path)
     if (fault !== undefined)
       return pathRefused('bad_name', { why: `${quoted} is no path: ${fault}.`, next: 'Write another one.' })
-    const top = pin(root)
-    if (top === undefined || top === '/' || holdsHome(top, realOf(disk, home) ?? home)) return noProject(root)
-    const found = resolvePath(disk, path.startsWith('/') ? path : `${top}/${path}`)
+    const top = pin(once, root)
+    if (top === undefined || top === '/' || holdsHome(top, realOf(once, home) ?? home)) return noProject(root)
+    const found = resolvePath(once, path.startsWith('/') ? path : `${top}/${path}`)
     if (found.type === 'unresolved')
       return pathRefused(found.reason, {
         why: `${quoted} leads nowhere: ${found.why}.`,
@@ -89,9 +84,9 @@ export function openConfinement(confining: Confining): Confinement {
     const { there, missing, throughLink, isLink } = found
     const real = join(there, ...missing)
     const stat = missing.length === 0 ? found.stat : undefined
-    const protection = guard.reason(real, stat)
+    const protection = guard.reason(once, real, stat)
     if (protection !== undefined) return isProtected(quoted, protection)
-    const further = roots.flatMap(each => pin(each) ?? [])
+    const further = roots.flatMap(each => pin(once, each) ?? [])
     if (![top, ...further].some(each => isWithin(real, each))) return isOutside({ quoted, real, root: top })
     const refusal = missing.length === 0 ? undefined : refusalOfNew({ quoted, there, missing })
     if (refusal !== undefined) return refusal
@@ -124,23 +119,17 @@ export function openConfinement(confining: Confining): Confinement {
   return {
     locate(asked) {
       try {
-        return locate(asked)
+        return locate(eachNameOnce(disk), asked)
       } catch (error) {
         return fileFailed(error, { what: 'looked for', shown: shortened(asked.path) })
       }
     },
-    glance: () => guard.glance(),
+    glance: () => guard.glance(eachNameOnce(disk)),
     tops(root) {
-      const found = locate({ root, path: root })
+      const once = eachNameOnce(disk)
+      const found = locate(once, { root, path: root })
       if (found.type === 'failed') return found
-      return { root: found.path, further: roots.flatMap(each => pin(each) ?? []) }
-    },
-    strayed(path) {
-      const found = resolvePath(disk, path)
-      if (found.type === 'unresolved') return `leads nowhere: ${found.why}`
-      const real = join(found.there, ...found.missing)
-      if (real !== path) return `leads to ${shortened(real)} now`
-      return guard.reason(path, found.missing.length === 0 ? found.stat : undefined)
+      return { root: found.path, further: roots.flatMap(each => pin(once, each) ?? []) }
     },
   }
 }

@@ -126,6 +126,21 @@ export const NODE_DISK: Disk = {
   unlink: path => unlinkSync(path),
 }
 
+/**
+ * The same disk, which is asked once about each name: for one operation that pauses nowhere, and that sees all names as
+ * they are at one moment. Not for longer.
+ */
+export function eachNameOnce(disk: Disk): Disk {
+  const seen = new Map<string, Stat | undefined>()
+  return {
+    ...disk,
+    lstat(path) {
+      if (!seen.has(path)) seen.set(path, disk.lstat(path))
+      return seen.get(path)
+    },
+  }
+}
+
 /** How many names the system is asked for at once. */
 const NAMES_AT_ONCE = 256
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '../sha256.ts'
-import { type Disk, errnoOf, readAll, writeAll } from './disk.ts'
+import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
 
 /** What is kept of one file before it is changed. */
 export interface KeptFile {
@@ -80,6 +80,7 @@ export const keptDir = (stateDir: string): string => join(stateDir, 'undo')
 /** `undo/NAME.json` in the state directory says what changed, `undo/NAME.N.before` holds what was there. */
 export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
   const dir = keptDir(stateDir)
+  const known = new Map<string, Stat>()
   const recordPath = (change: string) => join(dir, `${stemOf(change)}.json`)
   const bytesPath = (change: string, number: number) => join(dir, `${stemOf(change)}.${number}.before`)
 
@@ -119,7 +120,7 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
 
   /** What has to go, oldest first, so that what is left and what comes are within the limits. */
   function* superfluous(bytes: number): Iterable<OnDisk> {
-    const all = [...changesIn(disk, dir)].sort((one, other) => one.changedMs - other.changedMs)
+    const all = [...changesIn(disk, dir, known)].sort((one, other) => one.changedMs - other.changedMs)
     let held = all.reduce((sum, each) => sum + each.bytes, bytes)
     for (const each of all) {
       if (held <= limits.bytes && now() - each.changedMs <= limits.ms) return
@@ -214,11 +215,16 @@ interface OnDisk {
   changedMs: number
 }
 
-function changesIn(disk: Disk, dir: string): Iterable<OnDisk> {
+/** `known`: what was seen of names before, which stays so: each name is used once. Names that are gone are forgotten. */
+function changesIn(disk: Disk, dir: string, known: Map<string, Stat>): Iterable<OnDisk> {
   const changes = new Map<string, OnDisk>()
-  for (const name of disk.readdir(dir)) {
-    const stat = disk.lstat(join(dir, name))
+  const names = new Set(disk.readdir(dir))
+  for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+  for (const name of names) {
+    const stat = known.get(name) ?? disk.lstat(join(dir, name))
     if (stat === undefined) continue
+    // Before its record is written, a change may still grow.
+    if (names.has(`${stemIn(name)}.json`) && stat.size > 0) known.set(name, stat)
     const change = changes.get(stemIn(name)) ?? { names: [], bytes: 0, changedMs: 0 }
     change.names.push(name)
     change.bytes += stat.size

@@ -8,7 +8,6 @@ const DEEPEST = 8
 const SETTLED_MS = 2_000
 
 export interface Owning {
-  readonly disk: Disk
   /** Folders and files of Imago's own, there or not. */
   readonly paths: readonly string[]
   /**
@@ -47,10 +46,10 @@ interface Place {
  * Looks at each folder of Imago's own every time, and at what is in it only where the folder says that its names have
  * changed: what a look costs does not grow with what is kept. Throws what the disk throws.
  */
-export function openOwn({ disk, paths, piles, now }: Owning): () => Own {
+export function openOwn({ paths, piles, now }: Owning): (disk: Disk) => Own {
   const listings = new Map<string, Listing>()
 
-  function listing({ path, stat }: Place): Listing {
+  function listing(disk: Disk, { path, stat }: Place): Listing {
     const was = listings.get(path)
     const isSame = was?.id === stat.id && was.changedMs === stat.changedMs
     if (isSame && was.isSettled) return was
@@ -66,37 +65,43 @@ export function openOwn({ disk, paths, piles, now }: Owning): () => Own {
     return fresh
   }
 
-  function gather(place: Place, into: { ids: Set<string>; piles: Place[] }, depth = 0): void {
+  function gather(
+    disk: Disk,
+    place: Place,
+    into: { readonly ids: Set<string>; readonly piles: string[] },
+    depth = 0,
+  ): void {
     const { path, stat } = place
     into.ids.add(stat.id)
     if (stat.kind !== 'folder' || depth === DEEPEST) return
-    if (piles.includes(path)) {
-      into.piles.push(place)
-      return
-    }
-    for (const [name, { id, kind }] of listing(place).found) {
+    if (piles.includes(path)) return void into.piles.push(path)
+    for (const [name, { id, kind }] of listing(disk, place).found) {
       into.ids.add(id)
       const inner = join(path, name)
-      const now = kind === 'folder' ? disk.lstat(inner) : undefined
-      if (now !== undefined) gather({ path: inner, stat: now }, into, depth + 1)
+      // A pile is looked at only where it matters what is in it.
+      if (piles.includes(inner)) into.piles.push(inner)
+      const now = kind === 'folder' && !piles.includes(inner) ? disk.lstat(inner) : undefined
+      if (now !== undefined) gather(disk, { path: inner, stat: now }, into, depth + 1)
     }
   }
 
-  return () => {
-    const all = { ids: new Set<string>(), piles: [] as Place[] }
+  return disk => {
+    const all = { ids: new Set<string>(), piles: [] as string[] }
     for (const path of paths) {
       const stat = disk.stat(path)
-      if (stat !== undefined) gather({ path, stat }, all)
+      if (stat !== undefined) gather(disk, { path, stat }, all)
     }
     return {
       has: id => all.ids.has(id),
       hasPiled: ({ id, kind, names }) =>
-        kind !== 'folder' &&
-        names > 1 &&
-        all.piles
-          .filter(pile => deviceOf(pile.stat.id) === deviceOf(id))
-          .some(pile => [...listing(pile).found.values()].some(one => one.id === id)),
+        kind !== 'folder' && names > 1 && all.piles.some(path => pileHas(disk, path, id)),
     }
+  }
+
+  function pileHas(disk: Disk, path: string, id: string): boolean {
+    const stat = disk.lstat(path)
+    if (stat?.kind !== 'folder' || deviceOf(stat.id) !== deviceOf(id)) return false
+    return [...listing(disk, { path, stat }).found.values()].some(one => one.id === id)
   }
 }
 

@@ -11,9 +11,9 @@ export const POLICY_NAME = 'imago.toml'
 /** What no tool may touch, there or not. */
 export interface Protected {
   /** Why the path is protected, as a clause; `stat` is of what is there. Throws what the disk throws. */
-  reason(path: string, stat: Stat | undefined): string | undefined
+  reason(disk: Disk, path: string, stat: Stat | undefined): string | undefined
   /** What is Imago's own at this moment, for a look at many names. Throws what the disk throws. */
-  glance(): Glance
+  glance(disk: Disk): Glance
 }
 
 export interface Glance {
@@ -23,26 +23,26 @@ export interface Glance {
 
 /** Those paths and all that is in them, under every name, and every `imago.toml`. */
 export function openProtected(owning: Owning): Protected {
-  const { disk, paths } = owning
+  const { paths } = owning
   const own = openOwn(owning)
   // Both ways of writing them: a link on the way to them may come or go.
-  const spelledNow = () => paths.flatMap(each => [each, realOf(disk, each) ?? each])
+  const spelledNow = (disk: Disk) => paths.flatMap(each => [each, realOf(disk, each) ?? each])
   return {
-    reason(path, stat) {
+    reason(disk, path, stat) {
       if (path.split('/').some(isPolicyName))
         return `every ${POLICY_NAME} is the policy of a project, and a person’s to write`
-      const spelled = spelledNow()
+      const spelled = spelledNow(disk)
       const inside = spelled.find(each => isWithin(foldedPath(path), foldedPath(each)))
       if (inside !== undefined) return `${inside} is Imago’s own`
-      const now = own()
+      const now = own(disk)
       if (stat !== undefined && (now.has(stat.id) || now.hasPiled(stat)))
         return 'it is another name of something of Imago’s own'
       const above = foldersAbove(disk, path).find(id => now.has(id))
       return above === undefined ? undefined : 'it is in a folder that is another name of one of Imago’s own'
     },
-    glance() {
-      const now = own()
-      const spelled = spelledNow().map(foldedPath)
+    glance(disk) {
+      const now = own(disk)
+      const spelled = spelledNow(disk).map(foldedPath)
       return {
         in(folder) {
           const at = foldedPath(folder).replace(/\/$/, '')
