@@ -16,12 +16,11 @@ import type {
   Taken,
   WaitingPlan,
 } from './approvals.ts'
-import { areAllRefused } from './choices.ts'
 import { BothClocks, type Clock, type Moment } from './clock.ts'
 import { Grants, type Pattern, patternsOf } from './grants.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
-import { type Answer, causesOf, type Plan } from './plan.ts'
+import { type Answer, areAllRefused, causesOf, type Plan } from './plan.ts'
 import {
   answerOf,
   approvedInWords,
@@ -33,8 +32,7 @@ import {
   nameOf,
 } from './plan-answers.ts'
 import { openPlanCodes, type PlanCode } from './plan-codes.ts'
-import { noteOf, openRepeated, ruleAgainst } from './repeated.ts'
-import { type Shown, shownPlan } from './shown-plan.ts'
+import { noteOf, openRepeated, ruleAgainst, type Shown, shownPlan } from './shown-plan.ts'
 
 export interface ApprovalsOptions {
   readonly clock: Clock

@@ -15,9 +15,9 @@ import { type LeaseBook, openLeases } from './leases.ts'
 import { plannedCall } from './planned-call.ts'
 import * as refusals from './refusals.ts'
 import type { Registry } from './registry.ts'
+import { type Checked, validate } from './registry.ts'
 import { codeOf, Run, type RunOptions } from './run.ts'
 import { openTexts } from './texts.ts'
-import { type Checked, validate } from './validate.ts'
 
 export interface CallsOptions
   extends Omit<RunOptions, 'planned' | 'jobs' | Defaulted>,

@@ -1,9 +1,7 @@
 import { type Outcome, ok } from '../../tools/outcome.ts'
 import { withdrawn } from './faults.ts'
-import { isIntact, toolHash } from './freezing.ts'
 import { JournalError } from './journal.ts'
-import { causesOf, type Plan } from './plan.ts'
-import * as planRefusals from './plan-refusals.ts'
+import { causesOf, isIntact, type Plan, toolHash } from './plan.ts'
 import * as refusals from './refusals.ts'
 import { type Arguments, codeOf, type Refusal, type Run } from './run.ts'
 
@@ -67,7 +65,7 @@ async function carriedOut(through: LetThrough): Promise<Outcome | Stale> {
     const stop = await moved(through)
     if (stop === undefined) return await effect(through)
     if (stop.type !== 'stale') return ended(run, stop)
-    ended(run, planRefusals.stale({ plan: asked, causes: stop.causes }))
+    ended(run, refusals.stale({ plan: asked, causes: stop.causes }))
     return stop
   } catch (error) {
     return ended(run, run.fault(error, 'dangerous'))
@@ -81,7 +79,7 @@ async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> 
   const causes = await causesOf(plan)
   if (run.cancelled) return withdrawn()
   if (journal.trouble !== undefined) return refusals.journalInTrouble(journal.trouble)
-  if (approvals?.expired(asked)) return planRefusals.expired(asked)
+  if (approvals?.expired(asked)) return refusals.expired(asked)
   const policy = run.policyOn(paths, { fresh: true })
   const judged = run.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal

@@ -1,9 +1,9 @@
 import type { Choice } from '../../tools/proposal.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import type { ClientAnswer, ClientAsker, CodedAnswer, SeatAnswer, ShownPlan } from './approvals.ts'
-import { areAllRefused, fitOf } from './choices.ts'
 import { plainName } from './marks.ts'
 import type { Answer, Plan } from './plan.ts'
+import { areAllRefused, fitOf } from './plan.ts'
 
 /** Answers to plans, from seats, scripts, and the clients that calls come from. */
 

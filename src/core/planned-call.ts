@@ -4,30 +4,32 @@ import type { Failed, Outcome } from '../../tools/outcome.ts'
 import type { Evidence, PlanImage, ProjectFiles, Proposal } from '../../tools/proposal.ts'
 import { withNotice } from './answer.ts'
 import { originOf } from './call.ts'
+import { type Context, ContextOnKernel } from './context.ts'
+import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
+import { withdrawn } from './faults.ts'
+import { type Decision, decide, isAboutFiles, type Verdict } from './gate.ts'
+import type { Answer, Plan } from './plan.ts'
 import {
   type Chosen,
   chosenOf,
+  copied,
   fatesIn,
+  freeze,
   journalChoices,
+  journalPlan,
   type Settled,
+  toolHash,
   withChoices,
+  withEdits,
   withFates,
-} from './chosen.ts'
-import { type Context, ContextOnKernel } from './context.ts'
-import { withEdits } from './edits.ts'
-import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
-import { withdrawn } from './faults.ts'
-import { copied, freeze, journalPlan, toolHash } from './freezing.ts'
-import { type Decision, decide, isAboutFiles, type Verdict } from './gate.ts'
-import type { Answer, Plan } from './plan.ts'
+} from './plan.ts'
 import { counts } from './plan-answers.ts'
-import * as planRefusals from './plan-refusals.ts'
 import type { Rules } from './policy.ts'
 import * as refusals from './refusals.ts'
+import { validate } from './registry.ts'
 import type { Arguments, Asked, Planning, Refusal, Run } from './run.ts'
 import { sha256 } from './sha256.ts'
 import { unshowable } from './shown-plan.ts'
-import { validate } from './validate.ts'
 
 /** See `PlannedCall`. What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
 export const plannedCall = (run: Run, planning: Planning): Promise<Outcome> =>
@@ -149,7 +151,7 @@ class PlannedCall {
     const reachable = approvals?.seated === true || counts(caller.client)
     if (approvals === undefined || !reachable) return this.#unavailable(judged, about)
     const limit = approvals.limit(originOf(caller))
-    return limit && planRefusals.notNow(limit)
+    return limit && refusals.notNow(limit)
   }
 
   #unavailable({ verdict, policy }: Asked, { level, paths }: About = { level: this.#level, paths: [] }) {
@@ -218,18 +220,18 @@ class PlannedCall {
   ): Promise<Refusal> {
     switch (answer.type) {
       case 'denied':
-        if (answer.unanswered === true) return planRefusals.unanswered({ plan, reason: answer.reason })
-        return planRefusals.deniedByPerson({ plan, reason: answer.reason })
+        if (answer.unanswered === true) return refusals.unanswered({ plan, reason: answer.reason })
+        return refusals.deniedByPerson({ plan, reason: answer.reason })
       case 'stale':
         return this.#stale(plan, { causes: answer.causes, wish })
       case 'timed_out':
-        return planRefusals.timedOut({ plan, afterMs: answer.afterMs })
+        return refusals.timedOut({ plan, afterMs: answer.afterMs })
       case 'refused':
-        return planRefusals.allRefused(plan, this.#disclosure.fates(fatesIn(plan, answer.choices)))
+        return refusals.allRefused(plan, this.#disclosure.fates(fatesIn(plan, answer.choices)))
       case 'unusable':
         return this.#disclosure.unusable(plan, answer.why)
       case 'cancelled':
-        return planRefusals.planWithdrawn(plan, answer.reason)
+        return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
         return this.#unavailable(judged, aboutOf(plan))
       default:
@@ -241,8 +243,8 @@ class PlannedCall {
   #edited({ args }: Extract<Answer, { type: 'edited' }>): Wish | Refusal {
     const { tool, options, kernelName } = this.#run
     const checked = validate(tool, args, options.registry)
-    if (checked.type === 'invalid') return planRefusals.badEdit(tool, checked.refusal)
-    if (checked.kernel !== undefined && checked.kernel !== kernelName) return planRefusals.badEdit(tool)
+    if (checked.type === 'invalid') return refusals.badEdit(tool, checked.refusal)
+    if (checked.kernel !== undefined && checked.kernel !== kernelName) return refusals.badEdit(tool)
     const paths = this.#run.realPaths(checked.args)
     if ('type' in paths) return paths
     const level = stricter(this.#level, tool.raise(checked.args))
@@ -261,7 +263,7 @@ class PlannedCall {
       return { type: 'failed', error: { ...error, details } }
     }
     // What would begin again at a higher level would begin with the arguments that nobody approved.
-    if (wish.edited && outcome.type === 'rises') return planRefusals.editRises(run.tool, outcome.because)
+    if (wish.edited && outcome.type === 'rises') return refusals.editRises(run.tool, outcome.because)
     return wish.edited ? withEdits(outcome, { asked: run.checked.args, approved: wish.args }) : outcome
   }
 
@@ -272,7 +274,7 @@ class PlannedCall {
   ): Promise<Outcome> {
     const { plan: asked } = through
     const outcome = await this.#carryOut({ ...through, plan, asked }, wish)
-    if (outcome.type === 'rises') return planRefusals.badChoice(asked, outcome.because)
+    if (outcome.type === 'rises') return refusals.badChoice(asked, outcome.because)
     const fates = fatesIn(asked, plan.choices)
     return withChoices(this.#disclosure.withFates(outcome, fates), fates)
   }
@@ -497,17 +499,17 @@ class Disclosure {
   /** Instead of what tells of one of them; undefined where it may be told. */
   untold(): Failed | undefined {
     const { closed } = this
-    return closed === undefined ? undefined : planRefusals.untold(this.#run.tool, closed)
+    return closed === undefined ? undefined : refusals.untold(this.#run.tool, closed)
   }
 
   /** A plan that is out of date. */
   stale(o: { readonly plan: Plan; readonly causes: readonly string[]; readonly preview: unknown }): Failed {
-    return planRefusals.stale(this.closed === undefined ? o : { plan: o.plan, causes: [MOVED] })
+    return refusals.stale(this.closed === undefined ? o : { plan: o.plan, causes: [MOVED] })
   }
 
   /** Choices of a person that make no plan; `why` is a sentence of the tool. */
   unusable(plan: Plan, why: string): Failed {
-    return planRefusals.badChoice(plan, this.closed === undefined ? why : 'why is not told.')
+    return refusals.badChoice(plan, this.closed === undefined ? why : 'why is not told.')
   }
 
   /** Fates of hunks: where one was that a person refused is told of no file that is closed. */

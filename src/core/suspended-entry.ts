@@ -1,9 +1,9 @@
 import type { Suspension } from '../../wire/kernel.ts'
 import { whoseIs } from './claims.ts'
-import { beginning } from './cut.ts'
 import type { JournalEntry } from './journal.ts'
 import type { Leased } from './leased.ts'
 import type { EndedHow } from './suspended-row.ts'
+import { beginning } from './texts.ts'
 
 /** Characters of an error, in the journal. */
 const MESSAGE_CHARS = 1_000

@@ -1,10 +1,10 @@
 import { oneLine } from '../../tools/wording.ts'
 import type { Evaluated, Suspension } from '../../wire/kernel.ts'
-import { beginning } from './cut.ts'
 import type { OpenSuspension } from './journal.ts'
 import type { Leased } from './leased.ts'
 import { markedLine } from './marks.ts'
 import type { EndedHow } from './suspended-row.ts'
+import { beginning } from './texts.ts'
 
 /** What callers are told of evaluations that are, or were, theirs: each a sentence or two with what can be done now. */
 

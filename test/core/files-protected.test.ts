@@ -97,7 +97,7 @@ test('a file that became another name of the policy after it was planned has mov
   const change = await rig.planned('shop.py', 'price = 2\n')
   linkSync(rig.at('shop.py'), join(rig.config, 'policy.toml'))
   assert.match(
-    await seen.evidence.moved(),
+    String(await seen.evidence.moved()),
     'is not for tools: it is another name of something of Imago’s own',
   )
   await rig.files.commit({ change: 'plan-a', changes: [change] })

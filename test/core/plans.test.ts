@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/core/freezing.ts'
+import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/core/plan.ts'
 import { defineTool, type Tool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'

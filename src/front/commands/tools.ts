@@ -1,4 +1,4 @@
-import { PROFILES } from '../../../tools/words.ts'
+import { PROFILES } from '../../../tools/define.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
