@@ -1,6 +1,6 @@
 import { defineTool, type PlanContext } from './define.ts'
 import { CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './file-arguments.ts'
-import { proposed, rewritten, showWritten, type Work, type Written, written } from './rewrite.ts'
+import { proposed, rewritten, showWritten, type Work, type Written } from './rewrite.ts'
 import { folderNamed, madeFolders, somethingThere } from './whole-file.ts'
 import { oneLine } from './wording.ts'
 
@@ -30,7 +30,6 @@ export const createFile = defineTool({
 
   preview: ({ path, content }) => ({ title: `Create ${oneLine(path)}`, body: content }),
   plan: async (args, context) => proposed(await work(args, context)),
-  handler: async (args, context) => written(await work(args, context), context),
   show: result => showWritten('created', result as Written),
 })
 

@@ -1,11 +1,17 @@
-import type { z } from 'zod'
-import type { Ability, CallId, EvalEvent, Evaluated, Kernel, Question, Suspension } from '../wire/kernel.ts'
+import { z } from 'zod'
+import {
+  ABILITIES,
+  type Ability,
+  type CallId,
+  type EvalEvent,
+  type Evaluated,
+  type Kernel,
+  type Question,
+  type Suspension,
+} from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
-import { checkDefinition } from './invariants.ts'
-import { journalledBy } from './journalled.ts'
-import type { Failed, Outcome } from './outcome.ts'
-import type { Choice, Committed, PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
-import { type Level, type Profile, stricter } from './words.ts'
+import type { Outcome } from './outcome.ts'
+import type { PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 
 export type {
   Choice,
@@ -21,17 +27,89 @@ export type {
   Proposal,
   SeenFile,
 } from './proposal.ts'
-export {
-  DefinitionError,
-  INVARIANTS,
-  type Invariant,
-  LEVELS,
-  type Level,
-  PROFILES,
-  type Profile,
-  RESERVED,
-  stricter,
-} from './words.ts'
+
+/** The closed words of a definition, and what an author is told who breaks one of its rules. */
+
+/** What a call can do, never how it is meant (design section 3). */
+export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
+export type Level = (typeof LEVELS)[number]
+
+/** The stricter of two levels: a call may raise its own, never lower it. */
+export const stricter = (one: Level, other: Level): Level =>
+  LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
+
+/** The named sets of tools; each contains the ones before it. */
+export const PROFILES = ['core', 'live', 'full'] as const
+export type Profile = (typeof PROFILES)[number]
+
+/** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
+export const RESERVED = ['kernel', 'patience'] as const
+
+/** The invariants of a definition. Those of seed 3 are here; so is what threats 6 and 12 ask for. */
+export const INVARIANTS = {
+  name: 'The name is in snake_case: lower-case letters, digits and single underscores, at most 64.',
+  aliases:
+    'Aliases are in snake_case, differ from the name and from each other; those of parameters stand for one of them.',
+  description: 'The description is fixed text, not empty, at most 2,000 characters.',
+  plain_text: 'No text that a model reads holds control, bidirectional or zero-width characters.',
+  parameters: 'Parameters are a zod shape, named in snake_case, that JSON Schema can express.',
+  described: 'Every parameter says what it is, at any depth, in at most 1,000 characters.',
+  closed: 'Objects inside parameters refuse unknown keys, and no parameter accepts just anything.',
+  reserved: 'No parameter has a name that the registry itself adds.',
+  level: 'The level is safe, cautious or dangerous; left out, it is dangerous.',
+  profile: 'The profile is core, live or full.',
+  categories: 'There is at least one category, in snake_case.',
+  needs: 'What a tool needs of a kernel is a list of abilities of the Kernel contract.',
+  examples: 'Examples fit the parameters, and each says what it shows.',
+  paths: 'What names a file is a parameter that is a text, so that its real path can be judged.',
+  plan: 'A safe tool works out no plan: it changes nothing that a person could be asked about.',
+  handler: 'The handler is a function; a tool that does nothing but what it plans has none.',
+  unique: 'No two tools of a registry share a name or an alias.',
+} as const
+
+export type Invariant = keyof typeof INVARIANTS
+
+/** A definition that breaks an invariant of the tool protocol contract (seed 3); `invariant` names which. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError'
+  readonly invariant: Invariant
+
+  constructor(tool: string, invariant: Invariant, message: string) {
+    super(`${tool}: ${message}`)
+    this.invariant = invariant
+  }
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+/**
+ * A tool's checked arguments as the journal keeps them: without those that say what would stand if they were left out,
+ * and of what a person was only just typing (`typed`) the length alone.
+ */
+export function journalledBy(shape: z.ZodRawShape, typed: readonly string[]): (args: Arguments) => Arguments {
+  const defaults = defaultsOf(shape)
+  const isSaid = (name: string, value: unknown) => {
+    const standing = defaults.get(name)
+    return standing === undefined || JSON.stringify(value) !== standing
+  }
+  const kept = (name: string, value: unknown) =>
+    typeof value === 'string' && typed.includes(name) ? `(${value.length} characters)` : value
+  return args => {
+    const said: Record<string, unknown> = {}
+    for (const name of Object.keys(args)) if (isSaid(name, args[name])) said[name] = kept(name, args[name])
+    return said
+  }
+}
+
+/** What stands for each parameter that is left out, as JSON. */
+function defaultsOf(shape: z.ZodRawShape): ReadonlyMap<string, string> {
+  const known = new Map<string, string>()
+  for (const [name, schema] of Object.entries(shape)) {
+    const standing = z.safeParse(schema, undefined)
+    if (standing.success && standing.data !== undefined) known.set(name, JSON.stringify(standing.data))
+  }
+  return known
+}
 
 /**
  * Checks a definition and makes a tool of it. The definition is data and one handler; schemas, listings, usage
@@ -46,6 +124,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     parameterAliases: undefined,
     paths: undefined,
     plan: undefined,
+    handler: undefined,
     ...definition,
   })
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
@@ -53,7 +132,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   const typed: readonly string[] = definition.typed ?? []
   const parameterAliases: Readonly<Record<string, string>> = definition.parameterAliases ?? {}
   type Checked = z.output<z.ZodObject<Shape>>
-  type Context = Parameters<typeof definition.handler>[1]
+  type Context = Parameters<NonNullable<typeof definition.handler>>[1]
   const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
   const journalled = journalledBy(parameters.shape, typed)
 
@@ -85,7 +164,10 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
       },
     code: [handler, plan, raise, preview, withoutKernel].map(String).join('\n'),
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
-    handler: async (args, context) => definition.handler(args as Checked, context as Context),
+    handler: async (args, context) => {
+      if (handler === undefined) throw new Error(`${name} does nothing but what it plans`)
+      return handler(args as Checked, context as Context)
+    },
     show: result => show?.(result) ?? indented(result),
     finalizeDocumentation: (documentation, facts) =>
       finalizeDocumentation?.(documentation, facts) ?? documentation,
@@ -105,8 +187,6 @@ function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Ar
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [stands(name) ?? name, value]))
 }
 
-type Arguments = Readonly<Record<string, unknown>>
-
 const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'
 
 /** What any handler is given. */
@@ -125,14 +205,6 @@ export interface ToolContext {
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
   readonly files: ProjectFiles
-  /** What a person made of the hunks, one for each; empty where all was approved as it was proposed. */
-  readonly choices: readonly Choice[]
-  /**
-   * Carries out the changes that were approved for this call, each atomically, and no others. Everything they were
-   * computed from is checked again first: `stale_plan` where it has moved on, `file_failed` where the disk refused.
-   * Throws for a call that no plan was approved for.
-   */
-  commit(): Promise<Committed | Failed>
 }
 
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
@@ -294,8 +366,9 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
    */
   readonly paths?: readonly ((keyof Shape & string) | NamedPath<keyof Shape & string>)[]
   /**
-   * Works a call out to the last byte before anybody is asked about it. Left out: what is approved is the preview of
-   * the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do.
+   * Works a call out to the last byte, once, before anybody is asked about it. Left out: what is approved is the preview
+   * of the arguments. A failure is the answer, and nobody is asked; so is a result, where there is nothing to do. What
+   * it changes in files is carried out by the daemon, and the tool then has no handler.
    */
   plan?(args: z.output<z.ZodObject<Shape>>, context: PlanContext): Promise<Planned>
   /**
@@ -306,8 +379,11 @@ export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends reado
     args: z.output<z.ZodObject<Shape>>,
     context: ToolContext,
   ): Outcome | undefined | Promise<Outcome | undefined>
-  /** Must not throw for what a model can act on; a throw is reported as a fault of the tool. */
-  handler(
+  /**
+   * Left out by a tool with a `plan` that changes files. Must not throw for what a model can act on; a throw is reported
+   * as a fault of the tool.
+   */
+  handler?(
     args: z.output<z.ZodObject<Shape>>,
     context: Needs extends readonly [] ? ToolContext : KernelContext,
   ): Outcome | Promise<Outcome>
@@ -356,3 +432,226 @@ export interface Tool {
   show(result: unknown): string
   finalizeDocumentation(documentation: string, facts: Readonly<Record<string, string>>): string
 }
+
+const NAME_LENGTH = 64
+const DESCRIPTION_LENGTH = 2_000
+const PARAMETER_DESCRIPTION_LENGTH = 1_000
+
+/** A definition as an author without a type checker might write it. */
+export interface UncheckedDefinition {
+  readonly name: unknown
+  readonly aliases: unknown
+  readonly description: unknown
+  readonly parameters: unknown
+  readonly parameterAliases: unknown
+  readonly level: unknown
+  readonly profile: unknown
+  readonly categories: unknown
+  readonly needs: unknown
+  readonly examples: unknown
+  readonly paths: unknown
+  readonly plan: unknown
+  readonly handler: unknown
+}
+
+/** The strict schema of a definition that keeps every invariant; throws `DefinitionError` for one that does not. */
+export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
+  const refuse = refuser(definition.name)
+  checkNames(definition, refuse)
+  checkText('description', definition.description, DESCRIPTION_LENGTH, refuse)
+  checkWords(definition, refuse)
+  const plansAll = definition.handler === undefined && typeof definition.plan === 'function'
+  if (!plansAll && typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
+  const parameters = checkParameters(definition.parameters, refuse)
+  checkParameterAliases(definition.parameterAliases, parameters, refuse)
+  checkPaths(definition.paths, parameters, refuse)
+  checkPlan(definition, refuse)
+  checkExamples(definition.examples, parameters, refuse)
+  return parameters
+}
+
+/** The rules of a description, for one that was filled in later; throws `DefinitionError`. */
+export function checkDescription(tool: string, description: unknown): void {
+  checkText('description', description, DESCRIPTION_LENGTH, refuser(tool))
+}
+
+type Refuse = (invariant: Invariant, message: string) => never
+
+function refuser(name: unknown): Refuse {
+  const tool = typeof name === 'string' && name !== '' ? JSON.stringify(name.slice(0, NAME_LENGTH)) : 'a tool'
+  return (invariant, message) => {
+    throw new DefinitionError(tool, invariant, message)
+  }
+}
+
+function checkNames({ name, aliases }: UncheckedDefinition, refuse: Refuse): void {
+  if (!isSnakeCase(name)) refuse('name', 'its name is not in snake_case')
+  if (aliases === undefined) return
+  if (!Array.isArray(aliases) || !aliases.every(isSnakeCase))
+    refuse('aliases', 'an alias is not in snake_case')
+  if (aliases.includes(name)) refuse('aliases', 'an alias equals the name')
+  if (new Set(aliases).size !== aliases.length) refuse('aliases', 'an alias is given twice')
+}
+
+function checkWords({ level, profile, categories, needs }: UncheckedDefinition, refuse: Refuse): void {
+  if (level !== undefined && !among(LEVELS, level))
+    refuse('level', `level is not one of ${LEVELS.join(', ')}`)
+  if (!among(PROFILES, profile)) refuse('profile', `profile is not one of ${PROFILES.join(', ')}`)
+  if (!Array.isArray(categories) || categories.length === 0 || !categories.every(isSnakeCase))
+    refuse('categories', 'categories is not a list of snake_case words')
+  if (!Array.isArray(needs) || !needs.every(need => among(ABILITIES, need)))
+    refuse('needs', `needs is not a list out of ${ABILITIES.join(', ')}`)
+}
+
+function checkParameters(shape: unknown, refuse: Refuse): z.ZodObject {
+  if (!isShape(shape)) refuse('parameters', 'parameters is not an object of zod types')
+  for (const name of Object.keys(shape)) {
+    if (!isSnakeCase(name)) refuse('parameters', `parameter ${JSON.stringify(name)} is not in snake_case`)
+    if (among(RESERVED, name)) refuse('reserved', `parameter ${name} is added by the registry`)
+  }
+  const parameters = z.strictObject(shape)
+  checkSchema('', jsonSchema(parameters, refuse), refuse)
+  return parameters
+}
+
+function checkParameterAliases(aliases: unknown, { shape }: z.ZodObject, refuse: Refuse): void {
+  if (aliases === undefined) return
+  if (!isRecord(aliases)) refuse('aliases', 'parameterAliases is not an object')
+  for (const [alias, name] of Object.entries(aliases)) {
+    if (!/^[A-Za-z]\w{0,63}$/.test(alias))
+      refuse('aliases', `${JSON.stringify(alias)} is no name of a parameter`)
+    if (Object.hasOwn(shape, alias) || among(RESERVED, alias))
+      refuse('aliases', `${alias} is a parameter itself`)
+    if (typeof name !== 'string' || !Object.hasOwn(shape, name))
+      refuse('aliases', `${alias} stands for no parameter`)
+  }
+}
+
+function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): void {
+  if (paths === undefined) return
+  const names = Array.isArray(paths) ? paths.map(pathName) : []
+  if (!Array.isArray(paths) || new Set(names).size !== names.length)
+    refuse('paths', 'paths is not a list of different parameters')
+  const { properties } = z.toJSONSchema(parameters, { io: 'input' })
+  for (const [index, name] of names.entries()) {
+    const property = ownPart(properties, name)
+    const { each } = isRecord(paths[index]) ? paths[index] : {}
+    if (each === undefined) {
+      if (property?.type !== 'string') refuse('paths', `${name} is no parameter that is a text`)
+    } else {
+      const item = isRecord(property?.items) ? property.items : undefined
+      if (property?.type !== 'array' || ownPart(item?.properties, String(each))?.type !== 'string')
+        refuse('paths', `${name} is no list of objects with a text under ${String(each)}`)
+    }
+  }
+}
+
+function ownPart(parts: unknown, name: string): Record<string, unknown> | undefined {
+  const part = isRecord(parts) && Object.hasOwn(parts, name) ? parts[name] : undefined
+  return isRecord(part) ? part : undefined
+}
+
+const pathName = (path: unknown): string =>
+  isRecord(path) && typeof path.confined === 'boolean' ? String(path.name) : String(path)
+
+function checkPlan({ plan, level }: UncheckedDefinition, refuse: Refuse): void {
+  if (plan === undefined) return
+  if (typeof plan !== 'function') refuse('plan', 'plan is not a function')
+  if (level === 'safe') refuse('plan', 'it has a plan, and is safe')
+}
+
+function jsonSchema(parameters: z.ZodObject, refuse: Refuse): unknown {
+  try {
+    return z.toJSONSchema(parameters, { io: 'input' })
+  } catch (error) {
+    refuse('parameters', `parameters cannot be written as JSON Schema: ${String(error)}`)
+  }
+}
+
+/** Words that say what a schema accepts; one with none of them accepts anything. */
+const TYPING = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'] as const
+
+/** One JSON Schema, and all schemas in it. `path` names it within the parameters. */
+function checkSchema(path: string, schema: unknown, refuse: Refuse): void {
+  if (!isRecord(schema)) return
+  const { properties, additionalProperties } = schema
+  if (isRecord(properties)) {
+    if (additionalProperties !== false) refuse('closed', `${path} accepts unknown keys; use z.strictObject`)
+    for (const [name, property] of Object.entries(properties))
+      checkProperty(path === '' ? name : `${path}.${name}`, property, refuse)
+  }
+  for (const [word, part] of Object.entries(schema)) {
+    if (typeof part === 'string') checkPlain(path, part, refuse)
+    else if (Array.isArray(part)) for (const item of part) checkPart(path, item, refuse)
+    else if (word !== 'properties') checkSchema(path, part, refuse)
+  }
+}
+
+function checkPart(path: string, part: unknown, refuse: Refuse): void {
+  if (typeof part === 'string') checkPlain(path, part, refuse)
+  else checkSchema(path, part, refuse)
+}
+
+function checkProperty(path: string, property: unknown, refuse: Refuse): void {
+  if (!isRecord(property)) refuse('closed', `parameter ${path} accepts anything`)
+  if (!TYPING.some(word => word in property)) refuse('closed', `parameter ${path} accepts anything`)
+  const { description } = property
+  if (typeof description !== 'string' || description.trim() === '')
+    refuse('described', `parameter ${path} has no description`)
+  if (String(description).length > PARAMETER_DESCRIPTION_LENGTH)
+    refuse(
+      'described',
+      `parameter ${path} has a description of more than ${PARAMETER_DESCRIPTION_LENGTH} characters`,
+    )
+  checkSchema(path, property, refuse)
+}
+
+function checkExamples(examples: unknown, parameters: z.ZodObject, refuse: Refuse): void {
+  if (!Array.isArray(examples)) refuse('examples', 'examples is not a list')
+  for (const [index, example] of examples.entries()) {
+    const what = `example ${index + 1}`
+    if (!isRecord(example)) refuse('examples', `${what} is not { args, shows }`)
+    const { args, shows } = example
+    if (typeof shows !== 'string' || shows.trim() === '')
+      refuse('examples', `${what} does not say what it shows`)
+    checkPlain(what, shows, refuse)
+    const parsed = parameters.safeParse(args)
+    if (!parsed.success)
+      refuse('examples', `${what} does not fit the parameters: ${z.prettifyError(parsed.error)}`)
+  }
+}
+
+function checkText(what: 'description', text: unknown, most: number, refuse: Refuse): void {
+  if (typeof text !== 'string' || text.trim() === '') refuse(what, `${what} is empty, or is not fixed text`)
+  if (text.length > most) refuse(what, `${what} has ${text.length} characters; ${most} is the most`)
+  checkPlain(what, text, refuse)
+}
+
+// A model, and a person who approves, must read the same text: nothing may move the cursor, reorder or hide.
+const HIDDEN =
+  /[^\P{Cc}\n]|[\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}\u{115F}\u{1160}\u{3164}\u{FFA0}]/u
+
+function checkPlain(where: string, text: string, refuse: Refuse): void {
+  const found = HIDDEN.exec(text)
+  if (found === null) return
+  const mark = `U+${(found[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+  refuse('plain_text', `${where} holds the character ${mark}, which a reader would not see`)
+}
+
+function isSnakeCase(name: unknown): name is string {
+  return typeof name === 'string' && name.length <= NAME_LENGTH && /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)
+}
+
+function isShape(shape: unknown): shape is z.ZodRawShape {
+  return (
+    isRecord(shape) &&
+    !(shape instanceof z.ZodType) &&
+    Object.values(shape).every(part => part instanceof z.ZodType)
+  )
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const among = (words: readonly string[], word: unknown): boolean => words.some(one => one === word)

@@ -2,7 +2,7 @@ import { defineTool, type PlanContext } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
 import { PATH } from './file-arguments.ts'
 import { counted } from './naming.ts'
-import { type Failed, type Outcome, ok } from './outcome.ts'
+import type { Failed } from './outcome.ts'
 import type { FileChange, Planned, SeenFile } from './proposal.ts'
 import { nothingThere } from './rewrite.ts'
 import { contentWord, onlyLink } from './whole-file.ts'
@@ -41,15 +41,6 @@ export const deleteFile = defineTool({
     return work.type === 'deletion' ? proposed(work) : work
   },
 
-  async handler(args, context): Promise<Outcome<Deleted>> {
-    const work = await worked(args, context)
-    if (work.type !== 'deletion') return work
-    const committed = await context.commit()
-    if (committed.type === 'failed') return committed
-    const { shown, bytes, sha256 } = work.file
-    return ok({ path: shown, bytes, sha256, undo: committed.undo })
-  },
-
   show: result => showDeleted(result as Deleted),
 })
 
@@ -86,6 +77,7 @@ function proposed({ file, change, diff }: Deletion): Planned {
     preview: { title: `Delete ${shown}`, body: `${lead.join('\n')}${shownWhole}` },
     evidence: [file.evidence],
     changes: [change],
+    result: ({ undo }): Deleted => ({ path: file.shown, bytes: file.bytes, sha256: file.sha256, undo }),
   }
 }
 

@@ -15,7 +15,6 @@ import {
   showWritten,
   type Work,
   type Written,
-  written,
 } from './rewrite.ts'
 import { oneLine } from './wording.ts'
 
@@ -70,7 +69,6 @@ export const editFile = defineTool({
     body: `Replace\n${old_str}\nwith\n${new_str}`,
   }),
   plan: async (args, context) => proposed(await work(args, context)),
-  handler: async (args, context) => written(await work(args, context), context),
   show: result => showWritten('edited', result as Written),
 })
 

@@ -13,7 +13,6 @@ import {
   showWritten,
   type Work,
   type Written,
-  written,
 } from './rewrite.ts'
 import { beginning, oneLine } from './wording.ts'
 
@@ -67,7 +66,6 @@ export const insertAtLine = defineTool({
     body: content,
   }),
   plan: async (args, context) => proposed(await work(args, context)),
-  handler: async (args, context) => written(await work(args, context), context),
   show: result => showWritten('edited', result as Written),
 })
 

@@ -1,6 +1,6 @@
 import { defineTool, type PlanContext } from './define.ts'
 import { PATH } from './file-arguments.ts'
-import { type Failed, failed, type Outcome, ok } from './outcome.ts'
+import { type Failed, failed } from './outcome.ts'
 import type { FileChange, Planned, SeenFile } from './proposal.ts'
 import { nothingThere } from './rewrite.ts'
 import { contentWord, folderNamed, madeFolders, onlyLink, renameText, somethingThere } from './whole-file.ts'
@@ -49,16 +49,6 @@ export const moveFile = defineTool({
   async plan(args, context) {
     const work = await worked(args, context)
     return work.type === 'move' ? proposed(work) : work
-  },
-
-  async handler(args, context): Promise<Outcome<Moved>> {
-    const work = await worked(args, context)
-    if (work.type !== 'move') return work
-    const committed = await context.commit()
-    if (committed.type === 'failed') return committed
-    const { file, to, notes } = work
-    const { bytes, sha256 } = file
-    return ok({ source: file.shown, destination: to.shown, bytes, sha256, undo: committed.undo, notes })
   },
 
   show: result => showMoved(result as Moved),
@@ -135,6 +125,14 @@ function proposed({ file, to, changes, notes }: Move): Planned {
     preview: { title: `Move ${from} to ${name}`, body: `${lead.join('\n')}\n\n${renamed}` },
     evidence: [file.evidence, to.evidence],
     changes,
+    result: ({ undo }): Moved => ({
+      source: file.shown,
+      destination: to.shown,
+      bytes: file.bytes,
+      sha256: file.sha256,
+      undo,
+      notes,
+    }),
   }
 }
 

@@ -6,7 +6,7 @@ import type { Failed, Ok } from './outcome.ts'
 
 /**
  * What working a call out comes to. `Ok` means that there is nothing to do: its result is the answer, nobody is asked,
- * and the handler is not run. A failure is the answer too.
+ * and nothing is run. A failure is the answer too.
  */
 export type Planned = Proposal | Ok<unknown> | Failed
 
@@ -28,8 +28,10 @@ export interface Proposal {
    * than that it is the same one. Each is checked again, under a lock, at the moment of the effect.
    */
   readonly evidence: readonly Evidence[]
-  /** The whole effect on files, which `ToolContext.commit` carries out. Empty for a tool that changes none. */
+  /** The whole effect on files. Empty for a tool that changes none, and whose handler does what was approved. */
   readonly changes: readonly FileChange[]
+  /** The result of the call once the changes are in the files. With `changes`, and only then. */
+  result?(committed: Committed): unknown
   /** The parts that a person may take or leave one by one. Left out: it is taken or left as a whole. */
   readonly hunks?: Hunks
 }

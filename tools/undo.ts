@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineTool, type PlanContext } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
 import { counted } from './naming.ts'
-import { type Failed, ok } from './outcome.ts'
+import type { Failed } from './outcome.ts'
 import type { CommittedFile, FileChange, Planned, SeenFile } from './proposal.ts'
 import { countLines, remarksOn } from './remarks.ts'
 import { contentWord, goneFolders, madeFolders, renameText } from './whole-file.ts'
@@ -52,15 +52,6 @@ export const undoChange = defineTool({
   async plan({ change }, context) {
     const work = await worked(change, context)
     return work.type === 'reverses' ? proposed(change, work.all) : work
-  },
-
-  async handler({ change }, context) {
-    const work = await worked(change, context)
-    if (work.type !== 'reverses') return work
-    const committed = await context.commit()
-    if (committed.type === 'failed') return committed
-    const files = work.all.map((reverse, index) => reversed(reverse, committed.files[index]))
-    return ok<Undoing>({ undone: change, files, undo: committed.undo })
   },
 
   show: result => showUndoing(result as Undoing),
@@ -133,6 +124,11 @@ function proposed(name: string, all: readonly Reverse[]): Planned {
     },
     evidence: all.map(({ file }) => file.evidence),
     changes: all.map(({ change }) => change),
+    result: ({ files, undo }): Undoing => ({
+      undone: name,
+      files: all.map((reverse, index) => reversed(reverse, files[index])),
+      undo,
+    }),
   }
 }
 

@@ -1,16 +1,7 @@
 import { defineTool, type PlanContext, type SeenFile } from './define.ts'
 import { CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './file-arguments.ts'
 import { newlineOf, newlineWord, spelled } from './newlines.ts'
-import {
-  isText,
-  notText,
-  proposed,
-  rewritten,
-  showWritten,
-  type Work,
-  type Written,
-  written,
-} from './rewrite.ts'
+import { isText, notText, proposed, rewritten, showWritten, type Work, type Written } from './rewrite.ts'
 import { oneLine } from './wording.ts'
 
 export const writeFile = defineTool({
@@ -37,7 +28,6 @@ export const writeFile = defineTool({
 
   preview: ({ path, content }) => ({ title: `Write ${oneLine(path)}`, body: content }),
   plan: async (args, context) => proposed(await work(args, context)),
-  handler: async (args, context) => written(await work(args, context), context),
   show: result => showWritten('wrote', result as Written),
 })
 

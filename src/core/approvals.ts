@@ -1,6 +1,5 @@
 import type { Choice, Hunk } from '../../tools/proposal.ts'
 import type { Signal } from '../../wire/signal.ts'
-import type { Paused } from './pauses.ts'
 import type { Answer, Plan } from './plan.ts'
 
 /**
@@ -21,19 +20,8 @@ export interface Approvals {
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
   previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined
-  /**
-   * How many plans have to be answered before anybody is asked about another one of that caller; undefined where it may
-   * be put. Once `most` of one caller wait, none is put of all that comes from there, until each that waits was answered;
-   * those who sit are told so once.
-   */
-  crowding(of: Pick<Plan, 'caller' | 'origin' | 'who'>, most: number): number | undefined
-  /** Whether so many of all callers wait that nobody should be asked about yet another one. */
-  readonly full: boolean
-  /**
-   * Why nobody should be asked about plans of that origin for a while: a person has refused too many in a row. An
-   * approval, somebody who takes a seat, or one who sits, ends that.
-   */
-  paused(origin: string): Paused | undefined
+  /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
+  limit(origin: string): Limit | undefined
   /** All who are not put before a person now. */
   pauses(): readonly Pause[]
   /** How the plans that waited last have ended, oldest first: up to 64. */
@@ -150,11 +138,23 @@ export interface Grant {
   readonly ends_ms: number
 }
 
-/** That nobody is asked for a while about plans that come from one place, or about any. */
+/** What keeps a plan from being put before a person, so that nobody is tired into a yes. */
+export type Limit =
+  /** So many plans wait already: of whoever asks, or of all. */
+  | {
+      readonly type: 'waiting'
+      readonly of: 'caller' | 'all'
+      readonly waiting: number
+      readonly most: number
+    }
+  /** A person on a seat has refused so many plans of theirs in a row without a reason. `leftMs`: until it ends. */
+  | { readonly type: 'paused'; readonly refusals: number; readonly leftMs: number }
+
+/** That nobody is asked for a while about plans that come from one place. */
 export interface Pause {
-  /** Who asked for what was refused last; null where nothing is asked of anybody, wherever it comes from. */
-  readonly who: string | null
-  /** Refusals in a row, those of one turn counted once. */
+  /** Who asked for what was refused last. */
+  readonly who: string
+  /** Refusals in a row, those of one batch counted once. */
   readonly refusals: number
   /** Milliseconds until it ends by itself. */
   readonly left_ms: number

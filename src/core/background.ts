@@ -1,5 +1,5 @@
-import { ending } from './cut.ts'
 import type { TextStore } from './texts.ts'
+import { ending } from './texts.ts'
 
 /** What a row shows of it: so many lines and characters. */
 const SHOWN_LINES = 10

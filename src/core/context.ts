@@ -1,7 +1,5 @@
 import { resolve } from 'node:path'
 import type {
-  Choice,
-  Committed,
   Jobs,
   KernelContext,
   Leases,
@@ -12,10 +10,9 @@ import type {
   Texts,
   ToolContext,
 } from '../../tools/define.ts'
-import type { Failed } from '../../tools/outcome.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
-import type { Flight } from './flight.ts'
+import type { Caller } from './call.ts'
 
 /** A kernel, and the name under which it is known. */
 export interface Place {
@@ -25,8 +22,17 @@ export interface Place {
   readonly replaces?: string
 }
 
+/** The call that a handler runs for. */
+interface Calling {
+  readonly call: CallId
+  readonly caller: Pick<Caller, 'who' | 'root'>
+  readonly signal: Signal
+  readonly canAsk: boolean
+  ask(question: Question): Promise<string>
+}
+
 export interface Given {
-  readonly flight: Flight
+  readonly run: Calling
   readonly level: Level
   readonly options: {
     readonly jobs: Jobs
@@ -35,13 +41,7 @@ export interface Given {
   }
   /** The files of the caller's project, as far as the policy lets the call see them. */
   files(): ProjectFiles
-  readonly choices?: readonly Choice[] | undefined
-  /** Carries out the changes that were approved for the call. */
-  readonly commit?: (() => Promise<Committed | Failed>) | undefined
 }
-
-const unplanned = async () => Promise.reject(new Error('no plan was approved for this call'))
-const NONE: readonly Choice[] = []
 
 /** What a handler is given. */
 export class Context implements ToolContext {
@@ -52,33 +52,25 @@ export class Context implements ToolContext {
   readonly jobs: Jobs
   readonly texts: Texts
   readonly pathOf: (path: string) => string
-  readonly choices: readonly Choice[]
-  readonly commit: () => Promise<Committed | Failed>
-  readonly #flight: Flight
+  readonly signal: Signal
   readonly #filesOf: () => ProjectFiles
   #files: ProjectFiles | undefined
 
-  constructor({ flight, level, options, files, choices = NONE, commit = unplanned }: Given) {
-    this.call = flight.call
-    this.who = flight.caller.who
+  constructor({ run, level, options, files }: Given) {
+    this.call = run.call
+    this.who = run.caller.who
     this.level = level
     this.lookMs = options.lookMs
     this.jobs = options.jobs
     this.texts = options.texts
-    this.pathOf = path => resolve(flight.caller.root, path)
-    this.choices = choices
-    this.commit = commit
-    this.#flight = flight
+    this.pathOf = path => resolve(run.caller.root, path)
+    this.signal = run.signal
     this.#filesOf = files
   }
 
   get files(): ProjectFiles {
     this.#files ??= this.#filesOf()
     return this.#files
-  }
-
-  get signal(): Signal {
-    return this.#flight.signal
   }
 }
 
@@ -98,7 +90,7 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly again: boolean
   readonly ask: (question: Question) => Promise<string>
   readonly others: () => readonly OtherKernel[]
-  readonly #caller: Flight
+  readonly #calling: Calling
   readonly #output: () => OutputLog
   readonly #leasesOf: () => Leases
   #leases: Leases | undefined
@@ -108,8 +100,8 @@ export class ContextOnKernel extends Context implements KernelContext {
     this.kernel = given.place.kernel
     this.kernelName = given.place.name
     this.again = given.again
-    this.ask = question => given.flight.ask(question)
-    this.#caller = given.flight
+    this.ask = question => given.run.ask(question)
+    this.#calling = given.run
     this.#output = given.output
     this.others = given.others
     this.#leasesOf = given.leases
@@ -121,7 +113,7 @@ export class ContextOnKernel extends Context implements KernelContext {
   }
 
   get canAsk(): boolean {
-    return this.#caller.canAsk
+    return this.#calling.canAsk
   }
 
   get output(): OutputLog {

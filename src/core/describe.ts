@@ -1,5 +1,5 @@
 import type { Profile, Tool } from '../../tools/define.ts'
-import { checkDescription } from '../../tools/invariants.ts'
+import { checkDescription } from '../../tools/define.ts'
 import { type Described, FORMS, type Form, plainSchema } from './forms.ts'
 import type { Registry } from './registry.ts'
 import { usage, usageList } from './usage.ts'

@@ -1,17 +1,13 @@
-import type { ToolErrorCode } from '../../tools/errors.ts'
-import type { Failed, Outcome } from '../../tools/outcome.ts'
-import type { Committed } from '../../tools/proposal.ts'
+import { type Outcome, ok } from '../../tools/outcome.ts'
 import { withdrawn } from './faults.ts'
-import { isIntact, toolHash } from './freezing.ts'
 import { JournalError } from './journal.ts'
-import { type Arguments, codeOf, type Passage, type Refusal } from './passage.ts'
-import { causesOf, type Plan } from './plan.ts'
-import * as planRefusals from './plan-refusals.ts'
+import { causesOf, isIntact, type Plan, toolHash } from './plan.ts'
 import * as refusals from './refusals.ts'
+import { type Arguments, codeOf, type Refusal, type Run } from './run.ts'
 
 /** A plan that was let through, by a person or by a rule. */
 export interface LetThrough {
-  readonly passage: Passage
+  readonly run: Run
   readonly plan: Plan
   /** The one that a person was asked about, and made this one of by their choices. Left out: this one. */
   readonly asked?: Plan
@@ -24,91 +20,78 @@ export interface LetThrough {
   readonly granted?: boolean
 }
 
-/** It is not what was let through any more; nothing was changed. */
+/** It is not what was let through any more; nothing was changed, and its end is in the journal. */
 export interface Stale {
   readonly type: 'stale'
   readonly causes: readonly string[]
-  /** Its end is in the journal already. */
-  readonly ended: boolean
 }
 
-type Stop = Refusal | Omit<Stale, 'ended'>
-
 /**
- * Carries a plan out, once: waits for its turn at the files, checks everything again, uses the plan up on the disk,
- * and runs the handler. Nothing can come between the last check of a file and its replacement: `commit` compares once
- * more. What stops it before the handler runs has had no effect.
+ * Carries a plan out, once. It waits for its turn at the files. Then the approval is used up on the disk, everything that
+ * the plan stands on is looked at once more, and the effect follows. Nothing can come between that look and the
+ * replacement of a file: `Files.commit` compares the file once more at the rename.
  */
 export async function carryOut(through: LetThrough): Promise<Outcome | Stale> {
-  const { passage, paths } = through
-  const unlock = paths.length === 0 ? undefined : await passage.options.files.lock(paths)
+  const { run, paths } = through
+  const unlock = paths.length === 0 ? undefined : await run.options.files.lock(paths)
   try {
-    return await underLock(through)
+    return (await unusable(through)) ?? (await carriedOut(through))
   } finally {
     unlock?.()
   }
 }
 
-async function underLock(through: LetThrough): Promise<Outcome | Stale> {
-  const { passage, plan, args, approved } = through
-  const { journal, consumed, log } = passage.options
-  const { flight } = passage
+/** Uses the approval up. From then on asking again under this name is not another attempt, whatever comes of this one. */
+async function unusable({ run, plan, args, approved }: LetThrough): Promise<Refusal | undefined> {
+  const { journal, log } = run.options
   const judged = { level: plan.level, decision: approved ? 'ask' : 'allow' } as const
-  const stop = consumed.has(plan.id) ? used(plan) : await checked(through)
-  if (stop?.type === 'stale') return { ...stop, ended: false }
-  if (stop !== undefined) return passage.noted(stop, judged, args)
-  consumed.add(plan.id)
   try {
-    await journal.sync({ type: 'dispatched', ...passage.journalled(judged, args), plan: plan.id })
+    await journal.sync({ type: 'dispatched', ...run.journalled(judged, args), plan: plan.id })
+    run.ran = true
+    return undefined
   } catch (error) {
     log('a plan was not carried out because the journal could not be written', error)
     const refusal = refusals.journalUnavailable(error)
     // What the journal does not say was dispatched does not end there either.
-    if (!(error instanceof JournalError && error.written)) return passage.noted(refusal, judged, args)
-    flight.ran = true
-    return ended(passage, refusal)
+    if (!(error instanceof JournalError && error.written)) return run.noted(refusal, judged, args)
+    run.ran = true
+    return ended(run, refusal)
   }
-  // The approval is used up: asking again under this name is not another attempt, whatever comes of this one.
-  flight.ran = true
-  return dispatched(through)
 }
 
-/** The disk took its time, and the approval is used up: what moved meanwhile ends the call all the same. */
-async function dispatched(through: LetThrough): Promise<Outcome | Stale> {
-  const { passage, asked = through.plan } = through
+async function carriedOut(through: LetThrough): Promise<Outcome | Stale> {
+  const { run, plan, asked = plan } = through
   try {
-    const late = await checked(through)
-    if (late === undefined) return await run(through)
-    if (late.type !== 'stale') return ended(passage, late)
-    ended(passage, planRefusals.stale({ plan: asked, causes: late.causes }))
-    return { ...late, ended: true }
+    const stop = await moved(through)
+    if (stop === undefined) return await effect(through)
+    if (stop.type !== 'stale') return ended(run, stop)
+    ended(run, refusals.stale({ plan: asked, causes: stop.causes }))
+    return stop
   } catch (error) {
-    return ended(passage, passage.fault(error, 'dangerous'))
+    return ended(run, run.fault(error, 'dangerous'))
   }
 }
 
-/** All that has to hold at the moment of the effect, or why it does not. Nothing is awaited after the evidence. */
-async function checked(through: LetThrough): Promise<Stop | undefined> {
-  const { passage, plan, asked = plan, paths, approved, granted } = through
-  const { options, flight, tool } = passage
+/** What has to hold at the moment of the effect and does not. Nothing is awaited after the evidence. */
+async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> {
+  const { run, plan, asked = plan, paths, approved, granted } = through
+  const { journal, approvals } = run.options
   const causes = await causesOf(plan)
-  if (flight.cancelled) return withdrawn()
-  if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
-  if (options.approvals?.expired(asked)) return planRefusals.expired(asked)
-  const policy = passage.policyOn(paths, { fresh: true })
-  const judged = passage.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
+  if (run.cancelled) return withdrawn()
+  if (journal.trouble !== undefined) return refusals.journalInTrouble(journal.trouble)
+  if (approvals?.expired(asked)) return refusals.expired(asked)
+  const policy = run.policyOn(paths, { fresh: true })
+  const judged = run.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal
   if (judged.decision === 'ask' && (!approved || (granted === true && !judged.byDefault)))
     causes.push('the policy asks for approval now, and did not before')
-  for (const cause of [passage.imageMoved(), toolMoved(passage, plan)])
-    if (cause !== undefined && !causes.includes(cause)) causes.push(cause)
   if (!isIntact(plan) || !isIntact(asked))
-    causes.push(`the plan of ${tool.name} is not to the last byte what was approved`)
+    causes.push(`the plan of ${run.tool.name} is not to the last byte what was approved`)
   return causes.length === 0 ? undefined : { type: 'stale', causes }
 }
 
 /** Why the tool is not what it was when the plan was made, as a clause for a person; undefined while it is. */
-export function toolMoved({ options, tool }: Passage, plan: Pick<Plan, 'toolHash'>): string | undefined {
+export function toolMoved({ options, tool }: Run, plan: Pick<Plan, 'toolHash'>): string | undefined {
   const now = options.registry.find(tool.name)
   if (now !== undefined && toolHash(now, options.version) === plan.toolHash) return undefined
   return `the tool ${tool.name} itself is not what it was`
@@ -118,84 +101,32 @@ export function effectsOf({ changes }: Pick<Plan, 'changes'>) {
   return changes.length === 0 ? [] : (['write_file'] as const)
 }
 
-const used = (plan: Plan): Stop => ({ type: 'stale', causes: [`${plan.id} was carried out before`] })
-
-async function run({ passage, plan, asked, args }: LetThrough): Promise<Outcome | Stale> {
-  const { flight, place } = passage
-  passage.begin()
-  flight.job?.asks(undefined)
-  if (place !== undefined) passage.track()
-  const effect = new FileEffect(passage, plan, asked)
-  const { level, choices } = plan
-  const outcome = await passage.attempt({ level, args, choices, commit: () => effect.commit() })
-  const undo = await effect.end()
-  const causes = effect.begun ? [] : await movedUnder(plan, outcome)
-  if (causes.length === 0) return ended(passage, outcome, undo)
-  ended(passage, planRefusals.stale({ plan: asked ?? plan, causes }))
-  return { type: 'stale', causes, ended: true }
-}
-
-/** Why its handler, which worked it out once more, came to something else than was approved, and committed nothing. */
-async function movedUnder(plan: Plan, outcome: Outcome): Promise<readonly string[]> {
-  const isFault = outcome.type === 'failed' && NOT_BY_FILES.has(outcome.error.code)
-  if (plan.changes.length === 0 || outcome.type === 'rises' || isFault) return []
-  const causes = await causesOf(plan)
-  // It may have moved and be back by now.
-  return causes.length === 0 && outcome.type === 'failed' ? [CAME_BACK] : causes
-}
-
-const NOT_BY_FILES: ReadonlySet<string> = new Set(['internal', 'withdrawn'] satisfies ToolErrorCode[])
-const CAME_BACK = 'what it was worked out from was something else for a moment'
-
-/** The changes of one plan, which happen at most once, and only while its handler runs. */
-class FileEffect {
-  readonly #passage: Passage
-  readonly #plan: Plan
-  readonly #asked: Plan
-  #committing: Promise<Committed | Failed> | undefined
-  #over = false
-
-  constructor(passage: Passage, plan: Plan, asked: Plan = plan) {
-    this.#passage = passage
-    this.#plan = plan
-    this.#asked = asked
+/** Changes the files, or runs the handler of a tool that changes none. */
+async function effect({ run, plan, args }: LetThrough): Promise<Outcome> {
+  const { level, changes } = plan
+  run.begin()
+  run.job?.asks(undefined)
+  if (run.place !== undefined) run.track()
+  if (changes.length === 0) return ended(run, await run.attempt({ level, args }))
+  const done = await run.options.files.commit({ change: plan.id, changes })
+  if (done.type === 'failed') return ended(run, done)
+  let outcome: Outcome
+  try {
+    outcome = ok(plan.result?.(done))
+  } catch (error) {
+    outcome = run.fault(error, level)
   }
-
-  async commit(): Promise<Committed | Failed> {
-    if (this.#over) throw new Error('the call is over, and changes nothing any more')
-    if (this.#committing !== undefined) throw new Error('the approved changes were carried out before')
-    this.#committing = this.#commit()
-    return this.#committing
-  }
-
-  async #commit(): Promise<Committed | Failed> {
-    const { id, changes } = this.#plan
-    const causes = await causesOf(this.#plan)
-    if (causes.length > 0) return planRefusals.stale({ plan: this.#asked, causes })
-    return this.#passage.options.files.commit({ change: id, changes })
-  }
-
-  /** Whether the handler has asked for the changes. */
-  get begun(): boolean {
-    return this.#committing !== undefined
-  }
-
-  /** The name under which it can be undone, once a commit that a handler did not wait for is over as well. */
-  async end(): Promise<string | undefined> {
-    this.#over = true
-    const done = await this.#committing?.catch(() => undefined)
-    return done?.type === 'committed' ? done.undo : undefined
-  }
+  return ended(run, outcome, done.undo)
 }
 
 /** The end of what was dispatched. It stands in the file before anybody is answered, if the file can be written. */
-function ended<End extends Outcome>(passage: Passage, outcome: End, undo?: string): End {
-  const { journal, log } = passage.options
+function ended<End extends Outcome>(run: Run, outcome: End, undo?: string): End {
+  const { journal, log } = run.options
   const entry = {
     type: 'ended',
-    call: passage.flight.call,
+    call: run.call,
     outcome: codeOf(outcome),
-    elapsed_ms: passage.elapsedMs,
+    elapsed_ms: run.elapsedMs,
     ...(undo !== undefined && { undo }),
   } as const
   try {

@@ -1,20 +1,25 @@
 import { homedir } from 'node:os'
 import type { Failed } from '../../tools/outcome.ts'
 import type { Committed, FileChange, ProjectFiles, SeenFile } from '../../tools/proposal.ts'
-import { commit } from './files/commit.ts'
+import { commit, openLocks, openUnfinished } from './files/commit.ts'
 import { type Confining, openConfinement } from './files/confine.ts'
-import { type Disk, NODE_DISK } from './files/disk.ts'
-import { changed, type Drawn, moved, removed } from './files/drawing.ts'
-import { decode } from './files/encoding.ts'
-import { hasOpenFiles } from './files/folder.ts'
+import { type Disk, hasOpenFiles, NODE_DISK } from './files/disk.ts'
 import { folderLooks, SHOWS_ALL } from './files/folders.ts'
-import type { Shows } from './files/ground.ts'
-import { type Kept, keptDir, openKept } from './files/kept.ts'
-import { openLocks } from './files/lock.ts'
-import { type Looking, type Seeing, type Sight, see, seenOf } from './files/look.ts'
+import type { Shows } from './files/listing.ts'
+import {
+  changed,
+  type Drawn,
+  decode,
+  type Looking,
+  moved,
+  removed,
+  type Seeing,
+  type Sight,
+  see,
+  seenOf,
+} from './files/look.ts'
 import { pathRefused } from './files/refused.ts'
-import { undone } from './files/undoing.ts'
-import { openUnfinished } from './files/unfinished.ts'
+import { type Kept, keptDir, openKept, undone } from './files/undo.ts'
 import { sha256 } from './sha256.ts'
 
 /** The files that tools may look at and change, of every project (design section 5). */

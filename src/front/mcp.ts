@@ -188,7 +188,7 @@ function answerTo(
     return exchange.answer(leg => run({ ...leg, ...heard }))
   }
   if (!asks) return run(heard)
-  const exchange = exchanges.begin({ request, doubt, ended: leg => run({ ...leg, toItsEnd: true }) })
+  const exchange = exchanges.begin({ request, doubt, ended: leg => run({ ...leg, untilDone: true }) })
   return exchange.answer(leg => run({ ...leg, ...heard }))
 }
 

@@ -65,7 +65,7 @@ test('a part that was approved ends refusals in a row, and every part refused is
     const plan = somePlan({ hunks: someHunks(2) })
     void approvals.ask(plan, { signal: still })
     person.answer({ choose: choices }, plan.id)
-    return approvals.paused(plan.origin)?.refusals
+    return approvals.pauses()[0]?.refusals
   }
   const none = [refuse(1), refuse(2)]
   assert.equal([give(none), give(none), give([accept(1), refuse(2)])], [undefined, undefined, undefined])

@@ -211,36 +211,23 @@ test('when the daemon ends, all that waits is cancelled, and the seats are told'
   assert.is(clock.waiting, 0)
 })
 
-test('what waits is counted for each caller, and one that has the most waits for all of its answers (threat 36)', async () => {
+test('eight plans of one caller may wait, however it connects, and 64 of all (threat 36)', async () => {
   const { approvals } = book()
   const person = takeSeat(approvals)
-  const of = (caller: string, origin = caller) => ({ caller, origin, who: 'a model' })
-  const plans = ['a', 'a', 'b'].map(caller => somePlan({ caller, origin: caller }))
-  for (const plan of plans) void approvals.ask(plan, { signal: still })
-  const crowds = () => ['a', 'b', 'c'].map(caller => approvals.crowding(of(caller), 2))
-  assert.equal(crowds(), [2, undefined, undefined])
-  const notices = () => person.told.flatMap(news => (news.type === 'notice' ? [news.text] : []))
-  assert.equal(notices(), [
-    '2 plans of a model, or of where it comes from, wait for you, and it wanted more: no other is put before you until each of these is answered.',
-  ])
-  assert.is(approvals.crowding(of('another connection', 'a'), 2), 2)
-  person.answer('approve', plans[0]?.id)
-  assert.equal(crowds(), [1, undefined, undefined])
-  person.answer('deny', plans[1]?.id)
-  assert.equal([crowds(), notices().length], [[undefined, undefined, undefined], 1])
-})
-
-test('it says when so many wait that nobody should be asked about another, whoever they are of (threat 36)', () => {
-  const { approvals } = book()
-  takeSeat(approvals)
-  const signal = new LightSignal()
-  for (let caller = 1; caller < 64; caller++)
-    void approvals.ask(somePlan({ caller: `${caller}` }), { signal })
-  assert.is(approvals.full, false)
-  void approvals.ask(somePlan({ caller: '64' }), { signal })
-  assert.is(approvals.full, true)
-  signal.abort()
-  assert.is(approvals.full, false)
+  const ask = (origin: string, n: number) => {
+    const plan = somePlan({ origin, caller: `connection ${n}` })
+    void approvals.ask(plan, { signal: still })
+    return plan.id
+  }
+  const first = Array.from({ length: 8 }, (_, n) => ask('a', n))
+  assert.equal(approvals.limit('a'), { type: 'waiting', of: 'caller', waiting: 8, most: 8 })
+  assert.is(approvals.limit('b'), undefined)
+  person.answer('approve', first[0])
+  assert.is(approvals.limit('a'), undefined)
+  for (let n = 0; n < 57; n++) ask(`other ${n}`, n)
+  assert.equal(approvals.limit('b'), { type: 'waiting', of: 'all', waiting: 64, most: 64 })
+  person.answer('deny', first[1])
+  assert.is(approvals.limit('b'), undefined)
 })
 
 test('a reason is kept to the letter, within bounds', async () => {

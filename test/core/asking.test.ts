@@ -144,7 +144,7 @@ test('a caller may have eight plans waiting, is told so at the ninth, and holds 
   assert.is(person.plans.length, 8)
   assert.match(
     errorOf(busy[0] ?? { ok: true, result: null }).message,
-    /Nobody is asked about another one until each/,
+    /8 plans of this caller, .* wait for a person/,
   )
   const other = run('put', PUT, { caller: { id: 'somebody else', origin: 'elsewhere' } })
   await settled()

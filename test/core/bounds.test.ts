@@ -1,4 +1,4 @@
-import { bound, RESULT_CHARS } from '../../src/core/bounds.ts'
+import { bound, RESULT_CHARS } from '../../src/core/answer.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('bounds')

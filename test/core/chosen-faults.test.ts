@@ -1,9 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { Approvals, ShownPlan } from '../../src/core/approvals.ts'
 import { openRegistry } from '../../src/core/registry.ts'
 import { defineTool } from '../../tools/define.ts'
-import { ok } from '../../tools/outcome.ts'
 import { errorOf, resultOf, settled } from '../support/calls-rig.ts'
 import {
   ACCEPT,
@@ -207,16 +206,16 @@ test('where the second file cannot be written, none is (fault 12)', async () => 
 test('choices that fit no hunk approve nothing, whoever passed them on', async () => {
   const { ground, path } = opened()
   await path.close()
-  const { approvals } = path
   const choices = [ACCEPT(1), ACCEPT(9), REFUSE(3)]
   const daemon = openWholePath(ground, {
     calls: {
       approvals: {
-        ...approvals,
         seated: true,
-        full: false,
+        limit: () => undefined,
+        expired: () => false,
+        noteOn: () => undefined,
         ask: async () => ({ type: 'chosen', by: 'seat-1', choices }),
-      },
+      } as Partial<Approvals> as Approvals,
     },
   })
   const error = errorOf(await daemon.run('propose_file_edit', { edits: EDITS }))
@@ -250,12 +249,9 @@ const straying = defineTool({
       preview: { title: 'Change shop.py', body: 'x = 1\n' },
       evidence: [file.evidence],
       changes: [change],
+      result: () => 'done',
     } as const
     return { ...proposal, hunks: { all: [hunk], choose: () => ({ ...proposal, changes: [strays] }) } }
-  },
-  async handler(_, { commit }) {
-    const done = await commit()
-    return done.type === 'failed' ? done : ok(done.undo)
   },
 })
 

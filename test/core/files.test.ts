@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { decode, encode } from '../../src/core/files/encoding.ts'
+import { decode, encode } from '../../src/core/files/look.ts'
 import { NO_FILES } from '../../src/core/files.ts'
 import type { TextEncoding } from '../../tools/proposal.ts'
 import { cameTo, FilesRig } from '../support/files-rig.ts'

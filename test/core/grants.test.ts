@@ -257,5 +257,5 @@ test('what is let through says nothing of how a person answers: a pause stays, a
   await ask(made, somePlanOn('src/a.py'))
   void ask(made, somePlanOn('lib/a.py'))
   made.person.answer('deny')
-  assert.is(made.approvals.paused('cli /project')?.refusals, 3)
+  assert.is(made.approvals.pauses()[0]?.refusals, 3)
 })

@@ -92,7 +92,7 @@ test('a live definition that was shown, and is another one when it would run, ma
   assert.equal(error.details.preview, { title: 'Call shop.price', body: 'def price(): return 2' })
   assert.equal(ran, [])
   const lines = await journal()
-  assert.equal(typesOf(ofCalls(lines)), ['requested', 'decided', 'refused stale_plan'])
+  assert.equal(typesOf(ofCalls(lines)), ['requested', 'decided', 'dispatched', 'ended stale_plan'])
   assert.equal(invariantsOf(lines, []), [])
 })
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPolicy } from '../../src/core/policy.ts'
 import type { Tool } from '../../tools/define.ts'
-import { failed, ok } from '../../tools/outcome.ts'
+import { failed } from '../../tools/outcome.ts'
 import { LightSignal } from '../../wire/signal.ts'
-import { errorOf, settled, toolAt, until } from '../support/calls-rig.ts'
+import { errorOf, toolAt, until } from '../support/calls-rig.ts'
 import { fileRigsOf, PUT } from '../support/file-rigs.ts'
 import { assert, suite } from '../support/harness.ts'
 import { invariantsOf } from '../support/history.ts'
@@ -152,49 +152,29 @@ test('while another plan has the files, a cancelled one does not run when its tu
   assert.equal(files.effects, [])
 })
 
-test('changes are carried out once, and only while the handler runs', async () => {
-  let kept: (() => Promise<unknown>) | undefined
-  const twice: Tool = {
+test('where the answer of a tool fails over changes that are made, the journal knows how to undo them', async () => {
+  const failing: Tool = {
     ...putTool,
-    async handler(_, { commit }) {
-      kept = commit
-      const first = await commit()
-      const second = await commit().catch((error: Error) => error.message)
-      return ok({ first: first.type, second })
+    async plan(args, context) {
+      const proposal = await putTool.plan(args, context)
+      if (proposal.type !== 'proposal') return proposal
+      return {
+        ...proposal,
+        result() {
+          throw new Error('no result')
+        },
+      }
     },
   }
-  const { run, files, seat } = open({ tools: [twice] })
+  const { run, files, seat, journal } = open({ tools: [failing] })
   seat(() => 'approve')
-  const envelope = await run('put', PUT)
-  assert.equal(envelope, {
-    ok: true,
-    result: { first: 'committed', second: 'the approved changes were carried out before' },
-  })
-  await kept?.().then(
-    () => assert.unreachable(),
-    (error: Error) => assert.match(error.message, 'the call is over'),
-  )
-  assert.is(files.effects.length, 1)
-})
-
-test('a handler that does not wait for its changes is waited for, and the journal knows how to undo them', async () => {
-  const hasty: Tool = {
-    ...putTool,
-    async handler(_, { commit }) {
-      void commit()
-      return ok('done')
-    },
-  }
-  const { run, files, seat, journal } = open({ tools: [hasty] })
-  seat(() => 'approve')
-  files.onStep = step => (step === 'commit' ? settled() : undefined)
-  assert.ok((await run('put', PUT)).ok)
+  assert.is(errorOf(await run('put', PUT)).code, 'internal')
   assert.is(files.text('a.txt'), 'new')
   const ended = (await journal()).find(({ type }) => type === 'ended')
-  assert.is(ended?.undo, files.effects[0]?.change)
+  assert.equal([ended?.outcome, ended?.undo], ['internal', files.effects[0]?.change])
 })
 
-test('a handler cannot change the bytes that were approved (threat 18)', async () => {
+test('a tool cannot change the bytes that were approved (threat 18)', async () => {
   const sly: Tool = {
     ...putTool,
     async plan(args, context) {

@@ -1,3 +1,4 @@
+import { KernelError } from '../../src/core/kernel-error.ts'
 import { rises } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { errorOf, resultOf, rigsOf, settled, toolAt, until } from '../support/calls-rig.ts'
@@ -151,6 +152,24 @@ test('a call whose answer has made room for newer ones is outcome_unknown, and i
     await run('eval_expr', { expr: 'x' }, { call: `later-${index}` as CallId })
   assert.is(errorOf(await run('eval_expr', { expr: 'x' }, { call })).code, 'outcome_unknown')
   assert.is(kernel.asked.length, 257)
+})
+
+test('a call that an earlier daemon ran is outcome_unknown, also where its kernel is gone with that daemon', async () => {
+  const { run, journal } = rig({
+    journalAs: () => ({
+      earlier: async () => ({ tool: 'eval_expr', outcome: 'outcome_unknown', epoch: 'epoch-of-then' }),
+    }),
+    options: {
+      kernels: {
+        resolve: async () => {
+          throw new KernelError('no_such_kernel', { message: 'There is no kernel shop.', next: null })
+        },
+      },
+    },
+  })
+  const error = errorOf(await run('eval_expr', { expr: 'x', kernel: 'shop' }, { call }))
+  assert.equal([error.code, error.details.outcome], ['outcome_unknown', 'outcome_unknown'])
+  assert.equal(typesOf(ofCalls(await journal())), [])
 })
 
 test('calls without a name are never the same', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/core/freezing.ts'
+import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/core/plan.ts'
 import { defineTool, type Tool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -28,6 +28,7 @@ const PARTS = {
     preview: { title: 'Put a.txt', body: '-old\n+new\n' },
     evidence: [{ what: 'a.txt', hash: '0'.repeat(64), moved: async () => undefined }],
     changes: [change],
+    result: () => 'done',
   },
 } as const satisfies Parameters<typeof freeze>[0]
 

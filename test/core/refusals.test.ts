@@ -1,4 +1,3 @@
-import * as planRefusals from '../../src/core/plan-refusals.ts'
 import type { Rules } from '../../src/core/policy.ts'
 import * as refusals from '../../src/core/refusals.ts'
 import { LEVELS, type Level } from '../../tools/define.ts'
@@ -27,52 +26,51 @@ const inside = failed('invalid_args', { message: 'text is too long.' })
 const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boolean])[]>> = {
   needsEvaluation: [[refusals.needsEvaluation(tool, 'it calls a function.'), false]],
   tooManyPending: [[refusals.tooManyPending({ pending: 32, most: 32 }), false]],
-  tooManyWait: [[refusals.tooManyWait(), false]],
   otherCall: [[refusals.otherCall('call-1'), false]],
   forgotten: [[refusals.forgotten('call-1'), false]],
   journalUnavailable: [[refusals.journalUnavailable(new Error('The disk is full.')), false]],
   journalInTrouble: [[refusals.journalInTrouble('line 3 is not what was written.'), true]],
-  ranEarlier: [[refusals.ranEarlier('call-1', { tool: 'put', outcome: 'ok' }), false]],
+  ranEarlier: [
+    [refusals.ranEarlier('call-1', { tool: 'put', outcome: 'ok' }), false],
+    [refusals.ranEarlier('call-1', { tool: 'put', outcome: 'withdrawn' }), false],
+  ],
   lacksAbility: [[refusals.lacksAbility({ tool, kernel: 'main', missing: ['inspect'] }), false]],
   kernelGone: [[refusals.kernelGone({ name: 'main', kernel: new FakeKernel() }), false]],
   policyBroken: [[refusals.policyBroken('line 3 of policy.toml is no TOML.'), true]],
   denied: [[refusals.denied(judged('dangerous', fromUser)), true]],
   unavailable: LEVELS.map(level => [refusals.unavailable(judged(level, fromUser)), true] as const),
   deniedByPerson: [
-    [planRefusals.deniedByPerson({ plan, reason: null }), true],
-    [planRefusals.deniedByPerson({ plan, reason: 'not on a Friday' }), true],
+    [refusals.deniedByPerson({ plan, reason: null }), true],
+    [refusals.deniedByPerson({ plan, reason: 'not on a Friday' }), true],
   ],
   unanswered: [
-    [planRefusals.unanswered({ plan, reason: null }), true],
-    [planRefusals.unanswered({ plan, reason: 'nobody answered there' }), true],
+    [refusals.unanswered({ plan, reason: null }), true],
+    [refusals.unanswered({ plan, reason: 'nobody answered there' }), true],
   ],
-  badChoice: [[planRefusals.badChoice(plan, 'The text of hunk 2 cannot be written.'), true]],
+  badChoice: [[refusals.badChoice(plan, 'The text of hunk 2 cannot be written.'), true]],
   allRefused: [
-    [
-      planRefusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: 'no' }]),
-      true,
-    ],
+    [refusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: 'no' }]), true],
   ],
   untold: (['ask', 'deny'] as const).map(
     decision =>
-      [
-        planRefusals.untold(tool, { decision, rule: { decision, from: fromUser } }),
-        decision === 'deny',
-      ] as const,
+      [refusals.untold(tool, { decision, rule: { decision, from: fromUser } }), decision === 'deny'] as const,
   ),
-  timedOut: [[planRefusals.timedOut({ plan, afterMs: 60_000 }), true]],
-  expired: [[planRefusals.expired(plan), true]],
+  timedOut: [[refusals.timedOut({ plan, afterMs: 60_000 }), true]],
+  expired: [[refusals.expired(plan), true]],
   planWithdrawn: [
-    [planRefusals.planWithdrawn(plan), false],
-    [planRefusals.planWithdrawn(plan, 'the daemon ended'), false],
+    [refusals.planWithdrawn(plan), false],
+    [refusals.planWithdrawn(plan, 'the daemon ended'), false],
   ],
-  stale: [[planRefusals.stale({ plan, causes: ['a.txt was changed'] }), false]],
-  tooManyPlans: [[planRefusals.tooManyPlans({ waiting: 8, most: 8 }), false]],
-  pausedFor: [[planRefusals.pausedFor({ of: 'origin', refusals: 3, leftMs: 60_000 }), true]],
-  editRises: [[planRefusals.editRises(tool, 'it runs code'), true]],
+  stale: [[refusals.stale({ plan, causes: ['a.txt was changed'] }), false]],
+  notNow: [
+    [refusals.notNow({ type: 'waiting', of: 'caller', waiting: 8, most: 8 }), false],
+    [refusals.notNow({ type: 'waiting', of: 'all', waiting: 64, most: 64 }), false],
+    [refusals.notNow({ type: 'paused', refusals: 3, leftMs: 60_000 }), true],
+  ],
+  editRises: [[refusals.editRises(tool, 'it runs code'), true]],
   badEdit: [
-    [planRefusals.badEdit(tool), true],
-    [planRefusals.badEdit(tool, inside), true],
+    [refusals.badEdit(tool), true],
+    [refusals.badEdit(tool, inside), true],
   ],
 }
 
@@ -82,8 +80,8 @@ function errorOf(outcome: Outcome<never>): ToolError {
 }
 
 test('these are all refusals of the gate', () => {
-  const made = Object.entries({ ...refusals, ...planRefusals })
-    .filter(([name, made]) => typeof made === 'function' && name !== 'unknownTool')
+  const made = Object.entries({ ...refusals })
+    .filter(([name, made]) => typeof made === 'function' && !['unknownTool', 'reasonsIn'].includes(name))
     .map(([name]) => name)
   assert.equal(Object.keys(ALL).sort(), made.sort())
 })
@@ -100,16 +98,14 @@ for (const [name, cases] of Object.entries(ALL))
   })
 
 test('who refused without a reason is said in a whole sentence; a reason stands there to the letter', () => {
-  assert.match(errorOf(planRefusals.deniedByPerson({ plan, reason: null })).message, /gave no reason\.$/)
-  const { message, details } = errorOf(planRefusals.deniedByPerson({ plan, reason: 'no!  no' }))
+  assert.match(errorOf(refusals.deniedByPerson({ plan, reason: null })).message, /gave no reason\.$/)
+  const { message, details } = errorOf(refusals.deniedByPerson({ plan, reason: 'no!  no' }))
   assert.match(message, /: no! {2}no$/)
   assert.is(details.reason, 'no!  no')
 })
 
 test('an approval that nobody gave and one that came too late are one code with two reasons', () => {
-  const [nobody, late] = [planRefusals.timedOut({ plan, afterMs: 1 }), planRefusals.expired(plan)].map(
-    errorOf,
-  )
+  const [nobody, late] = [refusals.timedOut({ plan, afterMs: 1 }), refusals.expired(plan)].map(errorOf)
   assert.equal([nobody?.code, late?.code], ['approval_timed_out', 'approval_timed_out'])
   assert.equal([nobody?.details.reason, late?.details.reason], ['nobody_answered', 'approval_expired'])
 })
@@ -136,10 +132,7 @@ test('a kernel that cannot reload is told what can run a source again', () => {
 })
 
 test('a plan that the daemon took with it was not cancelled by its caller', () => {
-  const [caller, daemon] = [
-    planRefusals.planWithdrawn(plan),
-    planRefusals.planWithdrawn(plan, 'the daemon ended'),
-  ]
+  const [caller, daemon] = [refusals.planWithdrawn(plan), refusals.planWithdrawn(plan, 'the daemon ended')]
   assert.match(errorOf(caller).message, 'was cancelled')
   assert.match(errorOf(daemon).message, 'The daemon ended while')
   assert.not.match(errorOf(daemon).message, 'cancelled')

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openRepeated, ruleAgainst } from '../../src/core/repeated.ts'
+import { openRepeated, ruleAgainst } from '../../src/core/shown-plan.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { book } from '../support/book.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'

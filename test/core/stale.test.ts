@@ -74,10 +74,8 @@ test('there are moments between all that happens in an approved call', async () 
     'before decided is on the disk',
     'after decided is on the disk',
     'lock',
-    'moved',
     'before dispatched is on the disk',
     'after dispatched is on the disk',
-    'moved',
     'moved',
     'commit',
     'before ended',
@@ -152,7 +150,6 @@ interface Disturbance {
   /** The first moment at which it can be noticed at all. */
   readonly from?: string
   /** The commit notices it too. */
-  readonly untilCommit?: true
 }
 
 const DISTURBANCES: readonly Disturbance[] = [
@@ -170,7 +167,6 @@ const DISTURBANCES: readonly Disturbance[] = [
   {
     what: 'a tool that is put in the place of another (threat 11)',
     code: 'stale_plan',
-    untilCommit: true,
     rig: state => ({
       options: {
         registry: swapped(putTool, () => (state.disturbed ? { ...putTool, description: 'Puts.' } : putTool)),
@@ -194,11 +190,10 @@ const DISTURBANCES: readonly Disturbance[] = [
   },
 ]
 
-for (const { what, code, rig: more, disturb, from = 'look', untilCommit } of DISTURBANCES)
+for (const { what, code, rig: more, disturb, from = 'look' } of DISTURBANCES)
   test(`${what}, at whatever moment before the effect, stops it`, async () => {
     const moments = await momentsOf()
-    // The handler begins between the second look at the evidence and the third, which is part of the commit.
-    const last = moments.lastIndexOf('moved') - (untilCommit ? 0 : 1)
+    const last = moments.lastIndexOf('moved')
     await atEach(moments, async (number, moment) => {
       const state = { disturbed: false }
       let passed = 0

@@ -1,7 +1,5 @@
-import { openTurns } from '../../src/core/turns.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { book } from '../support/book.ts'
-import { HandClock } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { somePlan } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
@@ -47,14 +45,16 @@ test('a turn is over with the last of it that waits, and is of one caller', () =
 })
 
 test('what belonged to an earlier turn of the caller, and is answered late, ends no later one', async () => {
-  const clock = new HandClock()
-  const turns = openTurns(clock)
+  const { approvals, clock } = book()
+  const person = takeSeat(approvals)
   const [old, first, second] = [somePlan(), somePlan(), somePlan()]
-  turns.joined(old)
+  void approvals.ask(old, { signal: still })
   await clock.pass(2_001)
-  assert.is(turns.joined(first), first.id)
-  turns.left(old)
-  assert.is(turns.joined(second), first.id)
-  for (const plan of [first, second, second]) turns.left(plan)
-  assert.is(turns.size, 0)
+  void approvals.ask(first, { signal: still })
+  person.answer('approve', old.id)
+  void approvals.ask(second, { signal: still })
+  assert.equal(
+    person.plans.map(({ turn }) => turn),
+    [old.id, first.id, first.id],
+  )
 })

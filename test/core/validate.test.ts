@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { openRegistry } from '../../src/core/registry.ts'
-import { type Problem, validate } from '../../src/core/validate.ts'
+import { openRegistry, type Problem, validate } from '../../src/core/registry.ts'
 import { defineTool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'

@@ -77,7 +77,7 @@ test('an approval that a daemon died with is worth nothing to the next one (thre
   assert.equal(path.approvals.waiting(), [])
   assert.is(path.approvals.answerWithCode({ plan, code, decision: 'approve' }).type, 'unknown')
   const error = errorOf(await path.run('edit_file', EDIT, { call: CALL }))
-  assert.equal([error.code, error.details.outcome], ['outcome_unknown', 'withdrawn'])
+  assert.equal([error.code, error.details.outcome], ['withdrawn', 'withdrawn'])
   assert.equal([person.plans, left.text('a.txt')], [[], OLD])
 })
 

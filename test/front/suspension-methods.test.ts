@@ -1,4 +1,4 @@
-import { openApprovals } from '../../src/core/approvals-book.ts'
+import { openApprovals } from '../../src/core/approval-queue.ts'
 import { SYSTEM_CLOCK } from '../../src/core/clock.ts'
 import type { Journal, JournalEntry } from '../../src/core/journal.ts'
 import type { SuspensionEvent } from '../../src/core/suspensions/rows.ts'

@@ -1,4 +1,4 @@
-import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/core/approvals-book.ts'
+import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/core/approval-queue.ts'
 import type { JournalEntry } from '../../src/core/journal.ts'
 import { HandClock } from './calls-rig.ts'
 

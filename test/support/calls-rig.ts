@@ -2,15 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { openApprovals } from '../../src/core/approval-queue.ts'
 import type { Approvals, ShownPlan } from '../../src/core/approvals.ts'
-import { openApprovals } from '../../src/core/approvals-book.ts'
-import {
-  type Caller,
-  type CallRequest,
-  type Calls,
-  type CallsOptions,
-  openCalls,
-} from '../../src/core/call.ts'
+import type { Caller, CallRequest, Calls } from '../../src/core/call.ts'
+import { type CallsOptions, openCalls } from '../../src/core/calls.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Files } from '../../src/core/files.ts'
 import type { JournalFiles } from '../../src/core/journal/disk.ts'

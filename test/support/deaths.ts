@@ -215,7 +215,8 @@ function wrongIn(came: Came): string[] {
   const ends = lines.filter(({ type }) => ENDS.has(String(type)))
   const end = known.findLast(({ type }) => ENDS.has(String(type)))?.outcome
   const told = second.ok ? 'ok' : second.error.details.outcome
-  const isUnknown = !second.ok && second.error.code === 'outcome_unknown'
+  const code = second.ok ? 'ok' : second.error.code
+  const isRight = code === (end === 'withdrawn' ? 'withdrawn' : 'outcome_unknown') && told === end
   const faults: readonly (readonly [boolean, string])[] = [
     [before > begun(known), 'it was done, and not dispatched'],
     [begun(lines) > 1, `it was dispatched ${begun(lines)} times`],
@@ -227,7 +228,7 @@ function wrongIn(came: Came): string[] {
     [end === 'withdrawn' && before !== 0, 'the journal says that it was withdrawn, and it was done'],
     [known.length > 0 && !['ok', 'withdrawn', 'outcome_unknown'].includes(String(end)), `it ended: ${end}`],
     [known.length > 0 && after !== before, 'it was done by the next daemon, which knew it'],
-    [known.length > 0 && !(isUnknown && told === end), `it was answered with ${told}, and ended: ${end}`],
+    [known.length > 0 && !isRight, `it was answered with ${code} (${told}), and ended: ${end}`],
     [known.length === 0 && !second.ok, 'nobody knew it, and it was not done'],
     [
       known.length === 0 && after !== (kind === 'change' ? 1 : 0),

@@ -35,8 +35,8 @@ const [
   { TOOLS },
   { launchPython },
 ] = await Promise.all([
-  part('src/core/approvals-book.js') as Part<typeof import('../../src/core/approvals-book.ts')>,
-  part('src/core/call.js') as Part<typeof import('../../src/core/call.ts')>,
+  part('src/core/approval-queue.js') as Part<typeof import('../../src/core/approval-queue.ts')>,
+  part('src/core/calls.js') as Part<typeof import('../../src/core/calls.ts')>,
   part('src/core/clock.js') as Part<typeof import('../../src/core/clock.ts')>,
   part('src/core/files.js') as Part<typeof import('../../src/core/files.ts')>,
   part('src/core/journal.js') as Part<typeof import('../../src/core/journal.ts')>,

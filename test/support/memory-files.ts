@@ -166,11 +166,8 @@ export const putTool = defineTool({
       preview: { title: `Put ${file.shown}`, body: `-${file.text}\n+${text}\n` },
       evidence: [file.evidence],
       changes: [change],
+      result: ({ undo }) => ({ undo }),
     }
-  },
-  async handler(_, { commit }) {
-    const done = await commit()
-    return done.type === 'failed' ? done : ok({ undo: done.undo })
   },
 })
 

@@ -1,5 +1,5 @@
-import { freeze } from '../../src/core/freezing.ts'
 import type { Plan } from '../../src/core/plan.ts'
+import { freeze } from '../../src/core/plan.ts'
 import type { Level } from '../../tools/define.ts'
 import type { Evidence, FileChange, Hunks } from '../../tools/proposal.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -44,7 +44,14 @@ export function somePlan({
     caller: 'tester',
     origin: 'cli /project',
     ...more,
-    proposal: { type: 'proposal', preview: { title, body }, evidence, changes, ...(hunks && { hunks }) },
+    proposal: {
+      type: 'proposal',
+      preview: { title, body },
+      evidence,
+      changes,
+      ...(changes.length > 0 && { result: () => 'done' }),
+      ...(hunks && { hunks }),
+    },
   })
 }
 

@@ -10,7 +10,7 @@ import type {
   Tool,
 } from '../../tools/define.ts'
 import { newlineOf } from '../../tools/newlines.ts'
-import { type Failed, failed, type Outcome, type ToolError } from '../../tools/outcome.ts'
+import { type Failed, failed, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
 import type { TextEncoding, Undone } from '../../tools/proposal.ts'
 import { context } from '../tools/context.ts'
 import { NO_FOLDERS } from './no-folders.ts'
@@ -187,8 +187,7 @@ export async function approved(
   const plan = await planned(tool, args, rig)
   if (plan.type !== 'proposal') return plan
   meanwhile?.()
-  const { files, commit } = rig
-  return tool.handler(checked(tool, args), { ...context(), files, commit: () => commit(plan.changes) })
+  return carriedOut(plan, rig)
 }
 
 /** The same with what a person chose of its hunks. A failure where that makes no plan. */
@@ -201,9 +200,12 @@ export async function chosen(
   const { hunks } = await proposalOf(tool, args, rig)
   const plan = hunks?.choose(choices) ?? failed('internal', { message: 'It has no hunks.' })
   if (plan.type === 'failed') return plan
-  const { files, commit } = rig
-  const commitOnce = () => commit(plan.changes)
-  return tool.handler(checked(tool, args), { ...context(), files, choices, commit: commitOnce })
+  return carriedOut(plan, rig)
+}
+
+async function carriedOut({ changes, result }: Proposal, { commit }: FilesRig): Promise<Outcome> {
+  const committed = await commit(changes)
+  return committed.type === 'failed' ? committed : ok(result?.(committed))
 }
 
 function checked(tool: Tool, args: Readonly<Record<string, unknown>>): Record<string, unknown> {

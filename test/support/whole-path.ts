@@ -1,15 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openApprovals } from '../../src/core/approval-queue.ts'
 import type { Approvals, ShownPlan } from '../../src/core/approvals.ts'
-import { openApprovals } from '../../src/core/approvals-book.ts'
-import {
-  type Caller,
-  type CallRequest,
-  type Calls,
-  type CallsOptions,
-  openCalls,
-} from '../../src/core/call.ts'
+import type { Caller, CallRequest, Calls } from '../../src/core/call.ts'
+import { type CallsOptions, openCalls } from '../../src/core/calls.ts'
 import { type FilesLimits, type OpenFiles, openFiles } from '../../src/core/files.ts'
 import { verifyJournal } from '../../src/core/journal/verification.ts'
 import { type OpenJournal, openJournal } from '../../src/core/journal.ts'

@@ -64,8 +64,6 @@ export function context(script: Scripted = {}): KernelContext {
     canAsk: script.canAsk ?? true,
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
-    choices: [],
-    commit: () => Promise.reject(new Error('no plan was approved for this call')),
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Asked } from '../../tools/drafting.ts'
 import type { Fate } from '../../tools/hunks.ts'
 import type { Choice } from '../../tools/proposal.ts'
+import type { Asked } from '../../tools/propose.ts'
 import { proposeFileEdit } from '../../tools/propose.ts'
 import { assert, suite } from '../support/harness.ts'
 import { chosen, openMemoryFiles } from '../support/project-files.ts'

@@ -1,7 +1,7 @@
-import type { Asked } from '../../tools/drafting.ts'
 import { editFile } from '../../tools/edit.ts'
 import type { Fate } from '../../tools/hunks.ts'
 import type { Choice } from '../../tools/proposal.ts'
+import type { Asked } from '../../tools/propose.ts'
 import { proposeFileEdit } from '../../tools/propose.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { writeFile } from '../../tools/write.ts'

@@ -1,8 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { FileChange } from '../../../tools/proposal.ts'
-import { Moved } from './comparing.ts'
-import { errnoOf } from './disk.ts'
-import { type Folder, type Pinning, pinFolder } from './folder.ts'
+import { errnoOf, type Folder, type Pinning, pinFolder } from './disk.ts'
+import { Moved } from './replacement.ts'
 
 /** A folder that was made, by the one that it is in. */
 interface Made {

@@ -1,14 +1,364 @@
 import { randomBytes } from 'node:crypto'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { FileChange } from '../../../tools/proposal.ts'
-import { closeQuietly, compareOpen, Moved, type OldFile } from './comparing.ts'
-import { type Disk, errnoOf, type Stat } from './disk.ts'
-import { TEMPORARY } from './names.ts'
-import { removeEmptied } from './new-folders.ts'
-import { Place, type Placing } from './place.ts'
-import { removeMade, restore, type Touched, whatItHolds } from './putting-back.ts'
+import {
+  type Disk,
+  errnoOf,
+  type Folder,
+  type Pinning,
+  pinFolder,
+  readAll,
+  type Stat,
+  writeAll,
+} from './disk.ts'
+import { causeOf, identityOf, markOf, sameBytes } from './look.ts'
+import { NEW, OLD, TEMPORARY } from './names.ts'
+import { NewFolders, removeEmptied, syncFolder } from './new-folders.ts'
 import type { Holds } from './refused.ts'
-import { checkStaged, compareStaged, stage } from './staging.ts'
+
+/** The file is not what the change was worked out from; the message is a clause. */
+export class Moved extends Error {
+  override readonly name = 'Moved'
+}
+
+/** A file that a change is about to replace, held open. */
+export interface OldFile {
+  readonly fd: number
+  readonly stat: Stat
+}
+
+export interface Comparing {
+  readonly disk: Disk
+  readonly change: FileChange
+  readonly folder: Folder
+  /** Bytes of the largest file. */
+  readonly most: number
+}
+
+/**
+ * Throws `Moved` unless folder and file are those of the plan, and the file holds what it held. Answers the file, for
+ * the caller to close; undefined where none is there, and none is to be.
+ */
+export function openCompared(o: Comparing): OldFile | undefined {
+  const { disk, change, folder } = o
+  const { shown, identity, before } = change
+  if (!folder.isHere() || folder.id !== identity?.folder)
+    throw new Moved(`the folder of ${shown} is another one now`)
+  const path = folder.at(basename(change.path))
+  const named = disk.lstat(path)
+  if (named !== undefined && named.kind !== 'file')
+    throw new Moved(`${shown} was replaced by a ${named.kind}`)
+  if (named === undefined) {
+    if (before !== null) throw new Moved(`${shown} was deleted`)
+    return undefined
+  }
+  const fd = openUnless(disk, path, `${shown} was deleted or replaced at the last moment`)
+  try {
+    const stat = disk.fstat(fd)
+    if (stat.id !== named.id) throw new Moved(`${shown} is another file now`)
+    compareOpen(o, fd)
+    return { fd, stat }
+  } catch (error) {
+    closeQuietly(disk, fd)
+    throw error
+  }
+}
+
+/** Bytes, mode, owner and identity of the open file. Throws `Moved` where one of them is another. */
+export function compareOpen({ disk, change, most }: Comparing, fd: number): void {
+  const { shown, before, identity } = change
+  const stat = disk.fstat(fd)
+  const bytes = readAll(disk, { fd, most })
+  if (bytes === undefined) throw new Moved(`${shown} has grown beyond ${most} bytes`)
+  const now = markOf(stat, bytes)
+  if (before === null) throw new Moved(`${shown} ${causeOf(undefined, now)}`)
+  if (!sameBytes(before, bytes)) throw new Moved(`${shown} ${causeOf(markOf(stat, before), now)}`)
+  if (identityOf(stat) !== identity?.file) throw new Moved(`${shown} ${otherIdentity(identity?.file, stat)}`)
+}
+
+export function closeQuietly(disk: Disk, fd: number): void {
+  try {
+    disk.close(fd)
+  } catch {
+    // It was only read.
+  }
+}
+
+function openUnless(disk: Disk, path: string, moved: string): number {
+  try {
+    return disk.open(path, { for: 'reading' })
+  } catch (error) {
+    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) throw new Moved(moved)
+    throw error
+  }
+}
+
+function otherIdentity(was: string | null | undefined, now: Stat): string {
+  const [id, mode, owner] = (was ?? '').split(' ')
+  if (id !== now.id) return 'is another file of the same content'
+  const octal = now.mode.toString(8)
+  if (mode !== octal) return `has another mode: ${mode} before, ${octal} now`
+  return `has another owner: ${owner} before, ${now.uid}:${now.gid} now`
+}
+
+export interface Staging {
+  readonly disk: Disk
+  /** Where the disk makes it. */
+  readonly path: string
+  readonly bytes: Uint8Array
+  /** What it takes the place of; undefined for a new file. */
+  readonly old: Stat | undefined
+  readonly identity: FileChange['identity']
+  /** Told what is being done to it, as a participle. */
+  doing(what: string): void
+}
+
+/** Writes new content under a temporary name, to the disk. Throws what the disk throws. */
+export async function stage(o: Staging): Promise<Stat> {
+  const { disk, path, bytes, old, identity, doing } = o
+  doing('written')
+  const isPrivate = old !== undefined || identity?.mode !== undefined
+  const fd = disk.open(path, { for: 'making', mode: isPrivate ? 0o600 : 0o666 })
+  let staged: Stat
+  try {
+    writeAll(disk, { fd, bytes })
+    doing('given its owner and mode')
+    giveOwnerAndMode(o, fd)
+    doing('written to the disk')
+    await disk.sync(fd)
+    staged = disk.fstat(fd)
+  } finally {
+    disk.close(fd)
+  }
+  if (staged.size !== bytes.length)
+    throw Object.assign(new Error('EIO: not all of it was written'), { code: 'EIO' })
+  return staged
+}
+
+/** The mark that lets a file run as its owner goes, as it does with any write. */
+function giveOwnerAndMode({ disk, old, identity }: Staging, fd: number): void {
+  const made = disk.fstat(fd)
+  const owner = old ?? ownerIn(identity)
+  if (owner !== undefined && (owner.uid !== made.uid || owner.gid !== made.gid))
+    disk.chown(fd, owner.uid, owner.gid)
+  const mode = old?.mode ?? identity?.mode
+  if (mode !== undefined) disk.chmod(fd, mode & 0o1777)
+}
+
+function ownerIn(identity: FileChange['identity']): Pick<Stat, 'uid' | 'gid'> | undefined {
+  const [uid, gid] = identity?.owner?.split(':').map(Number) ?? []
+  return uid === undefined || gid === undefined ? undefined : { uid, gid }
+}
+
+/**
+ * Whether what was written is still there, to the last byte: another program of the user may have found the temporary
+ * name. Throws `Moved` where it is not, or what the disk throws.
+ */
+export function compareStaged(o: {
+  readonly disk: Disk
+  readonly path: string
+  readonly bytes: Uint8Array
+  readonly staged: Stat
+  readonly shown: string
+}): void {
+  const { disk, path, bytes, staged, shown } = o
+  const fd = openStaged(o)
+  try {
+    const { id, mode, uid, gid } = disk.fstat(fd)
+    const same = id === staged.id && mode === staged.mode && uid === staged.uid && gid === staged.gid
+    const now = same ? readAll(disk, { fd, most: bytes.length }) : undefined
+    if (now === undefined || !sameBytes(now, bytes)) throw touched(shown)
+  } finally {
+    closeQuietly(disk, fd)
+  }
+  function openStaged({ disk }: { disk: Disk }): number {
+    try {
+      return disk.open(path, { for: 'reading' })
+    } catch (error) {
+      if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) throw touched(shown)
+      throw error
+    }
+  }
+}
+
+/** The same as far as one look tells: it has not been written to since, unless somebody set its times back. */
+export function checkStaged(o: {
+  readonly disk: Disk
+  readonly path: string
+  readonly staged: Stat
+  readonly shown: string
+}): void {
+  const { disk, path, staged, shown } = o
+  const now = disk.lstat(path)
+  if (now?.id !== staged.id || now.size !== staged.size || now.changedMs !== staged.changedMs)
+    throw touched(shown)
+}
+
+const touched = (shown: string) =>
+  new Moved(`the new content of ${shown} was changed by another program before it was in place`)
+
+export interface Placing extends Pinning {
+  /** Bytes of the largest file. */
+  readonly most: number
+}
+
+/**
+ * Where one file of a change is: its folder, held open, and paths for the disk to the three names that are used in it.
+ * What folders are missing is made by `make`; until then there is no name to use.
+ */
+export class Place {
+  readonly #o: Placing & { readonly stem: string }
+  #change: FileChange
+  /** Undefined where its folder is there. */
+  readonly #newFolders: NewFolders | undefined
+  /** Undefined until its folders are made. */
+  #folder: Folder | undefined
+
+  /** `stem`: how the two temporary names begin. Throws `Moved` where the folder is not there, or what the disk throws. */
+  constructor(change: FileChange, o: Placing & { readonly stem: string }) {
+    this.#o = o
+    this.#change = change
+    const isNew = change.after !== null && (change.identity?.folders ?? 0) > 0
+    if (isNew) this.#newFolders = new NewFolders(change, o)
+    else this.#folder = this.#opened()
+  }
+
+  get folder(): Folder {
+    if (this.#folder === undefined) throw new Error(`the folders of ${this.#change.shown} were not made`)
+    return this.#folder
+  }
+
+  /** The name of the file. */
+  get target(): string {
+    return this.folder.at(basename(this.#change.path))
+  }
+
+  /** That of the new content, until it is in place. */
+  get temporary(): string {
+    return this.folder.at(`${this.#o.stem}${NEW}`)
+  }
+
+  /** The second name of the old file, until the new one is in place. */
+  get aside(): string {
+    return this.folder.at(`${this.#o.stem}${OLD}`)
+  }
+
+  get comparing(): Comparing {
+    const { disk, most } = this.#o
+    return { disk, change: this.#change, folder: this.folder, most }
+  }
+
+  /** Throws `Moved` unless all is as in the plan. Answers the file for the caller to close, if there is one. */
+  compare(): OldFile | undefined {
+    if (this.#folder !== undefined) return openCompared(this.comparing)
+    this.#newFolders?.compare()
+    return undefined
+  }
+
+  /** Makes the folders that are missing, but for those in `made`: all that one commit makes. Throws as `compare` does. */
+  make(made: Set<string>): void {
+    if (this.#newFolders === undefined) return
+    const folder = this.#newFolders.make(made)
+    const { identity } = this.#change
+    this.#change = { ...this.#change, identity: { file: null, ...identity, folder } }
+    this.#folder = this.#opened()
+  }
+
+  /** Until the disk has the name of the file. */
+  async sync(): Promise<void> {
+    await syncFolder(this.#o, this.folder.fd)
+    await this.#newFolders?.sync()
+  }
+
+  /** Takes back what it made, as far as it is empty. Answers whether nothing is left that should have gone. */
+  takeBack(): boolean {
+    return this.#newFolders?.takeBack() ?? true
+  }
+
+  close(): void {
+    this.#folder?.close()
+    this.#newFolders?.close()
+  }
+
+  #opened(): Folder {
+    const { path, shown } = this.#change
+    const folder = pinFolder(this.#o, dirname(path))
+    if (folder === undefined) throw new Moved(`the folder of ${shown} is not there any more`)
+    return folder
+  }
+}
+
+/** A file whose name may lead elsewhere by what we did. */
+export interface Touched {
+  readonly disk: Disk
+  readonly place: Pick<Place, 'target' | 'temporary' | 'aside'>
+  readonly change: FileChange
+  /** Bytes of the largest file. */
+  readonly most: number
+  /** The new file and the old one; undefined where there is none. */
+  readonly staged: Stat | undefined
+  readonly old: Stat | undefined
+}
+
+/** Which of the two contents the name leads to now. Never throws. */
+export function whatItHolds({ disk, place, change, staged, old }: Touched): Holds {
+  try {
+    const there = disk.lstat(place.target)
+    if (there !== undefined && there.id === staged?.id) return 'new'
+    if (there?.id === old?.id) return 'old'
+    return there === undefined && change.after === null ? 'new' : 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+/** Gives the old file, which is aside, its name again. False where somebody else's file has it. Throws what the disk throws. */
+export function restore({ disk, place, staged }: Touched): boolean {
+  const there = disk.lstat(place.target)
+  if (there === undefined) disk.link(place.aside, place.target)
+  else if (there.id === staged?.id) disk.rename(place.aside, place.target)
+  else return false
+  return true
+}
+
+/**
+ * Takes a file that was made away again, unless somebody has replaced it, or written into it since: then it has its
+ * name again, and may have the one aside too. Throws what the disk throws.
+ */
+export function removeMade(touched: Touched): 'removed' | 'theirs' | 'returned' {
+  const { disk, place, staged } = touched
+  if (disk.lstat(place.target)?.id !== staged?.id) return 'theirs'
+  const name = takenAside(touched)
+  if (isMade(touched, name)) return 'removed'
+  disk.link(name, place.target)
+  return 'returned'
+}
+
+/** The name that it has then: aside, or, on a disk that takes no new names, the temporary one that it still had. */
+function takenAside({ disk, place, staged }: Touched): string {
+  try {
+    disk.rename(place.target, place.aside)
+    return place.aside
+  } catch (error) {
+    // Reported is not always what happened.
+    if (disk.lstat(place.aside)?.id === staged?.id) return place.aside
+    if (disk.lstat(place.temporary)?.id !== staged?.id) throw error
+    disk.unlink(place.target)
+    return place.temporary
+  }
+}
+
+function isMade({ disk, change, most, staged }: Touched, path: string): boolean {
+  const { after } = change
+  const fd = disk.open(path, { for: 'reading' })
+  try {
+    const bytes = readAll(disk, { fd, most })
+    if (bytes === undefined || after === null) return false
+    return disk.fstat(fd).id === staged?.id && sameBytes(bytes, after)
+  } finally {
+    closeQuietly(disk, fd)
+  }
+}
 
 /** What a file system answers that has no further names for files, or not for this one. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']

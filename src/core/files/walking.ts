@@ -2,13 +2,28 @@ import { join, relative } from 'node:path'
 import type { Cut, Entry, Walk, WalkedEntry, WalkOrder } from '../../../tools/entries.ts'
 import { type Failed, failed } from '../../../tools/outcome.ts'
 import type { RawName } from './disk.ts'
-import { type Folder, pinFolder } from './folder.ts'
-import { entered, type Ground, type Level, type Start, sieve, startAt } from './ground.ts'
+import { type Folder, pinFolder } from './disk.ts'
 import { GIT, type Globs, globsOf, type IgnoreRules } from './ignoring.ts'
-import { badGlob, isMoving } from './list.ts'
-import { type Begin, bytesOf, entryOf, nextNames, nothingLeft, type SeenEntry, troubleOf } from './listing.ts'
-import { openSlices, type Slices } from './slices.ts'
-import { textAt } from './text-at.ts'
+import {
+  type Begin,
+  badGlob,
+  bytesOf,
+  entered,
+  entryOf,
+  type Ground,
+  isMoving,
+  type Level,
+  nextNames,
+  nothingLeft,
+  openSlices,
+  type SeenEntry,
+  type Slices,
+  type Start,
+  sieve,
+  startAt,
+  textAt,
+  troubleOf,
+} from './listing.ts'
 
 /** Folders below the start that are walked. */
 const DEEPEST = 64

@@ -83,11 +83,3 @@ export function troubled(trouble: string): Failed {
     next: 'A person has to look at imago log verify first.',
   })
 }
-
-export function tooMany(most: number): Failed {
-  return failed('busy', {
-    message: `As many plans of this caller as may wait, ${most}, wait or waited for a person, who is asked about no other until each is answered. ${STAYS}`,
-    details: { most },
-    next: 'Wait until the person has answered all of them.',
-  })
-}

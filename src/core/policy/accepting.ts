@@ -5,12 +5,11 @@ import type { CallId } from '../../../wire/kernel.ts'
 import type { Signal } from '../../../wire/signal.ts'
 import type { Approvals } from '../approvals.ts'
 import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
-import { freeze, journalPlan } from '../freezing.ts'
 import { type Journal, JournalError } from '../journal.ts'
 import type { Answer, Plan } from '../plan.ts'
-import { pausedFor } from '../plan-refusals.ts'
+import { freeze, journalPlan } from '../plan.ts'
 import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy.ts'
-import { journalUnavailable, policyBroken, tooManyWait } from '../refusals.ts'
+import { journalUnavailable, notNow, policyBroken } from '../refusals.ts'
 import * as refused from './acceptance-refusals.ts'
 import { looseningInWords, previewOf } from './preview.ts'
 
@@ -40,9 +39,6 @@ export interface AcceptingOptions {
   readonly clock?: Clock
 }
 
-/** Plans of this kind that one caller may have waiting. */
-const MOST_WAITING = 8
-
 /** No tool of the registry: nothing that a model can name, and no rule, decides whether a person is asked here. */
 const NAME = 'accept_policy'
 const TOOL_HASH = createHash('sha256').update(`${NAME} 1`).digest('hex')
@@ -65,10 +61,8 @@ export async function acceptPolicy(
   if (wanting.length === 0)
     return ok({ accepted: [], message: 'Nothing waits: what stands in the files holds.' })
   if (journal.trouble !== undefined) return refused.troubled(journal.trouble)
-  const paused = approvals.paused(request.origin)
-  if (paused !== undefined) return pausedFor(paused)
-  if (approvals.full) return tooManyWait()
-  if (approvals.crowding(request, MOST_WAITING) !== undefined) return refused.tooMany(MOST_WAITING)
+  const limit = approvals.limit(request.origin)
+  if (limit !== undefined) return notNow(limit)
   const plan = planOf({ request, shown, wanting, policy })
   return new Acceptance({ plan, shown, wanting, signal: request.signal, options, clock }).toItsEnd()
 }

@@ -6,7 +6,7 @@ import { judgedPath, judgedPaths } from '../judged-paths.ts'
 import type { Policy } from '../policy.ts'
 import { unknownTool } from '../refusals.ts'
 import type { Registry } from '../registry.ts'
-import { validate } from '../validate.ts'
+import { validate } from '../registry.ts'
 import { aboutInWords } from './written.ts'
 
 /** A call that is only thought of. */

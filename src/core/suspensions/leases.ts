@@ -8,9 +8,9 @@ import type {
   Suspension,
   SuspensionNews,
 } from '../../../wire/kernel.ts'
-import { beginning } from '../cut.ts'
 import type { OpenSuspension } from '../journal/open-suspensions.ts'
 import type { Journal, JournalEntry } from '../journal.ts'
+import { beginning } from '../texts.ts'
 import { cameToText, endedText, handedText, lostText, Notices, offeredText, takenText } from './notices.ts'
 import {
   type CallerIdentity,

@@ -1,8 +1,8 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { Evaluated, Suspension } from '../../../wire/kernel.ts'
-import { beginning } from '../cut.ts'
 import { markedLine } from '../escape.ts'
 import type { OpenSuspension } from '../journal/open-suspensions.ts'
+import { beginning } from '../texts.ts'
 import type { EndedHow } from './rows.ts'
 
 /** What owners are told of their suspended evaluations with the next answer of any tool. */

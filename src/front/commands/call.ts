@@ -1,5 +1,5 @@
 import { text as readAll } from 'node:stream/consumers'
-import { PROFILES } from '../../../tools/words.ts'
+import { PROFILES } from '../../../tools/define.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'

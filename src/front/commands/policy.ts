@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
-import { LEVELS } from '../../../tools/words.ts'
+import { LEVELS } from '../../../tools/define.ts'
 import type { Accepted } from '../../core/policy/accepting.ts'
 import type { CheckReport } from '../../core/policy/checking.ts'
 import type { ClientReport, FileReport, PolicyReport, RuleReport } from '../../core/policy/report.ts'
