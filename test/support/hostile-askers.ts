@@ -12,7 +12,7 @@ import { painted } from '../../src/front/log/paint.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
-import type { Typed } from '../../src/front/seat/line-terminal.ts'
+import type { LineResult } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import { Desk } from '../../src/front/watch/desk.ts'
 import { openDeskSeat } from '../../src/front/watch/desk-seat.ts'
@@ -46,7 +46,7 @@ const LINES: HostileAsker = {
     const over = new AbortController()
     const asked: string[] = []
     const input = {
-      async ask(prompt: string): Promise<Typed> {
+      async ask(prompt: string): Promise<LineResult> {
         asked.push(prompt)
         printer.out(`${prompt}\n`)
         return { type: 'line', text: typedAt(prompt, plan, asked) }
