@@ -1,6 +1,6 @@
 import type { DaemonClient, SeatOptions } from '../../src/front/client.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
-import type { Typed } from '../../src/front/seat/line-terminal.ts'
+import type { LineResult } from '../../src/front/seat/line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from '../../src/front/seat/open-seat.ts'
 import { assert, suite } from '../support/harness.ts'
 import { askLines, editor } from '../support/line-asker.ts'
@@ -20,7 +20,7 @@ async function printedBy(use: (asker: ReturnType<typeof openAsker>) => void, sea
   }
   const over = new AbortController()
   const input = {
-    ask: async (prompt: string): Promise<Typed> => {
+    ask: async (prompt: string): Promise<LineResult> => {
       out(`${prompt}\n`)
       over.abort()
       return { type: 'line', text: 'y' }

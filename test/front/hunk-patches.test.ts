@@ -169,8 +169,9 @@ test('a hunk is split where lines stand in it that stay, and each part shows wha
 test('parts that were decided one by one are one choice for their hunk', () => {
   const hunk = hunkOf({ before: 'a\n1\nb\n', after: 'A\n1\nB\n' })
   const [one, two] = split(hunk) as [Part, Part]
-  const accept = (part: Part) => ({ part, decision: 'accept' }) as const
-  const refuse = (part: Part, reason: string | null) => ({ part, decision: 'refuse', reason }) as const
+  const accept = (part: Part) => ({ part, decision: { type: 'accept' } }) as const
+  const refuse = (part: Part, reason: string | null) =>
+    ({ part, decision: { type: 'refuse', reason } }) as const
   assert.equal(choiceOf(hunk, [accept(one), accept(two)]), { hunk: 1, decision: 'accept' })
   assert.equal(choiceOf(hunk, [refuse(one, 'no'), refuse(two, 'no')]), {
     hunk: 1,
@@ -189,12 +190,15 @@ test('parts that were decided one by one are one choice for their hunk', () => {
     reason: null,
     inPart: true,
   })
-  assert.equal(choiceOf(hunk, [{ part: one, decision: 'edit', text: 'x\ny\n' }, refuse(two, 'no')]), {
-    hunk: 1,
-    decision: 'edit',
-    text: 'x\ny\n1\nb\n',
-    reason: 'no',
-  })
+  assert.equal(
+    choiceOf(hunk, [{ part: one, decision: { type: 'edit', text: 'x\ny\n' } }, refuse(two, 'no')]),
+    {
+      hunk: 1,
+      decision: 'edit',
+      text: 'x\ny\n1\nb\n',
+      reason: 'no',
+    },
+  )
 })
 
 /** Lines that look like marks of a patch, that are the same, that are blank, or that nothing ends. */

@@ -11,7 +11,7 @@ import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
-import type { Typed } from '../../src/front/seat/line-terminal.ts'
+import type { LineResult } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import { Desk, openDeskSeat } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
@@ -44,7 +44,7 @@ const LINES: HostileAsker = {
     const over = new AbortController()
     const asked: string[] = []
     const input = {
-      async ask(prompt: string): Promise<Typed> {
+      async ask(prompt: string): Promise<LineResult> {
         asked.push(prompt)
         printer.out(`${prompt}\n`)
         return { type: 'line', text: typedAt(prompt, plan, asked) }

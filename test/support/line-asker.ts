@@ -1,7 +1,7 @@
 import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
 import type { Draft, DraftResult } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
-import type { Typed } from '../../src/front/seat/line-terminal.ts'
+import type { LineResult } from '../../src/front/seat/line-terminal.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 
 export interface Asked {
@@ -36,7 +36,7 @@ export async function askLines({
     text += more
   }
   const input = {
-    async ask(prompt: string, drop?: AbortSignal): Promise<Typed> {
+    async ask(prompt: string, drop?: AbortSignal): Promise<LineResult> {
       const next = lines.shift()
       out(prompt)
       prompts.push(prompt)

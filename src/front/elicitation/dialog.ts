@@ -134,7 +134,7 @@ interface ExchangeOptions {
 }
 
 /** A question that the client was given, with the state that it carries to the answer. */
-interface Given {
+interface StateEntry {
   readonly exchange: Exchange
   readonly open: Open
   /** In milliseconds of `performance.now()`. */
@@ -149,7 +149,7 @@ interface Given {
  */
 export class Exchanges {
   readonly #questionMs: number
-  readonly #given = new Map<string, Given>()
+  readonly #given = new Map<string, StateEntry>()
   /** Those whose question waits for an answer. */
   readonly #asking = new Set<Exchange>()
   #closed = false

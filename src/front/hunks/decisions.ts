@@ -1,12 +1,9 @@
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
 import { refusedDraft } from '../person-editor.ts'
-import { choiceOf, fromPatch, type Part, type PartDecision, patchOf, split } from './patch.ts'
+import { choiceOf, type Decision, fromPatch, type Part, patchOf, split } from './patch.ts'
 
-export type Decision =
-  | { readonly type: 'accept' }
-  | { readonly type: 'refuse'; readonly reason: string | null }
-  | { readonly type: 'edit'; readonly text: string }
+export type { Decision } from './patch.ts'
 
 /** What is decided at once: a hunk, or a part of one that was split. */
 export interface Piece {
@@ -162,8 +159,8 @@ export class Decisions {
   choices(): Choice[] {
     return this.#hunks.map((hunk, of) => {
       const pieces = this.#pieces.filter(piece => piece.of === of)
-      const decisions = pieces.flatMap(({ part, decision }): PartDecision[] =>
-        part === undefined || decision === undefined ? [] : [partDecision(part, decision)],
+      const decisions = pieces.flatMap(({ part, decision }) =>
+        part === undefined || decision === undefined ? [] : [{ part, decision }],
       )
       return decisions.length > 0 ? choiceOf(hunk, decisions) : choice(hunk.number, pieces[0]?.decision)
     })
@@ -203,19 +200,6 @@ function choice(hunk: number, decision: Decision | undefined): Choice {
       return { hunk, decision: 'refuse', reason: null }
     case 'refuse':
       return { hunk, decision: 'refuse', reason: decision.reason }
-    default:
-      return decision satisfies never
-  }
-}
-
-function partDecision(part: Part, decision: Decision): PartDecision {
-  switch (decision.type) {
-    case 'accept':
-      return { part, decision: 'accept' }
-    case 'refuse':
-      return { part, decision: 'refuse', reason: decision.reason }
-    case 'edit':
-      return { part, decision: 'edit', text: decision.text }
     default:
       return decision satisfies never
   }

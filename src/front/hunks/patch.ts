@@ -125,12 +125,17 @@ export interface Part extends ShownHunk {
   readonly part: number
 }
 
+export type Decision =
+  | { readonly type: 'accept' }
+  | { readonly type: 'refuse'; readonly reason: string | null }
+  /** `text` is to stand there instead, as `fromPatch` has it. */
+  | { readonly type: 'edit'; readonly text: string }
+
 /** What a person decided of a part. */
-export type PartDecision =
-  | { readonly part: Part; readonly decision: 'accept' }
-  | { readonly part: Part; readonly decision: 'refuse'; readonly reason: string | null }
-  /** `text` is to stand there instead of its `after`, as `fromPatch` has it. */
-  | { readonly part: Part; readonly decision: 'edit'; readonly text: string }
+export interface PartDecision {
+  readonly part: Part
+  readonly decision: Decision
+}
 
 const CONTEXT = 3
 
@@ -225,27 +230,25 @@ export function joined(
 
 /** The choice for a hunk that was decided part by part; one decision for each of them. */
 export function choiceOf(hunk: ShownHunk, decisions: readonly PartDecision[]): Choice {
-  const taken = decisions.flatMap(one =>
-    one.decision === 'refuse'
-      ? []
-      : [{ part: one.part, text: one.decision === 'edit' ? one.text : one.part.after }],
+  const taken = decisions.flatMap(({ part, decision }) =>
+    decision.type === 'refuse' ? [] : [{ part, text: decision.type === 'edit' ? decision.text : part.after }],
   )
   const reason = reasonOf(decisions)
   if (taken.length === 0) return { hunk: hunk.number, decision: 'refuse', reason }
   const text = joined(hunk, taken)
   if (text === hunk.after) return { hunk: hunk.number, decision: 'accept' }
-  const inPart = decisions.every(({ decision }) => decision !== 'edit')
+  const inPart = decisions.every(({ decision }) => decision.type !== 'edit')
   return { hunk: hunk.number, decision: 'edit', text, reason, ...(inPart && { inPart }) }
 }
 
 /** Why parts were refused, each by its lines where there is more than one. */
 function reasonOf(decisions: readonly PartDecision[]): string | null {
-  const given = decisions.flatMap(one =>
-    one.decision === 'refuse' && one.reason !== null ? [{ line: one.part.line, reason: one.reason }] : [],
+  const given = decisions.flatMap(({ part: { line }, decision }) =>
+    decision.type === 'refuse' && decision.reason !== null ? [{ line, reason: decision.reason }] : [],
   )
-  if (given.length === 0) return null
-  if (given.length === 1 || new Set(given.map(({ reason }) => reason)).size === 1)
-    return given[0]?.reason ?? null
+  const [first] = given
+  if (first === undefined) return null
+  if (given.every(({ reason }) => reason === first.reason)) return first.reason
   return given.map(({ line, reason }) => `At line ${line}: ${reason}`).join(' ')
 }
 

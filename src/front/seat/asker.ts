@@ -11,11 +11,11 @@ import {
   type LineQuestion,
   type LineTerminal,
   lineOf,
+  NoAnswer,
   ownText,
   printOwn,
   reasonOf,
   showRows,
-  Unanswered,
 } from './line-terminal.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
 import { KEY_WORDS, planText } from './plan-text.ts'
@@ -45,7 +45,7 @@ type Question =
 type PlanQuestion = Extract<Question, { type: 'plan' }>
 
 /** How a question ended. `next` and `previous`: it waits on, and another one is looked at first. */
-type Ended = 'done' | 'next' | 'previous'
+type Outcome = 'done' | 'next' | 'previous'
 
 /** What is asked now. */
 interface Current {
@@ -132,7 +132,7 @@ class LineAsker implements Asker {
   async #ask(
     question: Question,
     { seat, over }: { readonly seat: OpenSeat; readonly over: AbortSignal },
-  ): Promise<Ended | Unanswered['how']> {
+  ): Promise<Outcome | NoAnswer['how']> {
     const withdrawn = new AbortController()
     const current: Current = { question, withdrawn }
     this.#current = current
@@ -140,7 +140,7 @@ class LineAsker implements Asker {
     try {
       return await ask(question, this.#placed(seat, drop))
     } catch (error) {
-      if (!(error instanceof Unanswered)) throw error
+      if (!(error instanceof NoAnswer)) throw error
       if (error.how === 'dropped' && question.type === 'seat') question.settle(false)
       if (error.how === 'dropped' && current.why !== undefined)
         printOwn([overText(question.id, current.why)], this.#line)
@@ -180,7 +180,7 @@ interface SeatQuestion extends LineQuestion {
   answered(plan: string): void
 }
 
-async function ask(question: Question, at: SeatQuestion): Promise<Ended> {
+async function ask(question: Question, at: SeatQuestion): Promise<Outcome> {
   switch (question.type) {
     case 'plan':
       if (question.plan.hunks.length === 0) return await askPlan(question, at)
@@ -245,7 +245,7 @@ export function whyNot(taken: Exclude<Taken, { type: 'taken' }>): string {
 type Offer = readonly [key: keyof typeof KEY_WORDS.plan, shown: string, is: boolean]
 
 /** Asks about a plan that is taken or left as a whole, once all of it was printed. */
-async function askPlan(question: PlanQuestion, at: SeatQuestion): Promise<Ended> {
+async function askPlan(question: PlanQuestion, at: SeatQuestion): Promise<Outcome> {
   const { plan } = question
   const yes = (await showPlan(plan, at)) === 'shown'
   const lead = yes ? 'Approve?' : 'Not all was shown.'
@@ -275,7 +275,7 @@ async function askPlan(question: PlanQuestion, at: SeatQuestion): Promise<Ended>
 async function obey(
   { key, rest }: { readonly key: Offer[0]; readonly rest: string },
   { question, at }: { readonly question: PlanQuestion; readonly at: SeatQuestion },
-): Promise<Ended | undefined> {
+): Promise<Outcome | undefined> {
   const { plan } = question
   const { id, hash } = plan
   const done = (isDone: boolean) => (isDone ? 'done' : undefined)
@@ -297,7 +297,7 @@ async function obey(
     case 'k':
       return 'previous'
     case 'q':
-      throw new Unanswered('left')
+      throw new NoAnswer('left')
     default:
       return key satisfies never
   }
@@ -365,7 +365,7 @@ async function edit(question: PlanQuestion, at: SeatQuestion): Promise<boolean> 
   const { id, hash, args } = question.plan
   if (args === null) return false
   const came = await at.edit?.({ text: question.draft ?? argumentsDraft(args), name: 'arguments.json' })
-  if (at.drop.aborted) throw new Unanswered('dropped')
+  if (at.drop.aborted) throw new NoAnswer('dropped')
   if (came?.type === 'failed') printOwn([oneLine(came.why)], at)
   if (came?.type !== 'text') return false
   const read = readArguments(came.text)

@@ -8,10 +8,10 @@ import {
   isYes,
   keyOf,
   type LineQuestion,
+  NoAnswer,
   printOwn,
   reasonOf,
   showRows,
-  Unanswered,
 } from './line-terminal.ts'
 import { bodyRows, KEY_WORDS, planText } from './plan-text.ts'
 
@@ -175,14 +175,14 @@ class HunkAsker {
     const { decided: many } = this.#decisions.tally
     const what = many === 1 ? '1 decision is' : `${many} decisions are`
     if (many === 0 || (await isYes(`${what} not sent: leave? [y]es [n]o `, this.#at)))
-      throw new Unanswered('left')
+      throw new NoAnswer('left')
   }
 
   async #edit(): Promise<boolean> {
     const [at, decisions] = [this.#at, this.#decisions]
     const place = decisions.at
     const came = await at.edit?.({ text: decisions.patch, name: `${this.#plan.id}-hunk.diff` })
-    if (at.drop.aborted) throw new Unanswered('dropped')
+    if (at.drop.aborted) throw new NoAnswer('dropped')
     if (came?.type === 'failed') printOwn([oneLine(came.why)], at)
     if (came?.type !== 'text') return false
     const why = decisions.edited(place, came.text)

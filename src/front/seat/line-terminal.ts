@@ -13,7 +13,7 @@ export interface LineTerminal {
 }
 
 /** What came of a question: what was typed, that it was taken back, or that the person leaves. */
-export type Typed =
+export type LineResult =
   | { readonly type: 'line'; readonly text: string }
   | { readonly type: 'dropped' }
   | { readonly type: 'left' }
@@ -23,7 +23,7 @@ export interface LineInput {
    * Shows the prompt and takes one line, which is edited as the terminal edits lines. Nothing that was typed before
    * the prompt stood there counts: it is read and thrown away first. `drop` takes the question back.
    */
-  ask(prompt: string, drop?: AbortSignal): Promise<Typed>
+  ask(prompt: string, drop?: AbortSignal): Promise<LineResult>
   /** Prints whole lines; a question that stands is shown again below them. */
   say(text: string): void
   /** Lets another program have the terminal, between two questions, until `work` has settled. */
@@ -81,7 +81,7 @@ export function openLineInput(input: NodeJS.ReadStream, print: (text: string) =>
       if (left.signal.aborted) return { type: 'left' }
       if (drop?.aborted) return { type: 'dropped' }
       let forget = () => {}
-      const typed = await new Promise<Typed>(resolve => {
+      const typed = await new Promise<LineResult>(resolve => {
         let text = ''
         line = bytes => {
           text += bytes.toString('utf8')
@@ -136,7 +136,7 @@ export function openLineInput(input: NodeJS.ReadStream, print: (text: string) =>
 }
 
 /** A question has ended without an answer: it was taken back, or the person leaves. */
-export class Unanswered extends Error {
+export class NoAnswer extends Error {
   readonly how: 'dropped' | 'left'
 
   constructor(how: 'dropped' | 'left') {
@@ -145,7 +145,7 @@ export class Unanswered extends Error {
   }
 }
 
-/** Where one question is asked. All that waits for a line throws `Unanswered` where none comes. */
+/** Where one question is asked. All that waits for a line throws `NoAnswer` where none comes. */
 export interface LineQuestion extends LineTerminal {
   /** Aborted when it needs no answer any more. */
   readonly drop: AbortSignal
@@ -153,7 +153,7 @@ export interface LineQuestion extends LineTerminal {
 
 export async function lineOf(prompt: string, { input, drop }: LineQuestion): Promise<string> {
   const typed = await input.ask(prompt, drop)
-  if (typed.type !== 'line') throw new Unanswered(typed.type)
+  if (typed.type !== 'line') throw new NoAnswer(typed.type)
   return typed.text
 }
 
@@ -209,7 +209,7 @@ export async function reasonOf(rest: string, at: LineQuestion): Promise<string |
 export async function isYes(prompt: string, at: LineQuestion): Promise<boolean> {
   for (;;) {
     const { word } = wordOf(await lineOf(prompt, at))
-    if (word === 'q') throw new Unanswered('left')
+    if (word === 'q') throw new NoAnswer('left')
     if (word === 'y' || word === 'n') return word === 'y'
   }
 }

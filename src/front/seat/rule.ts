@@ -49,7 +49,7 @@ export interface Process {
 export type Line = readonly Process[]
 
 /** A process below which nobody approves. `what` names it: `the kernel shop`. */
-export interface Barred {
+export interface NoApprover {
   readonly pid: number
   /** Undefined where it is not known: then the number alone counts. */
   readonly started?: string
@@ -101,7 +101,7 @@ const AT_A_TERMINAL = 'Run imago watch in a terminal of your own, as a command b
 const ELSEWHERE = 'Open a terminal by other means, and run imago watch there.'
 
 /** Whether a client may have a seat, as far as its process tells. */
-export function judgeSeat(facts: SeatFacts, barred: readonly Barred[]): Judgement {
+export function judgeSeat(facts: SeatFacts, barred: readonly NoApprover[]): Judgement {
   if (facts.type === 'silent') return unproved('a client', [facts.why, AT_A_TERMINAL])
   if (facts.type === 'unseen') return judgeUnseen(facts)
   const { pid, line, holdsFile, device, daemon } = facts
@@ -144,7 +144,7 @@ function terminalFault(
 
 function descentFault(
   line: Line,
-  { barred, daemon }: { readonly barred: readonly Barred[]; readonly daemon: DaemonFacts },
+  { barred, daemon }: { readonly barred: readonly NoApprover[]; readonly daemon: DaemonFacts },
 ): Fault | undefined {
   const [{ pid, fromKernel } = { pid: 0, fromKernel: true }] = line
   if (daemon.fromKernel)
@@ -164,7 +164,7 @@ function descentFault(
 }
 
 /** The nearest of the processes of a line that is barred. */
-function barredIn(line: Line, barred: readonly Barred[]): Barred | undefined {
+function barredIn(line: Line, barred: readonly NoApprover[]): NoApprover | undefined {
   for (const { pid, started } of line) {
     const found = barred.find(one => one.pid === pid && (one.started ?? started) === started)
     if (found !== undefined) return found
@@ -192,7 +192,7 @@ export interface AnswerFacts {
   readonly bridge: Line | 'hidden' | 'unseen'
   readonly daemon: DaemonFacts
   /** All but its own host. */
-  readonly barred: readonly Barred[]
+  readonly barred: readonly NoApprover[]
   /** What the client calls itself. */
   readonly client: string
   /** What the user's policy says of that name. */

@@ -9,7 +9,7 @@ import { startOf } from '../../instance.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
 import { bridgeFacts, seatFacts } from './processes.ts'
-import { answerDoubt, type Barred, hostOf, isShell, type Judgement, judgeSeat, nameOf } from './rule.ts'
+import { answerDoubt, hostOf, isShell, type Judgement, judgeSeat, type NoApprover, nameOf } from './rule.ts'
 
 export interface SeatsOptions {
   readonly approvals: Approvals
@@ -56,7 +56,7 @@ type SeatMethod =
   | 'lift'
   | 'revoke'
 
-type Proved = Extract<Judgement, { type: 'proved' }>
+type Person = Extract<Judgement, { type: 'proved' }>
 
 /**
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
@@ -108,8 +108,8 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     return refusal('seat_refused', `No seat: ${why}`, next)
   }
 
-  async function proved({ alone = false }: Methods['sit']['params'], link: Link): Promise<Proved> {
-    const taken = () => refusal('seat_taken', `There is a seat already: ${admittedBy(rows())}`, null)
+  async function proved({ alone = false }: Methods['sit']['params'], link: Link): Promise<Person> {
+    const taken = () => refusal('seat_taken', `There is a seat already: ${whoAdmits(rows())}`, null)
     if (alone && held.size > 0) throw taken()
     const judged = await prove(challenge => challenged(link, challenge))
     if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
@@ -117,16 +117,16 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     return judged
   }
 
-  async function admitted({ who, terminal, pid, command }: Proved, { served }: ServeContext): Promise<void> {
+  async function admitted({ who, terminal, pid, command }: Person, { served }: ServeContext): Promise<void> {
     if (held.size === 0) return
     served.event({ type: 'asked', seats: rows() } satisfies SeatEvent)
     const wanted = { type: 'seat_wanted', who, terminal, pid, command } as const
     const refused = await admissions.ask({ wanted, signal: served.signal, tell: tellAll })
-    if (refused !== undefined) throw refuse(who, refused, admittedBy(rows()))
+    if (refused !== undefined) throw refuse(who, refused, whoAdmits(rows()))
   }
 
   /** Until the client cancels it, goes away, or does not read what it is told. */
-  function seated({ who, pid, started }: Proved, { link, served }: ServeContext) {
+  function seated({ who, pid, started }: Person, { link, served }: ServeContext) {
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
       let seat: Seat | undefined
       const early: SeatEvent[] = []
@@ -217,7 +217,7 @@ function refusal(
 }
 
 /** Who would have to admit another one. */
-const admittedBy = (seats: readonly SeatRow[]): string =>
+const whoAdmits = (seats: readonly SeatRow[]): string =>
   seats.length === 0
     ? 'Run imago watch again.'
     : `It has to be admitted by ${seats.map(({ seat, who }) => `${seat}, ${who}`).join(', or by ')}. If that is not you, end that process.`
@@ -315,7 +315,7 @@ export interface Hosts {
     work: (bridge: Bridge) => Promise<Result>,
   ): Promise<Result>
   /** All below which nobody approves: the daemon, kernels, attached programs, and hosts that live. */
-  barred(): readonly Barred[]
+  barred(): readonly NoApprover[]
   /** For a client that asks for a seat. */
   prove: SeatsOptions['prove']
 }
@@ -328,7 +328,7 @@ export interface Bridge {
   doubt(client: string, yes: Yes | undefined): string | undefined
 }
 
-interface Host extends Barred {
+interface Host extends NoApprover {
   readonly started: string
   readonly shell: boolean
   bridges: number
@@ -343,7 +343,7 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
   const hosts = new Map<string, Host>()
 
   /** A host stays barred after its bridge has gone. */
-  function barredBeside(own?: Host): Barred[] {
+  function barredBeside(own?: Host): NoApprover[] {
     for (const [key, { pid, started, shell, bridges }] of hosts)
       if (startOf(pid) !== started || (shell && bridges === 0)) hosts.delete(key)
     return [
