@@ -3,7 +3,7 @@ import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
 import type { Programs } from '../../wire/programs.ts'
-import { type Announced, type Attach, Attaching } from './attaching.ts'
+import { type Announced, type Attach, Attaching } from './attach.ts'
 import { KernelError } from './kernel-error.ts'
 import * as refusals from './kernel-refusals.ts'
 import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
@@ -19,13 +19,11 @@ import { NOTHING_REMEMBERED, type Remembered } from './remembered.ts'
 import { isProject, nameOf, realOf } from './roots.ts'
 import type { TextStore } from './texts.ts'
 import { type Trial, tryLanguage } from './trial.ts'
-import type { Resolved, Start, Wanted } from './wanted.ts'
 
-export type { Announced, AnnouncedRow, Attach } from './attaching.ts'
+export type { Announced, AnnouncedRow, Attach } from './attach.ts'
 export { KernelError } from './kernel-error.ts'
 export type { KernelRow } from './kernel-row.ts'
 export type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
-export type { Resolved, Start, Wanted } from './wanted.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -340,3 +338,29 @@ class OpenKernels implements Kernels {
 
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
+
+/** The kernel that it is for. */
+export interface Resolved {
+  readonly name: string
+  readonly kernel: Kernel
+  /** How the image before was lost, if this one was started for this call in its place. */
+  readonly replaces?: string
+}
+
+/** Which kernel a call is for. */
+export interface Wanted {
+  readonly name?: string | undefined
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  /** None is started for it: where none lives, that is the answer. */
+  readonly onlyLiving?: boolean
+  /** Which other kernels of the root an answer may name. Left out: all. */
+  readonly mayName?: (kernel: string) => boolean
+}
+
+/** What a person wants started. */
+export interface Start extends Wanted {
+  readonly language: string
+  readonly script?: string | undefined
+  readonly args?: readonly string[] | undefined
+}

@@ -5,7 +5,6 @@ import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './kernel-life.ts'
 import { programEnded } from './kernel-refusals.ts'
 import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
-import { Program } from './program.ts'
 import type { TextStore } from './texts.ts'
 
 /** What a kernel is started with, each time it is. */
@@ -302,5 +301,34 @@ export class NamedKernel implements Named {
     } finally {
       this.#ending = undefined
     }
+  }
+}
+
+/** What is known of the program that a kernel was started with, in one life of it. */
+class Program {
+  /** The latest; undefined before there was any. */
+  news: ScriptNews | undefined
+  readonly #told: Promise<void>
+  #tell: () => void = () => {}
+
+  constructor() {
+    this.#told = new Promise(resolve => {
+      this.#tell = resolve
+    })
+  }
+
+  hear(news: ScriptNews): void {
+    this.news = news
+    this.#tell()
+  }
+
+  /** Resolves at the first news, when `over` does, or after `limitMs`: whatever comes first. */
+  async known({ over, limitMs }: { over: Promise<unknown>; limitMs: number }): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise(resolve => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    await Promise.race([this.#told, over, limit])
+    clearTimeout(timer)
   }
 }

@@ -1,6 +1,6 @@
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Programs } from '../../wire/programs.ts'
-import { wayBack } from './attaching-refusals.ts'
+import { wayBack } from './attach-refusals.ts'
 import { Background } from './background.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './kernel-life.ts'

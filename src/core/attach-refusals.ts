@@ -1,9 +1,8 @@
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelRow } from './kernel-row.ts'
-import type { Target } from './programs.ts'
+import { explainedSwank, isFar, isSwank, LISTEN, type Target } from './programs.ts'
 import type { Attachment } from './remembered.ts'
-import { explainedSwank, isFar, isSwank, LISTEN } from './swank-servers.ts'
 
 /** What whoever wants to attach to a program is told in place of it. */
 

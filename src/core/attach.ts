@@ -2,14 +2,24 @@ import { messageOf } from '../../wire/errors.ts'
 import { languageAt } from '../../wire/languages.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
-import { AttachedKernel, type Sought } from './attached.ts'
-import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attaching-refusals.ts'
+import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './attach-refusals.ts'
+import { AttachedKernel, type Sought } from './attached-kernel.ts'
 import { KernelError } from './kernel-error.ts'
 import type { KernelNews, KernelRow, Named, NewLife } from './kernel-row.ts'
-import { findTarget, fullName, handleOf, parentOf, type Target, whoAnswer } from './programs.ts'
+import {
+  findTarget,
+  fullName,
+  handleOf,
+  type Insisting,
+  isSwank,
+  parentOf,
+  refuseFar,
+  secretFor,
+  type Target,
+  whoAnswer,
+} from './programs.ts'
 import type { Attachment, Remembered } from './remembered.ts'
 import { nameFrom, realOf } from './roots.ts'
-import { type Insisting, isSwank, refuseFar, secretFor } from './swank-servers.ts'
 import type { TextStore } from './texts.ts'
 
 /** What a person attaches to, and as what. */
