@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { FileChange } from '../../tools/proposal.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import { folded } from './files/names.ts'
 import type { Plan } from './plan.ts'
 import type { Shown } from './shown-plan.ts'
@@ -54,7 +54,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one +
  * that of a policy. All of the path is looked at, because whoever calls chooses the root.
  */
 function isPlain(path: string): boolean {
-  if (path !== posix.normalize(path) || markedLine(path) !== path || /[*,]/.test(path)) return false
+  if (path !== posix.normalize(path) || escapePlanLine(path) !== path || /[*,]/.test(path)) return false
   const names = path.split('/').slice(1).map(folded)
   return names.every(name => name !== '' && !name.startsWith('.') && name !== 'imago.toml')
 }

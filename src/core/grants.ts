@@ -2,7 +2,7 @@ import type { Ages, Moment } from './ages.ts'
 import type { Grant } from './approvals.ts'
 import type { Seated } from './audience.ts'
 import type { Clock } from './clock.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import type { Pattern } from './grant-patterns.ts'
 import { isOfUnknownHost } from './pauses.ts'
 import type { Plan } from './plan.ts'
@@ -145,7 +145,7 @@ export function openGrants({ ages, clock, over }: GrantsOptions): Grants {
       const { tool, kernel, root, who } = plan
       const { text, covers } = pattern
       const id = `grant-${++count}`
-      const one = { id, tool, kernel, pattern: text, root, who: markedLine(who), seat: seat.id, used: 0 }
+      const one = { id, tool, kernel, pattern: text, root, who: escapePlanLine(who), seat: seat.id, used: 0 }
       const connection = isOfUnknownHost(plan) ? plan.caller : null
       const grant = { ...one, like: likeOf(plan), connection, on: seat, covers, since: ages.now() }
       given.set(id, grant)

@@ -1,6 +1,6 @@
 import type { Audience, Seated } from './audience.ts'
 import type { Clock } from './clock.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import { saidBy } from './given-answers.ts'
 import type { Journal } from './journal.ts'
 import { type AnsweredAt, openPauses, type Pauses, pauseInWords } from './pauses.ts'
@@ -34,7 +34,7 @@ export function openPausing({ clock, turns, journal, audience }: PausingOptions)
       const said = saidBy(answer)
       if (said === 'yes') pauses.approved(plan.origin, at)
       if (said !== 'no' || !turns.refused(plan)) return
-      const who = markedLine(plan.who)
+      const who = escapePlanLine(plan.who)
       const paused = pauses.refused({ origin: plan.origin, who }, at)
       if (paused === undefined) return
       const why = pauseInWords(paused, who)

@@ -1,4 +1,4 @@
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import { canonical } from './freezing.ts'
 import type { Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
@@ -49,7 +49,7 @@ export function ruleAgainst(plan: Plan, times: number): string | null {
   const { tool, level, kernel, changes } = plan
   if (times < OFTEN || changes.length > MOST_RULES) return null
   const paths = [...new Set(changes.map(({ path }) => path))]
-  if ([tool, kernel ?? '', ...paths].some(text => markedLine(text) !== text)) return null
+  if ([tool, kernel ?? '', ...paths].some(text => escapePlanLine(text) !== text)) return null
   const lines = [
     '[[rule]]',
     'decision = "allow"',
@@ -71,6 +71,6 @@ export function noteOf(o: {
 }): string {
   const { plan, times, rule, policyFile } = o
   const files = plan.changes.map(({ shown }) => shown).join(', ')
-  const on = files === '' ? '' : ` on ${markedLine(files)}`
+  const on = files === '' ? '' : ` on ${escapePlanLine(files)}`
   return `A person was asked ${times} times for ${plan.tool}${on} by now. Tell them, and leave it to them: do not write this yourself. These lines in ${policyFile}, and then imago policy accept, would let it through without asking:\n${rule}`
 }

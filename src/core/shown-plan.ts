@@ -1,7 +1,7 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
 import type { Hunk } from '../../tools/proposal.ts'
 import type { ShownHunk, ShownPlan, WaitingPlan } from './approvals.ts'
-import { fitsMarked, marked, markedLine, warningsOf } from './escape.ts'
+import { escapePlan, escapePlanLine, fitsEscapedPlan, warningsOf } from './escape.ts'
 import type { Plan } from './plan.ts'
 import { unboundIn } from './unbound.ts'
 
@@ -28,11 +28,11 @@ export function shownPlan(plan: Plan): Shown {
     hash: plan.hash,
     tool: plan.tool,
     level: plan.level,
-    kernel: plan.kernel === null ? null : markedLine(plan.kernel),
-    root: markedLine(plan.root),
-    who: markedLine(plan.who),
-    title: markedLine(title),
-    body: marked(body).text,
+    kernel: plan.kernel === null ? null : escapePlanLine(plan.kernel),
+    root: escapePlanLine(plan.root),
+    who: escapePlanLine(plan.who),
+    title: escapePlanLine(title),
+    body: escapePlan(body).text,
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
     hunks: (plan.hunks?.all ?? []).map(shownHunk),
@@ -48,7 +48,7 @@ export function shownPlan(plan: Plan): Shown {
 
 /** Why nobody can be asked about this plan: too much would have to be shown. Known before anything is marked. */
 export function unshowable({ id, tool, preview: { body } }: Plan): Failed | undefined {
-  if (fitsMarked(body, SHOWN_CHARS)) return undefined
+  if (fitsEscapedPlan(body, SHOWN_CHARS)) return undefined
   return failed('too_large', {
     message: `A person has to be asked about ${tool}, and what they would have to read is longer than ${SHOWN_CHARS} characters, hidden ones counted by their marks. Nobody was asked. Nothing ran.`,
     details: { plan: id, tool, bytes: Buffer.byteLength(body), most: SHOWN_CHARS },
@@ -58,8 +58,8 @@ export function unshowable({ id, tool, preview: { body } }: Plan): Failed | unde
 
 /** What is edited is what stands in the file, and is not marked. */
 function shownHunk({ number, shown, line, before, after, diff, why }: Hunk): ShownHunk {
-  const told = why === null ? null : marked(why).text
-  return { number, shown: markedLine(shown), line, before, after, diff: marked(diff).text, why: told }
+  const told = why === null ? null : escapePlan(why).text
+  return { number, shown: escapePlanLine(shown), line, before, after, diff: escapePlan(diff).text, why: told }
 }
 
 function editable(args: unknown): ShownPlan['args'] {

@@ -1,7 +1,7 @@
 import { oneLine } from '../../tools/wording.ts'
 import type { Evaluated, Suspension } from '../../wire/kernel.ts'
 import { beginning } from './cut.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import type { OpenSuspension } from './journal.ts'
 import type { Leased } from './leased.ts'
 import type { EndedHow } from './suspended-row.ts'
@@ -91,4 +91,4 @@ function endedIn(how: EndedHow, by: string | null): string {
   }
 }
 
-const line = (text: string) => markedLine(beginning(oneLine(text), MESSAGE_CHARS))
+const line = (text: string) => escapePlanLine(beginning(oneLine(text), MESSAGE_CHARS))

@@ -1,4 +1,4 @@
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import type { Plan } from './plan.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Plan } from './plan.ts'
  */
 export function unboundIn({ kernel, epoch, evidence }: Plan): readonly string[] {
   if (kernel === null || epoch === null) return []
-  const checked = evidence.map(({ what }) => markedLine(what)).join(', ')
+  const checked = evidence.map(({ what }) => escapePlanLine(what)).join(', ')
   const again = checked === '' ? 'Nothing is checked again.' : `Checked again are: ${checked}.`
-  return [`What is defined in ${markedLine(kernel)} may change until this runs. ${again}`]
+  return [`What is defined in ${escapePlanLine(kernel)} may change until this runs. ${again}`]
 }

@@ -4,7 +4,7 @@ import type { Audience, Seated } from './audience.ts'
 import type { Clock } from './clock.ts'
 import { type Crowds, crowdInWords, openCrowds } from './crowds.ts'
 import { openEnds } from './ends.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import type { Pattern } from './grant-patterns.ts'
 import type { AnsweredAt } from './pauses.ts'
 import type { Pausing } from './pausing.ts'
@@ -70,7 +70,7 @@ export function openWaitingPlans(options: WaitingPlansOptions): WaitingPlans {
   )
   const crowds = openCrowds({
     waiting: () => pending.all().map(({ plan }) => plan),
-    crowded: ({ who }, waiting) => audience.notice(crowdInWords(markedLine(who), waiting)),
+    crowded: ({ who }, waiting) => audience.notice(crowdInWords(escapePlanLine(who), waiting)),
   })
 
   function ended({ plan }: Waiting): void {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ShownHunk } from '../../src/core/approvals.ts'
-import { marked } from '../../src/core/escape.ts'
+import { escapePlan } from '../../src/core/escape.ts'
 import { fromPatch, patchOf } from '../../src/front/hunks/patch.ts'
 import { choiceOf, joined, type Part, split } from '../../src/front/hunks/split.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
@@ -28,7 +28,7 @@ function hunkOf({ above = '', before, after, below = '' }: Place): ShownHunk {
     line: above.split('\n').length,
     before,
     after,
-    diff: marked(diff.text.replace(/^[\s\S]*?(?=^@@)/m, '')).text,
+    diff: escapePlan(diff.text.replace(/^[\s\S]*?(?=^@@)/m, '')).text,
     why: null,
   }
 }

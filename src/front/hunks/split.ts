@@ -1,7 +1,7 @@
 import { type Edit, editsBetween } from '../../../tools/diff.ts'
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
-import { marked } from '../../core/escape.ts'
+import { escapePlan } from '../../core/escape.ts'
 import { patchHead, patchLines, type RawHunk, rawOf } from './raw.ts'
 import { surroundings } from './surroundings.ts'
 
@@ -58,7 +58,7 @@ export function split(hunk: ShownHunk): readonly Part[] {
 /** With marks, as in the diff of the whole hunk. */
 function shownOf(line: string, { spell }: RawHunk): string {
   const spelt = spell(line)
-  return marked(spelt.endsWith('\r\n') ? spelt : line).text
+  return escapePlan(spelt.endsWith('\r\n') ? spelt : line).text
 }
 
 /** How much further down it stands with the hunks before it. */
