@@ -21,7 +21,10 @@ export async function runCommandLine({ argv: words, openDaemon }: CommandLine): 
   try {
     const { command, ...parsed } = parse(argv)
     if (parsed.options.version) return await printVersion(printer)
-    if (parsed.options.help) return await printHelp({ printer, command: named(argv) ? command : undefined })
+    if (parsed.options.help) {
+      printer.out(help(named(argv) ? command : undefined))
+      return EXIT.done
+    }
     const run = await command.load()
     return await run({ ...parsed, printer, openDaemon })
   } catch (error) {
@@ -78,18 +81,6 @@ function parseWords(command: Command, words: readonly string[]): { values: Optio
 function misused({ name, usage }: Command, because?: string): Failure {
   const line = `Usage: ${['imago', name, usage].filter(word => word !== '').join(' ')}`
   return new Failure(because === undefined ? line : `${because}\n${line}`, { exit: EXIT.usage })
-}
-
-async function printHelp({
-  printer,
-  command,
-}: {
-  printer: Printer
-  command: Command | undefined
-}): Promise<ExitCode> {
-  const { help } = await import('./cli.ts')
-  printer.out(help(command))
-  return EXIT.done
 }
 
 async function printVersion(printer: Printer): Promise<ExitCode> {
