@@ -3,7 +3,7 @@ import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
 import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
 import { type RemoteFailure, WireError } from '../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
-import { type Command, OPTIONS, type OpenDaemon, type Options } from './command.ts'
+import { type Command, type CommandInput, OPTIONS, type OpenDaemon, type Options } from './command.ts'
 import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
 import type { FailureData } from './protocol.ts'
 
@@ -356,7 +356,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
     operands: [1, 1],
     options: [],
-    load: async () => (await import('./commands/kernels.ts')).runtime,
+    load: async () => runtime,
   },
   {
     name: 'serve',
@@ -375,3 +375,17 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/daemon.ts')).shutdown,
   },
 ]
+
+const LISP =
+  'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
+  'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005'
+
+/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
+async function runtime({ operands: [language], printer }: CommandInput): Promise<ExitCode> {
+  if (language === 'lisp') throw new Failure(LISP, { exit: EXIT.usage })
+  if (language !== 'python')
+    throw new Failure(`There is no runtime for ${language}. There is one for: python.`, { exit: EXIT.usage })
+  const { PACKAGE_ROOT } = await import('../paths.ts')
+  printer.out(`${PACKAGE_ROOT}/wire/peers/${language}\n`)
+  return EXIT.done
+}

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { conditionLine } from '../../../tools/suspension-text.ts'
 import { beginning, duration, oneLine } from '../../../tools/wording.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
-import { PACKAGE_ROOT } from '../../paths.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
@@ -235,17 +234,4 @@ export function endsWith(rows: readonly SuspendedRow[], kernel?: string): string
 function lineOf({ id, kernel, who, ...error }: SuspendedRow): string {
   const why = beginning(oneLine(conditionLine(error)), ERROR_CHARS)
   return `imago: ${oneLine(id)} in ${kernel}, of ${oneLine(who)}, is suspended and ends with it: ${why}`
-}
-
-const LISP =
-  'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
-  'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005'
-
-/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
-export async function runtime({ operands: [language], printer }: CommandInput): Promise<ExitCode> {
-  if (language === 'lisp') throw new Failure(LISP, { exit: EXIT.usage })
-  if (language !== 'python')
-    throw new Failure(`There is no runtime for ${language}. There is one for: python.`, { exit: EXIT.usage })
-  printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
-  return EXIT.done
 }
