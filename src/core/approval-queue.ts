@@ -17,7 +17,7 @@ import type {
   WaitingPlan,
 } from './approvals.ts'
 import { BothClocks, type Clock, type Moment } from './clock.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import { Grants, type Pattern, patternsOf } from './grants.ts'
 import type { Journal } from './journal.ts'
 import { type Answer, areAllRefused, causesOf, type Plan } from './plan.ts'
@@ -407,7 +407,7 @@ class ApprovalQueue implements OpenApprovals {
     if (this.#batches.get(caller) === batch) this.#batches.delete(caller)
     const before = this.#refusals.get(origin)
     const count = before === undefined || before.paused !== null ? 1 : before.count + 1
-    const who = markedLine(plan.who)
+    const who = escapePlanLine(plan.who)
     const paused = count < REFUSALS ? null : this.#options.clock.now()
     this.#refusals.delete(origin)
     this.#refusals.set(origin, { who, count, paused })

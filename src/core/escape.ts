@@ -63,7 +63,7 @@ function isEmoji(picture: string | undefined): boolean {
 }
 
 /** A text that shows everything that is in it, and what it had to show by a mark. */
-export interface Marked {
+export interface EscapedPlan {
   readonly text: string
   /** How often each character was replaced by its mark, by its name (`U+202E`), in the order of first occurrence. */
   readonly hidden: ReadonlyMap<string, number>
@@ -83,7 +83,7 @@ const RETURN = '␍'
  * could be taken for such a mark. Spaces, tabs and newlines stay; the carriage return of a CRLF becomes `␍`. Linear in
  * the text.
  */
-export function marked(text: string): Marked {
+export function escapePlan(text: string): EscapedPlan {
   const hidden = new Map<string, number>()
   const shown = text.replace(UNSEEN, found => {
     if (found === '\r\n') return `${RETURN}\n`
@@ -98,7 +98,7 @@ export function marked(text: string): Marked {
  * Whether the text has at most so many characters once it is marked, in UTF-16 units. Quick also where it has not: no
  * more is looked at than that many characters come from.
  */
-export function fitsMarked(text: string, most: number): boolean {
+export function fitsEscapedPlan(text: string, most: number): boolean {
   if (text.length > most) return false
   let length = text.length
   for (const [found] of text.matchAll(UNSEEN)) {
@@ -109,8 +109,8 @@ export function fitsMarked(text: string, most: number): boolean {
 }
 
 /** The same for what stands in one line: newlines and tabs are marks too. */
-export function markedLine(text: string): string {
-  return marked(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
+export function escapePlanLine(text: string): string {
+  return escapePlan(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
 }
 
 /** A name that somebody gives themselves, for one line: what would not be seen as it is becomes `�`. */
@@ -128,7 +128,7 @@ const NAMED = 5
 
 /** What a person should look at twice, as sentences; often empty. Linear in the text. */
 export function warningsOf(text: string): string[] {
-  const { hidden } = marked(text)
+  const { hidden } = escapePlan(text)
   const warnings = [...hidden].slice(0, MOST_HIDDEN).map(([name, count]) => hiddenWarning(name, count))
   if (hidden.size > MOST_HIDDEN)
     warnings.push(`${counted(hidden.size - MOST_HIDDEN)} other characters that do not show are marked, too.`)

@@ -3,7 +3,7 @@ import type { FileChange } from '../../tools/proposal.ts'
 import type { Grant } from './approvals.ts'
 import { isOfUnknownHost } from './call.ts'
 import type { BothClocks, Clock, Moment } from './clock.ts'
-import { markedLine } from './escape.ts'
+import { escapePlanLine } from './escape.ts'
 import { folded } from './files/names.ts'
 import type { Journal } from './journal.ts'
 import type { Answer, Plan } from './plan.ts'
@@ -93,7 +93,7 @@ export class Grants {
       kernel,
       pattern: pattern.text,
       root,
-      who: markedLine(who),
+      who: escapePlanLine(who),
       seat: giver.id,
       used: 0,
       like: likeOf(plan),
@@ -277,7 +277,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one +
  * that of a policy. All of the path is looked at, because whoever calls chooses the root.
  */
 function isPlain(path: string): boolean {
-  if (path !== posix.normalize(path) || markedLine(path) !== path || /[*,]/.test(path)) return false
+  if (path !== posix.normalize(path) || escapePlanLine(path) !== path || /[*,]/.test(path)) return false
   const names = path.split('/').slice(1).map(folded)
   return names.every(name => name !== '' && !name.startsWith('.') && name !== 'imago.toml')
 }

@@ -1,7 +1,7 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
 import type { Hunk } from '../../tools/proposal.ts'
 import type { ShownHunk, ShownPlan, WaitingPlan } from './approvals.ts'
-import { fitsMarked, marked, markedLine, warningsOf } from './escape.ts'
+import { escapePlan, escapePlanLine, fitsEscapedPlan, warningsOf } from './escape.ts'
 import { canonical, type Plan } from './plan.ts'
 import { sha256 } from './sha256.ts'
 
@@ -11,9 +11,9 @@ import { sha256 } from './sha256.ts'
  */
 export function unboundIn({ kernel, epoch, evidence }: Plan): readonly string[] {
   if (kernel === null || epoch === null) return []
-  const checked = evidence.map(({ what }) => markedLine(what)).join(', ')
+  const checked = evidence.map(({ what }) => escapePlanLine(what)).join(', ')
   const again = checked === '' ? 'Nothing is checked again.' : `Checked again are: ${checked}.`
-  return [`What is defined in ${markedLine(kernel)} may change until this runs. ${again}`]
+  return [`What is defined in ${escapePlanLine(kernel)} may change until this runs. ${again}`]
 }
 
 /** A plan as every asker shows it: what of it does not change while it waits. */
@@ -39,11 +39,11 @@ export function shownPlan(plan: Plan): Shown {
     hash: plan.hash,
     tool: plan.tool,
     level: plan.level,
-    kernel: plan.kernel === null ? null : markedLine(plan.kernel),
-    root: markedLine(plan.root),
-    who: markedLine(plan.who),
-    title: markedLine(title),
-    body: marked(body).text,
+    kernel: plan.kernel === null ? null : escapePlanLine(plan.kernel),
+    root: escapePlanLine(plan.root),
+    who: escapePlanLine(plan.who),
+    title: escapePlanLine(title),
+    body: escapePlan(body).text,
     bytes: Buffer.byteLength(body),
     lines: body === '' ? 0 : body.replace(/\n$/, '').split('\n').length,
     hunks: (plan.hunks?.all ?? []).map(shownHunk),
@@ -59,7 +59,7 @@ export function shownPlan(plan: Plan): Shown {
 
 /** Why nobody can be asked about this plan: too much would have to be shown. Known before anything is marked. */
 export function unshowable({ id, tool, preview: { body } }: Plan): Failed | undefined {
-  if (fitsMarked(body, SHOWN_CHARS)) return undefined
+  if (fitsEscapedPlan(body, SHOWN_CHARS)) return undefined
   return failed('too_large', {
     message: `A person has to be asked about ${tool}, and what they would have to read is longer than ${SHOWN_CHARS} characters, hidden ones counted by their marks. Nobody was asked. Nothing ran.`,
     details: { plan: id, tool, bytes: Buffer.byteLength(body), most: SHOWN_CHARS },
@@ -69,8 +69,8 @@ export function unshowable({ id, tool, preview: { body } }: Plan): Failed | unde
 
 /** What is edited is what stands in the file, and is not marked. */
 function shownHunk({ number, shown, line, before, after, diff, why }: Hunk): ShownHunk {
-  const told = why === null ? null : marked(why).text
-  return { number, shown: markedLine(shown), line, before, after, diff: marked(diff).text, why: told }
+  const told = why === null ? null : escapePlan(why).text
+  return { number, shown: escapePlanLine(shown), line, before, after, diff: escapePlan(diff).text, why: told }
 }
 
 function editable(args: unknown): ShownPlan['args'] {
@@ -124,7 +124,7 @@ export function ruleAgainst(plan: Plan, times: number): string | null {
   const { tool, level, kernel, changes } = plan
   if (times < OFTEN || changes.length > MOST_RULES) return null
   const paths = [...new Set(changes.map(({ path }) => path))]
-  if ([tool, kernel ?? '', ...paths].some(text => markedLine(text) !== text)) return null
+  if ([tool, kernel ?? '', ...paths].some(text => escapePlanLine(text) !== text)) return null
   const lines = [
     '[[rule]]',
     'decision = "allow"',
@@ -146,6 +146,6 @@ export function noteOf(o: {
 }): string {
   const { plan, times, rule, policyFile } = o
   const files = plan.changes.map(({ shown }) => shown).join(', ')
-  const on = files === '' ? '' : ` on ${markedLine(files)}`
+  const on = files === '' ? '' : ` on ${escapePlanLine(files)}`
   return `A person was asked ${times} times for ${plan.tool}${on} by now. Tell them, and leave it to them: do not write this yourself. These lines in ${policyFile}, and then imago policy accept, would let it through without asking:\n${rule}`
 }

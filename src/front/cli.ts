@@ -1,10 +1,12 @@
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
 import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
 import { type RemoteFailure, WireError } from '../../wire/errors.ts'
-import { namesOf } from '../../wire/languages.ts'
+import { languageNamed, namesOf } from '../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
-import { type Command, OPTIONS, type OpenDaemon, type Options } from './command.ts'
+import { type Command, type CommandInput, OPTIONS, type OpenDaemon, type Options } from './command.ts'
+import { frontLanguage } from './languages.ts'
 import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
 import type { FailureData } from './protocol.ts'
 
@@ -22,7 +24,10 @@ export async function runCommandLine({ argv: words, openDaemon }: CommandLine): 
   try {
     const { command, ...parsed } = parse(argv)
     if (parsed.options.version) return await printVersion(printer)
-    if (parsed.options.help) return await printHelp({ printer, command: named(argv) ? command : undefined })
+    if (parsed.options.help) {
+      printer.out(help(named(argv) ? command : undefined))
+      return EXIT.done
+    }
     const run = await command.load()
     return await run({ ...parsed, printer, openDaemon })
   } catch (error) {
@@ -79,18 +84,6 @@ function parseWords(command: Command, words: readonly string[]): { values: Optio
 function misused({ name, usage }: Command, because?: string): Failure {
   const line = `Usage: ${['imago', name, usage].filter(word => word !== '').join(' ')}`
   return new Failure(because === undefined ? line : `${because}\n${line}`, { exit: EXIT.usage })
-}
-
-async function printHelp({
-  printer,
-  command,
-}: {
-  printer: Printer
-  command: Command | undefined
-}): Promise<ExitCode> {
-  const { help } = await import('./cli.ts')
-  printer.out(help(command))
-  return EXIT.done
 }
 
 async function printVersion(printer: Printer): Promise<ExitCode> {
@@ -366,7 +359,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
     operands: [1, 1],
     options: [],
-    load: async () => (await import('./commands/kernels.ts')).runtime,
+    load: async () => runtime,
   },
   {
     name: 'serve',
@@ -385,3 +378,17 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/daemon.ts')).shutdown,
   },
 ]
+
+/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
+async function runtime({ operands: [language = ''], printer }: CommandInput): Promise<ExitCode> {
+  if (languageNamed(language)?.installed !== true) {
+    const names = namesOf(({ installed }) => installed).join(', ')
+    const instead = frontLanguage(language)?.insteadOfRuntime
+    throw new Failure(instead ?? `There is no runtime for ${language}. There is one for: ${names}.`, {
+      exit: EXIT.usage,
+    })
+  }
+  const { PACKAGE_ROOT } = await import('../paths.ts')
+  printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
+  return EXIT.done
+}

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { oneLine } from '../../tools/wording.ts'
-import { markedLine } from '../core/escape.ts'
+import { escapePlanLine } from '../core/escape.ts'
 import { messageOf } from '../failure.ts'
 
 /** A text that a person is to go on with in their own editor. */
@@ -122,6 +122,6 @@ export function readArguments(text: string): ReadArguments {
       return { type: 'arguments', args: { ...read } }
     return bad('The arguments have to be one JSON object: { "name": value }. Nothing was sent.')
   } catch (error) {
-    return bad(`The arguments are not JSON any more: ${markedLine(messageOf(error))}. Nothing was sent.`)
+    return bad(`The arguments are not JSON any more: ${escapePlanLine(messageOf(error))}. Nothing was sent.`)
   }
 }

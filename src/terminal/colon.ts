@@ -48,7 +48,8 @@ export async function callTool(
   const tool = (await tools.list()).find(one => one.name === name || one.aliases.includes(name))
   if (tool === undefined) {
     const names = [...context.commands, ...tools.known.map(one => one.name)]
-    return say(unknown({ what: 'command or tool', name, names, sign: ':', listed: LISTED }))
+    const listed = context.suspended.current(context.image.kernel) === undefined ? LISTED : RESTARTS
+    return say(unknown({ what: 'command or tool', name, names, sign: ':', listed }))
   }
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
@@ -57,6 +58,9 @@ export async function callTool(
   if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
   else if (envelope !== undefined) await running.ended(envelope)
 }
+
+/** Beside an error, a name is often meant for a restart. */
+const RESTARTS = 'A restart is taken by :resume NAME.'
 
 /** Where they are listed, which are too many to be listed here. */
 const LISTED = ':help lists the commands, :tools the tools.'

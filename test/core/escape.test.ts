@@ -1,5 +1,12 @@
 import fc from 'fast-check'
-import { escapeJson, escapeText, fitsMarked, marked, markedLine, warningsOf } from '../../src/core/escape.ts'
+import {
+  escapeJson,
+  escapePlan,
+  escapePlanLine,
+  escapeText,
+  fitsEscapedPlan,
+  warningsOf,
+} from '../../src/core/escape.ts'
 import { shownPlan, unshowable } from '../../src/core/shown-plan.ts'
 import { assert, suite } from '../support/harness.ts'
 import { somePlan } from '../support/plans.ts'
@@ -81,20 +88,20 @@ const HIDDEN: readonly (readonly [what: string, text: string, shown: string, thr
 
 for (const [what, text, shown, threat] of HIDDEN)
   test(`${what} is shown by its mark, and warned of (threat ${threat})`, () => {
-    assert.is(marked(text).text, shown)
-    const [first] = marked(text).hidden.keys()
+    assert.is(escapePlan(text).text, shown)
+    const [first] = escapePlan(text).hidden.keys()
     assert.match(warningsOf(text).join('\n'), `⟦${first}⟧`)
   })
 
 test('whether a text fits is known without marking it, to the character (threat 15)', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 50 }), text => {
-      const { length } = marked(text).text
-      assert.equal([fitsMarked(text, length), fitsMarked(text, length - 1)], [true, false])
+      const { length } = escapePlan(text).text
+      assert.equal([fitsEscapedPlan(text, length), fitsEscapedPlan(text, length - 1)], [true, false])
     }),
     { numRuns: 500 },
   )
-  assert.equal([fitsMarked('a\r\n', 3), fitsMarked('a\r\n', 2)], [true, false])
+  assert.equal([fitsEscapedPlan('a\r\n', 3), fitsEscapedPlan('a\r\n', 2)], [true, false])
 })
 
 test('nobody is asked about what is too long to be read, by the marks that it would be shown with (threat 15)', () => {
@@ -114,16 +121,16 @@ test('hidden characters of thousands of kinds have some warnings, and not thousa
 
 test('tabs, newlines, letters of any script, accents and emoji stay as they are', () => {
   const text = 'def f():\n\treturn "žluťoučký 日本語 e\u0301 עברית 🙂"\n'
-  assert.equal([marked(text).text, warningsOf(text)], [text, []])
+  assert.equal([escapePlan(text).text, warningsOf(text)], [text, []])
 })
 
 test('the carriage return of a CRLF is seen at the end of its line, and is nothing to warn of', () => {
-  assert.is(marked('a\r\nb\n').text, 'a␍\nb\n')
+  assert.is(escapePlan('a\r\nb\n').text, 'a␍\nb\n')
   assert.equal(warningsOf('a\r\nb\n'), [])
 })
 
 test('in one line there are no newlines and no tabs (threat 14)', () => {
-  assert.is(markedLine('Edit a.py\nApproved already.\t'), 'Edit a.py⟦U+000A⟧Approved already.⟦U+0009⟧')
+  assert.is(escapePlanLine('Edit a.py\nApproved already.\t'), 'Edit a.py⟦U+000A⟧Approved already.⟦U+0009⟧')
 })
 
 test('the same character is counted, not named over and over (threat 17)', () => {

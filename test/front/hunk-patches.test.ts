@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ShownHunk } from '../../src/core/approvals.ts'
-import { marked } from '../../src/core/escape.ts'
+import { escapePlan } from '../../src/core/escape.ts'
 import { choiceOf, fromPatch, joined, type Part, patchOf, split } from '../../src/front/hunks/patch.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -27,7 +27,7 @@ function hunkOf({ above = '', before, after, below = '' }: Place): ShownHunk {
     line: above.split('\n').length,
     before,
     after,
-    diff: marked(diff.text.replace(/^[\s\S]*?(?=^@@)/m, '')).text,
+    diff: escapePlan(diff.text.replace(/^[\s\S]*?(?=^@@)/m, '')).text,
     why: null,
   }
 }

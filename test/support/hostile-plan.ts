@@ -1,5 +1,5 @@
 import type { ShownPlan } from '../../src/core/approvals.ts'
-import { markedLine } from '../../src/core/escape.ts'
+import { escapePlanLine } from '../../src/core/escape.ts'
 import { shownPlan } from '../../src/core/shown-plan.ts'
 import { openPrinter } from '../../src/front/print.ts'
 import { hunkText, unifiedDiff } from '../../tools/diff.ts'
@@ -55,7 +55,9 @@ export function hostilePlan({ body = 'x = 1\n', name = 'a.py', inHunk = false }:
   const hunks = inHunk ? { all: [{ ...hunk, diff, why: name }], choose: () => plan.preview as never } : null
   const named = name === 'a.py' ? { kernel: null } : { kernel: name, who: name, root: `/project/${name}` }
   const shown = shownPlan({ ...plan, ...named, hunks })
-  const offered = inHunk ? {} : { grants: [markedLine(name)], times: 3, rule: `tool = "${markedLine(name)}"` }
+  const offered = inHunk
+    ? {}
+    : { grants: [escapePlanLine(name)], times: 3, rule: `tool = "${escapePlanLine(name)}"` }
   return { ...shown, ...offered, waited_ms: 2_500, code: 'k7mp-3xqr-9tfw-2hjd' }
 }
 

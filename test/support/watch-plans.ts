@@ -1,5 +1,5 @@
 import type { ShownHunk, ShownPlan } from '../../src/core/approvals.ts'
-import { marked, warningsOf } from '../../src/core/escape.ts'
+import { escapePlan, warningsOf } from '../../src/core/escape.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
 import { hunksFrom, widened } from '../../tools/hunks.ts'
 import { shownPlanOf } from './shown-plans.ts'
@@ -51,7 +51,7 @@ function diffPlan(given: Partial<ShownPlan> & { before: string; after: string; p
 
 /** With the hash and the size that such a body could have. */
 export function planOf({ body: text = 'one\n', ...given }: Partial<ShownPlan>): ShownPlan {
-  const { text: body } = marked(text)
+  const { text: body } = escapePlan(text)
   const bytes = Buffer.byteLength(text)
   return shownPlanOf({
     body,

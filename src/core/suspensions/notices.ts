@@ -1,6 +1,6 @@
 import { oneLine } from '../../../tools/wording.ts'
 import type { Evaluated, Suspension } from '../../../wire/kernel.ts'
-import { markedLine } from '../escape.ts'
+import { escapePlanLine } from '../escape.ts'
 import type { OpenSuspension } from '../journal/open-suspensions.ts'
 import { beginning } from '../texts.ts'
 import type { EndedHow } from './rows.ts'
@@ -139,4 +139,4 @@ const nameOf = ({ kernel, suspension }: Subject): string =>
 const errorLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
   line(`${type.name}: ${message}`)
 
-const line = (text: string): string => markedLine(beginning(oneLine(text), MESSAGE_CHARS))
+const line = (text: string): string => escapePlanLine(beginning(oneLine(text), MESSAGE_CHARS))

@@ -1,15 +1,12 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/wording.ts'
-import { languageNamed, namesOf } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
-import { PACKAGE_ROOT } from '../../paths.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { frontLanguage } from '../languages.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
 import type { AnnouncedRow, KernelRow, Methods } from '../protocol.ts'
 import { lostText } from '../suspension-news.ts'
@@ -219,17 +216,4 @@ function keyFrom(file: string | undefined): { key?: string; key_file?: string } 
   } catch (error) {
     throw new Failure(`The key file cannot be read: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
   }
-}
-
-/** `imago runtime LANG`: where the far end in that language is, as that language's own installer takes it. */
-export async function runtime({ operands: [language = ''], printer }: CommandInput): Promise<ExitCode> {
-  if (languageNamed(language)?.installed !== true) {
-    const names = namesOf(({ installed }) => installed).join(', ')
-    const instead = frontLanguage(language)?.insteadOfRuntime
-    throw new Failure(instead ?? `There is no runtime for ${language}. There is one for: ${names}.`, {
-      exit: EXIT.usage,
-    })
-  }
-  printer.out(`${join(PACKAGE_ROOT, 'wire/peers', language)}\n`)
-  return EXIT.done
 }

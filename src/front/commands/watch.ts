@@ -93,7 +93,6 @@ function ended(printer: Printer, lost: string | undefined): ExitCode {
 }
 
 async function list({ client, printer }: Parts): Promise<ExitCode> {
-  const { followPlans } = await import('./watch.ts')
   const [input, output] = [process.stdin.isTTY === true, process.stdout.isTTY === true]
   const why = output
     ? 'its input is no terminal'

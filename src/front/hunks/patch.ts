@@ -2,7 +2,7 @@ import { type Edit, editsBetween } from '../../../tools/diff.ts'
 import { linesOf, newlineOf, spelled, unspelled } from '../../../tools/newlines.ts'
 import type { Choice } from '../../../tools/proposal.ts'
 import type { ShownHunk } from '../../core/approvals.ts'
-import { marked } from '../../core/escape.ts'
+import { escapePlan } from '../../core/escape.ts'
 
 /** A hunk as text: as the patch that a person edits, and as the separate changes that it can be split into. */
 
@@ -177,7 +177,7 @@ export function split(hunk: ShownHunk): readonly Part[] {
 /** With marks, as in the diff of the whole hunk. */
 function shownOf(line: string, { spell }: RawHunk): string {
   const spelt = spell(line)
-  return marked(spelt.endsWith('\r\n') ? spelt : line).text
+  return escapePlan(spelt.endsWith('\r\n') ? spelt : line).text
 }
 
 /** How much further down it stands with the hunks before it. */
