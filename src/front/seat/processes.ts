@@ -95,7 +95,7 @@ export function deviceOf(pid: number, descriptor: number): number {
 
 /**
  * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
- * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/descent.py`). What it starts inherits
+ * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/boot.py`). What it starts inherits
  * that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
  */
 export function descendsFromKernel(pid: number): boolean {
