@@ -77,7 +77,7 @@ test('the key of a kernel and that of a program that was joined are marked, whoe
     await rig.serve()
     const found = await evaluate(
       rig,
-      "import gc\nnext(o._secret for o in gc.get_objects() if type(o).__module__ == 'imago.connecting' and hasattr(o, '_secret'))",
+      "import gc\nnext(o._secret for o in gc.get_objects() if type(o).__module__ == 'imago.connection' and hasattr(o, '_secret'))",
     )
     const [, kernelKey = ''] = /'([0-9a-f]{64})'/.exec(found.stdout) ?? []
     assert.is(kernelKey.length, 64, found.stdout + found.stderr)

@@ -5,7 +5,7 @@ import { assert, suite } from './harness.ts'
 
 const peer = join(import.meta.dirname, '../../wire/peers/python')
 const LIMIT_MS = 390_000
-const LANES = 2
+const LANES = 3
 
 /** The minor versions of CPython that the peer is for, oldest first, and some that are still to come. */
 const OLDEST = 9
@@ -27,7 +27,7 @@ const SMOKE: readonly string[] = [
 
 /** Modules that start processes, each of which is worth a turn of its own; all others run in one process. */
 const OF_PROCESSES =
-  /^test_(awaiting|calls|evaluation|guest|handshake|history|holding|input|interrupting|ladder|link|listening|looking_imports|looking_process|native|output|process|service|tracebacks|workers)/
+  /^test_(calls|connection|coroutines|evaluation|guest|held_stacks|history|interrupts|listening|looking_imports|looking_process|output|process|service|tracebacks|workers)/
 
 /** Which of the interpreters on this machine: each is another one, or missing. */
 export type Which = 'oldest' | 'newest' | 'between'

@@ -1,9 +1,10 @@
-"""``imago.listen()`` in programs of every shape, and what they make known of themselves."""
+"""Programs that call `imago.listen()`."""
 
 import os
 import stat
 import subprocess
 import sys
+import time
 import types
 import unittest
 from unittest import mock
@@ -11,6 +12,10 @@ from unittest import mock
 from imago import ipython
 from tests.daemon import WAIT, until
 from tests.guests import PACKAGE, ProgramCase
+from tests.test_listening_trust import settled, threads_and_descriptors
+
+
+# ``imago.listen()`` in programs of every shape, and what they make known of themselves.
 
 THREADS = """
 import imago, threading, time
@@ -348,3 +353,251 @@ def run(source):
         if os.path.exists(left) and os.listdir(left):
             raise AssertionError('it has left %s' % os.listdir(left))
         return done
+
+
+# A daemon that goes away and comes back, and what the program pays while nobody asks.
+
+#: The descriptors of an idle program: its three, and the one that it listens with.
+IDLE = 4
+PLAIN = 'import imago\nkept = 0\nimago.listen()\nwait_for_end()'
+
+
+class Again(ProgramCase):
+    def setUp(self):
+        self.guest = self.program(PLAIN)
+
+    def test_a_daemon_that_comes_back_finds_the_same_epoch_its_handles_and_its_calls(self):
+        link = self.guest.attach()
+        handle = link.evaluate('list(range(300))')['values'][0]['handle']
+        link.start('kept += 1', call='before').answer()
+        link.close()
+        again = self.guest.attach()
+        self.assertEqual(again.hello['epoch'], link.hello['epoch'])
+        piece = again.call('more', handle=handle, **{'from': 200}, count=1, deadline_ms=5000).answer()
+        self.assertEqual(piece['value']['items'], ['200'])
+        self.assertEqual(again.call('recall', call='before').answer()['type'], 'done')
+        again.start('kept += 1', call='before').answer()
+        self.assertEqual(again.value('kept'), '1')
+
+    def test_fault_7_a_call_under_way_goes_on_without_a_daemon_and_is_recalled_having_run_once(self):
+        link = self.guest.attach()
+        source = (
+            'import time\nprint("before")\nkept += 1\n'
+            'try:\n    while True: time.sleep(0.01)\nexcept KeyboardInterrupt: pass\nprint("after"); kept'
+        )
+        link.start(source, call='c-7').until_printed('before')
+        link.close()
+        again = self.guest.attach()
+        recalled = again.call('recall', call='c-7')
+        joined = again.start(source, call='c-7')
+        self.assertEqual(again.call('status').answer()['running']['call'], 'c-7')
+        again.call('interrupt', call='c-7').answer()
+        for call in (recalled, joined):
+            self.assertEqual(call.answer()['values'][0]['repr']['text'], '1')
+            self.assertEqual(call.output(), 'after\n')
+        self.assertEqual(again.value('kept'), '1')
+
+    def test_what_is_printed_while_no_daemon_is_there_reaches_the_next_one(self):
+        link = self.guest.attach()
+        call = link.start('import time\nprint("one")\ntime.sleep(0.5)\nprint("two")\n1', call='c-8')
+        call.until_printed('one')
+        link.close()
+        recalled = self.guest.attach().call('recall', call='c-8')
+        self.assertEqual(recalled.answer()['values'][0]['repr']['text'], '1')
+        self.assertEqual(recalled.output(), 'two\n')
+        self.assertEqual(self.guest.said(), '\n')
+
+    def test_a_daemon_that_dies_inside_a_frame_is_not_noticed_by_the_program(self):
+        link = self.guest.attach()
+        link.raw.connection.sendall(b'\x00\x00\x01\x00{"type":"call"')
+        link.close()
+        self.assertEqual(self.guest.attach().value('kept'), '0')
+        self.assertEqual(self.guest.end(), 0)
+        self.assertEqual(self.guest.said(), '\n')
+
+    @unittest.skipUnless(sys.platform.startswith('linux'), 'reads /proc')
+    def test_many_links_leave_no_thread_and_no_descriptor_behind(self):
+        def round_trip():
+            link = self.guest.attach()
+            link.call('inspect', expr='kept', evaluate=False, deadline_ms=5000).answer()
+            self.assertEqual(link.value('kept'), '0')
+            link.close()
+
+        for _ in range(3):
+            round_trip()
+        before = settled(self.guest)
+        self.assertEqual(before[1], IDLE)
+        for _ in range(40):
+            round_trip()
+        until(lambda: threads_and_descriptors(self.guest) == before)
+
+    @unittest.skipUnless(sys.platform.startswith('linux'), 'reads /proc')
+    def test_nothing_wakes_up_while_the_program_is_idle_and_attached(self):
+        link = self.guest.attach()
+        call = link.start('print("x" * 100000)\nkept')
+        call.answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.evaluate('import asyncio; await asyncio.sleep(0)')
+        until(lambda: is_still(self.guest))
+        before = switches(self.guest)
+        time.sleep(2)
+        self.assertEqual(switches(self.guest), before)
+
+    @unittest.skipUnless(sys.platform.startswith('linux'), 'reads /proc')
+    def test_nothing_wakes_up_while_nobody_is_attached(self):
+        self.guest.announcement()
+        until(lambda: is_still(self.guest))
+        before = switches(self.guest)
+        time.sleep(2)
+        self.assertEqual(switches(self.guest), before)
+
+    @unittest.skipUnless(sys.platform.startswith('linux'), 'reads /proc')
+    def test_listening_and_closing_leaves_no_thread_and_no_descriptor_behind(self):
+        guest = self.program(
+            'import imago, sys\n'
+            'for line in sys.stdin:\n'
+            '    listener = imago.listen()\n'
+            '    print("listens", flush=True)\n'
+            '    sys.stdin.readline()\n'
+            '    listener.close()\n'
+            '    print("closed", flush=True)\n'
+        )
+        before = settled(guest)
+        for count in range(1, 4):
+            guest.process.stdin.write(b'\n')
+            guest.process.stdin.flush()
+            until(lambda: guest.printed[1].count(b'listens') == count)
+            link = guest.attach(guest.announcements()[0][1])
+            link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+            self.assertEqual(link.value('1+1'), '2')
+            guest.process.stdin.write(b'\n')
+            guest.process.stdin.flush()
+            until(lambda: guest.printed[1].count(b'closed') == count)
+            self.assertTrue(link.ended.wait(WAIT))
+            until(lambda: threads_and_descriptors(guest) == before)
+
+
+def switches(program):
+    """How often each thread of the process has gone to sleep so far, by its number."""
+    tasks = '/proc/%d/task' % program.process.pid
+    counts = {}
+    for task in os.listdir(tasks):
+        with open('%s/%s/status' % (tasks, task)) as file:
+            (line,) = [line for line in file if line.startswith('voluntary_ctxt_switches')]
+            counts[task] = int(line.split()[1])
+    return counts
+
+
+def is_still(program):
+    before = switches(program)
+    time.sleep(0.3)
+    return switches(program) == before
+
+
+# Whose names code sees that is evaluated in a program which listens.
+
+class Names(ProgramCase):
+    def test_evaluated_code_sees_the_names_of_main_or_those_of_the_given_namespace(self):
+        source = 'import imago\nmine = 1\nnames = {"other": 2}\nimago.listen(%s)\nwait_for_end()'
+        self.assertEqual(self.program(source % '').attach().value('mine'), '1')
+        link = self.program(source % 'namespace=names').attach()
+        self.assertEqual(link.value('other'), '2')
+        self.assertEqual(link.evaluate('mine')['type'], 'raised')
+
+    def test_without_a_namespace_evaluated_code_sees_the_module_that_listens_whoever_runs_it(self):
+        source = (
+            'import types, sys\n'
+            'app = types.ModuleType("webapp")\n'
+            'sys.modules["webapp"] = app\n'
+            'exec("import imago\\nhits = 7\\ndef begin():\\n    return imago.listen()", vars(app))\n'
+            'app.begin()\nwait_for_end()\n'
+        )
+        link = self.program(source).attach()
+        self.assertEqual(link.value('hits, __name__'), "(7, 'webapp')")
+
+    def test_a_pool_of_the_standard_library_that_calls_it_is_not_the_program(self):
+        source = 'import imago, threading\nkept = 5\nthreading.Thread(target=imago.listen).start()\nwait_for_end()\n'
+        self.assertEqual(self.program(source).attach().value('kept'), '5')
+
+
+# ``imago.listen()`` in programs that another tool runs, and where there is no place to listen.
+
+#: What pydevd, the debugger of VS Code and PyCharm, does to a program before it begins.
+DEBUGGED = """
+import _thread, sys
+_thread._original_start_new_thread = start = _thread.start_new_thread
+settrace = sys.settrace
+
+def trace(frame, event, argument):
+    return trace
+
+def start_traced(work, arguments=(), kwargs={}):
+    def run():
+        settrace(trace)
+        work(*arguments, **kwargs)
+    return start(run, ())
+
+def warn(hook):
+    sys.stderr.write('settrace() should not be used\\n')
+    settrace(hook)
+
+_thread.start_new_thread = start_traced
+sys.settrace = warn
+
+import imago
+imago.listen()
+wait_for_end()
+"""
+
+
+class Tools(ProgramCase):
+    def test_evaluated_code_sees_the_names_of_a_program_that_a_profiler_runs(self):
+        source = 'import imago\nmine = 1\nimago.listen()\nwait_for_end()'
+        link = self.program(source, options=['-m', 'cProfile']).attach()
+        self.assertEqual(link.value('mine, __name__'), "(1, '__main__')")
+        self.assertEqual(link.evaluate('runctx')['type'], 'raised')
+
+    def test_a_debugger_of_the_programs_neither_traces_our_threads_nor_is_disturbed(self):
+        program = self.program(DEBUGGED)
+        link = program.attach()
+        link.call('threads', limit=10, frames=10, locals=True, deadline_ms=5000).answer()
+        self.assertEqual(link.value('sys.gettrace()'), 'None')
+        self.assertEqual(program.end(), 0)
+        self.assertEqual(bytes(program.printed[2]), b'')
+
+
+POOL = """
+import imago, sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+def whoami(_):
+    return imago.listen().name
+
+if __name__ == '__main__':
+    for way in 'fork', 'spawn', 'forkserver':
+        with ProcessPoolExecutor(1, get_context(way), imago.listen, ('worker',)) as pool:
+            print(way, *pool.map(whoami, [0]), flush=True)
+"""
+
+
+class Pools(ProgramCase):
+    def test_workers_of_a_pool_that_begin_by_listening_take_it_back_when_they_end(self):
+        program = self.program(POOL)
+        self.assertEqual(program.end(), 0)
+        self.assertEqual(program.said(), 'fork worker\nspawn worker\nforkserver worker\n\n')
+        self.assertEqual(bytes(program.printed[2]), b'')
+        self.assertEqual(os.listdir(os.path.join(program.runtime, 'programs')), [])
+
+
+class Places(ProgramCase):
+    def test_a_runtime_directory_that_cannot_be_made_is_named_with_what_to_do(self):
+        program = self.program(
+            'import imago, os\n'
+            'open("file", "w").close()\n'
+            'os.environ.update(IMAGO_RUNTIME_DIR="", XDG_RUNTIME_DIR=os.path.abspath("file/run"))\n'
+            'try: imago.listen()\n'
+            'except OSError as error: print(error, flush=True)\n'
+        )
+        program.end()
+        self.assertRegex(program.said(), 'the runtime directory .*/file/run/imago cannot be made: .*file.*; set IMAGO')

@@ -1,15 +1,25 @@
-"""Tracepoints: what is taken down of each kind of function."""
+"""Traces of functions and tracepoints."""
 
 import asyncio
 import functools
+import gc
 import inspect
+import os
+import signal
 import sys
+import threading
+import time
 import types
 import unittest
 import weakref
+from unittest import mock
 
+from tests.daemon import until
+from tests.looking_support import FIRED, hook
 from tests.tracing_support import HAS_MONITORING, Traced, WithCodeGivenBack, outcome, texts
 
+
+# Tracepoints: what is taken down of each kind of function.
 
 class Kinds(Traced):
     """What is seen of each kind of function, however it is done."""
@@ -289,3 +299,277 @@ class Monitoring(Traced):
         finally:
             for tool in tools:
                 sys.monitoring.free_tool_id(tool)
+
+
+# Tracepoints: each leaves nothing behind, however it ends.
+
+class Ends(Traced):
+    """A tracepoint leaves nothing behind, however it ends."""
+
+    def setUp(self):
+        super().setUp()
+
+        def area(w):
+            return w
+
+        self.area, self.code = area, area.__code__
+        self.define(area=area)
+
+    def assertIsBack(self):
+        self.assertIs(self.code, self.area.__code__)
+        self.assertIsOut()
+
+    def test_in_its_time_and_when_it_is_full_with_nobody_looking(self):
+        self.trace('area', expires_ms=20)
+        self.trace('area', calls=1)
+        self.area(1)
+        until(lambda: not any(point.state == 'on' or point.hook.points for point in self.tracing._points.values()))
+        self.assertIsBack()
+        self.assertEqual(1, self.area(1))
+
+    def test_with_the_link_that_it_was_asked_for_on(self):
+        link = self.session.link
+        one = self.trace('area')
+        self.session.link = object()
+        other = self.trace('area')
+        self.tracing.lost(link)
+        self.assertEqual(['removed', 'on'], [self.state(one), self.state(other)])
+        self.tracing.lost(self.session.link)
+        self.assertIsBack()
+
+    def test_with_a_link_that_ends_while_it_is_set(self):
+        set_it = self.tracing._set
+
+        def and_lose(*given):
+            point = set_it(*given)
+            self.tracing.lost(self.session.link)
+            self.session.link = None
+            return point
+
+        with mock.patch.object(self.tracing, '_set', and_lose):
+            self.looked('area')
+        self.assertIsBack()
+
+    @unittest.skipUnless(hasattr(os, 'fork'), 'there is no fork')
+    def test_in_a_forked_child_at_once(self):
+        self.trace('area')
+        self.area(1)
+        child = os.fork()
+        if child == 0:
+            try:
+                tools = [sys.monitoring.get_tool(tool) for tool in range(6)] if HAS_MONITORING else []
+                fine = self.area.__code__ is self.code and not any(tools) and self.area(2) == 2
+                os._exit(0 if fine else 1)
+            finally:
+                os._exit(2)
+        self.assertEqual(0, os.waitpid(child, 0)[1])
+        self.assertEqual(1, self.area(1))
+
+    def test_code_that_somebody_else_has_given_the_function_stays(self):
+        one = self.trace('area')
+
+        def other(w):
+            return w + 1
+
+        self.area.__code__ = other.__code__
+        self.untrace(one)
+        self.assertEqual(3, self.area(2))
+        self.assertIsOut()
+
+    def test_calls_that_run_meanwhile_end_as_they_would(self):
+        free, within = threading.Event(), threading.Event()
+
+        def waits(x):
+            within.set()
+            free.wait(30)
+            return x
+
+        self.define(waits=waits)
+        one = self.trace('waits')
+        got = []
+        thread = threading.Thread(target=lambda: got.append(waits(5)))
+        thread.start()
+        within.wait(30)
+        self.untrace(one)
+        free.set()
+        thread.join()
+        self.assertEqual([5], got)
+        self.assertIsOut()
+
+    def test_values_that_were_kept_for_handles_are_let_go_of(self):
+        class Thing:
+            pass
+
+        thing = Thing()
+        gone = weakref.ref(thing)
+        self.trace('area')
+        self.area([thing])
+        del thing
+        self.tracing.close()
+        self.handles.let_go()
+        gc.collect()
+        self.assertIsNone(gone())
+
+
+@unittest.skipUnless(HAS_MONITORING, 'as on 3.12')
+class EndsByCode(WithCodeGivenBack, Ends):
+    pass
+
+
+# Tracepoints: the program runs as it did before, whatever is passed and whatever comes in between.
+
+class Undisturbed(Traced):
+    """The program, whose calls are taken down."""
+
+    def test_no_code_of_a_value_runs_neither_when_it_is_passed_nor_when_it_is_shown(self):
+        trap = type('Trap', (), {name: hook(name) for name in (
+            '__repr__', '__str__', '__eq__', '__hash__', '__bool__', '__len__', '__iter__', '__getattr__', '__format__'
+        )})()
+
+        def trapped(one, *rest, **more):
+            raise ValueError(one)
+
+        self.define(trapped=trapped)
+        one = self.trace('trapped')
+        FIRED.clear()
+        with self.assertRaises(ValueError):
+            trapped(trap, [trap], {1: trap}, key=trap)
+        (call,) = self.calls(one)
+        self.assertEqual([], FIRED)
+        self.assertIn('Trap', texts(call)['one'])
+
+    def test_objects_end_when_they_would_have_ended(self):
+        class Thing:
+            pass
+
+        def uses(thing):
+            return Thing()
+
+        self.define(uses=uses)
+        one = self.trace('uses')
+        thing = Thing()
+        watched = weakref.ref(thing)
+        made = weakref.ref(uses(thing))
+        del thing
+        self.assertIsNone(watched())
+        self.assertIsNone(made())
+        (call,) = self.calls(one)
+        self.assertNotIn('handle', call['arguments'][0]['value'])
+
+    def test_values_are_shown_as_they_were_and_handles_lead_to_what_they_are(self):
+        def grows(items):
+            items.append('new')
+            return items
+
+        self.define(grows=grows)
+        one = self.trace('grows')
+        items = ['old']
+        grows(items)
+        (call,) = self.calls(one)
+        self.assertEqual({'items': "['old']"}, texts(call))
+        self.assertEqual(["['old', 'new']"], outcome(call))
+        self.assertIs(items, self.handles.find(call['arguments'][0]['value']['handle']).value)
+
+    def test_texts_and_arguments_are_bounded(self):
+        source = 'def many(%s): pass' % ', '.join('a%d=0' % at for at in range(50))
+        exec(source, self.image.namespace)
+        one = self.trace('many')
+        self.image.namespace['many']('x' * 100_000, [list(range(1000))] * 1000)
+        (call,) = self.calls(one)
+        self.assertEqual([20, 30], [len(call['arguments']), call['arguments_omitted']])
+        for value in list(texts(call).values())[:2]:
+            self.assertLess(len(value), 500)
+
+    def test_a_function_that_taking_down_itself_calls_can_be_traced(self):
+        from imago.looking import static_text
+
+        def chatty(x):
+            return answer_to(x)
+
+        def answer_to(x):
+            return x
+
+        # As if a library of the program's stood in the way of showing a value.
+        shown = static_text.leaf_text
+
+        def leaf_text(value, room):
+            chatty(0)
+            return shown(value, room)
+
+        self.define(chatty=chatty)
+        one = self.trace('chatty')
+        with mock.patch.object(statictext, 'leaf_text', leaf_text):
+            chatty(5)
+        self.assertEqual([{'x': '5'}], [texts(call) for call in self.calls(one)])
+
+    def test_a_failure_of_ours_never_reaches_the_program(self):
+        def area(w):
+            return w
+
+        self.define(area=area)
+        one = self.trace('area', calls=2)
+        with mock.patch('imago.tracing_calls.static_repr', side_effect=ValueError('ours')):
+            self.assertEqual(1, area(1))
+        with mock.patch('imago.tracing_calls._thread_here', side_effect=RecursionError('ours')):
+            self.assertEqual(2, area(2))
+        until(lambda: self.state(one) == 'full')
+        self.assertEqual([1, 2], [call['number'] for call in self.calls(one)])
+
+    @unittest.skipUnless(hasattr(signal, 'setitimer'), 'there are no such signals')
+    def test_signals_whose_handlers_call_the_function_come_in_between(self):
+        def beat(x):
+            return x
+
+        heard = []
+        self.define(beat=beat)
+        self.trace('beat', calls=1000)
+        before = signal.signal(signal.SIGALRM, lambda *_: heard.append(beat(1)))
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        try:
+            deadline = time.monotonic() + 30
+            while len(heard) < 100 and time.monotonic() < deadline:
+                self.assertEqual(2, beat(2))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertGreaterEqual(len(heard), 100)
+
+    def test_recursion_to_its_end_ends_as_without(self):
+        def deep(n):
+            return deep(n + 1)
+
+        self.define(deep=deep)
+        one = self.trace('deep', calls=3)
+        with self.assertRaises(RecursionError):
+            deep(0)
+        self.assertEqual(['raised'] * 3, [outcome(call) for call in self.calls(one)])
+
+    def test_many_threads_are_taken_down_call_by_call(self):
+        def echo(x):
+            return x
+
+        self.define(echo=echo)
+        one = self.trace('echo', calls=1000)
+        wrong = []
+
+        def work(at):
+            wrong.extend(n for n in range(300) if echo((at, n)) != (at, n))
+
+        threads = [threading.Thread(target=work, args=(at,)) for at in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], wrong)
+        until(lambda: self.state(one) == 'full')
+        seen = []
+        for first in range(1, 1001, 100):
+            query = {'tracepoint': one, 'from': first, 'count': 100}
+            seen += self.tracing.traces(self.image, query)['value']['calls']
+        self.assertEqual(list(range(1, 1001)), [call['number'] for call in seen])
+        self.assertTrue(all(outcome(call) == [texts(call)['x']] for call in seen))
+
+
+@unittest.skipUnless(HAS_MONITORING, 'as on 3.12')
+class UndisturbedByCode(WithCodeGivenBack, Undisturbed):
+    pass

@@ -46,7 +46,6 @@ _IMMUTABLE = 1 << 8
 _HAS_IMMUTABLE = sys.version_info >= (3, 10)
 # Since 3.11 the interpreter may keep the dict in front of the object, outside of its size.
 _MANAGED_DICT = 1 << 4 if sys.version_info >= (3, 11) else 0
-_COMPILED = (GetSetDescriptorType, MethodDescriptorType, ClassMethodDescriptorType, WrapperDescriptorType)
 # Classes compiled into the interpreter whose `__dict__` only reads the field.
 _BUILT_IN_GETTERS = tuple(
     cls.__dict__["__dict__"]
@@ -165,7 +164,12 @@ def mro(cls):
 def class_entries(cls):
     """The pairs that one class stores itself, those of its bases left out; none of a compiled one that is not ready."""
     own = _dict_of(cls)
-    return [] if own is None else steadily(lambda: list(own.items()))
+    if own is None:
+        return []
+    try:
+        return list(own.items())
+    except RuntimeError:
+        return steadily(lambda: list(own.items()))
 
 
 def class_entry(cls, name):
@@ -243,10 +247,18 @@ def instance_dict(obj):
     if inherits(obj, (ThreadLocal, type)):
         return None  # A thread-local has one dict per thread, and getting this thread's may run `__init__`.
     for cls in mro(type(obj)):
-        entry = class_entry(cls, "__dict__")
+        own = class_entries(cls)
+        entry = ABSENT
+        for name, value in own:
+            if type(name) is str and name == "__dict__":
+                entry = value
+                break
         kind = type(entry)
         if kind is GetSetDescriptorType:
-            safe = _is_built_in(entry) or (_is_made_by_type(cls, entry) and not _has_foreign_base(type(obj)))
+            if _is_made_by_type(cls, entry, own):
+                safe = cls is type(obj) or not _has_foreign_base(type(obj))
+            else:
+                safe = _is_built_in(entry)
         else:
             # Of a struct's member only the offset is known, so that the interpreter itself reads it.
             safe = kind is MemberDescriptorType and entry.__objclass__ is cls and entry.__name__ == "__dict__"
@@ -260,8 +272,8 @@ def _is_built_in(getter):
     return any(getter is one for one in _BUILT_IN_GETTERS)
 
 
-def _is_made_by_type(cls, getter):
-    """Whether `getter`, the `__dict__` of `cls`, was made by `type.__new__`, as a class statement has it made.
+def _is_made_by_type(cls, getter, own):
+    """Whether `getter`, the `__dict__` among the `own` entries of `cls`, was made by `type.__new__`, as a class statement has it made.
 
     Any compiled class may have a getter of that name, and what it runs cannot be seen. So the proof goes by what is
     fixed in C and no Python code can change: the class is the first of its bases with a dict; its instances hold no
@@ -278,12 +290,19 @@ def _is_made_by_type(cls, getter):
     words = 0 if flags & _MANAGED_DICT else 1
     if _weakref_offset_of(cls) > 0 and not _weakref_offset_of(base):
         words += 1
-    for _, entry in class_entries(cls):
+    for _, entry in own:
         kind = type(entry)
-        if kind is MemberDescriptorType and entry.__objclass__ is cls:
-            words += 1
-        elif any(kind is one for one in _COMPILED) and entry.__objclass__ is cls:
-            if entry.__name__ not in ("__dict__", "__weakref__"):
+        if kind is FunctionType:
+            continue
+        if kind is MemberDescriptorType:
+            words += entry.__objclass__ is cls
+        elif (
+            kind is GetSetDescriptorType
+            or kind is MethodDescriptorType
+            or kind is WrapperDescriptorType
+            or kind is ClassMethodDescriptorType
+        ):
+            if entry.__objclass__ is cls and entry.__name__ not in ("__dict__", "__weakref__"):
                 return False
     return _size_of(cls) == _size_of(base) + words * _WORD
 

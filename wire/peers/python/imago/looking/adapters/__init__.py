@@ -9,7 +9,7 @@ those methods: they are the only library code that a look runs. What an adapter 
 there were no adapter.
 """
 
-from imago.looking.adapters.base import Card, Part, Said, Seen
+from imago.looking.adapters.adapter import Card, Part, Said, Seen
 from imago.looking.adapters.registry import kind_by_adapter, seen
 
 __all__ = ["Card", "Part", "Said", "Seen", "kind_by_adapter", "seen"]

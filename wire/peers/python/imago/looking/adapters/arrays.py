@@ -1,6 +1,6 @@
 """numpy arrays: `ndarray`, and the classes of numpy's own that are built on it."""
 
-from imago.looking.adapters.base import Card, Seen, in_bytes, listed
+from imago.looking.adapters.adapter import Card, Seen, in_bytes, listed
 from imago.looking.adapters.cells import array_storage, dtype_text, is_mapped, is_readable, single
 from imago.looking.fields import ABSENT, class_name, instance_dict, is_compiled, mro, stored
 

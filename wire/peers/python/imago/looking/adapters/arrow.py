@@ -3,7 +3,7 @@
 A type that a program has registered with pyarrow comes with a class of its own for its cells.
 """
 
-from imago.looking.adapters.base import Unreadable, compiled_field, held_at
+from imago.looking.adapters.adapter import Unreadable, compiled_field, held_at
 from imago.looking.fields import class_module, made_by_statement
 
 # Arrow's numbers of its types, which are part of its format: null, bool, whole and floating numbers, texts and bytes.

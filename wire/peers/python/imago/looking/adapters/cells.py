@@ -2,7 +2,7 @@
 
 from mmap import mmap
 
-from imago.looking.adapters.base import UNREAD, Part, Said, Seen, bare
+from imago.looking.adapters.adapter import UNREAD, Part, Said, Seen, bare
 from imago.looking.contents import Storage, storage_of
 from imago.looking.fields import class_name, inherits, made_by_statement, mro
 

@@ -5,7 +5,7 @@ come from code of whoever wrote it.
 """
 
 from imago.looking.adapters import arrow
-from imago.looking.adapters.base import Said, Unreadable, array_name, compiled_field, field, listed
+from imago.looking.adapters.adapter import Said, Unreadable, array_name, compiled_field, field, listed
 from imago.looking.adapters.cells import dtype_text, is_mapped, is_readable, take
 from imago.looking.adapters.moments import zone_text
 from imago.looking.fields import ABSENT, class_label, clean, plain

@@ -2,7 +2,7 @@
 
 import _socket
 
-from imago.looking.adapters.base import Seen, compiled_field, counted, field, held_at
+from imago.looking.adapters.adapter import Seen, compiled_field, counted, field, held_at
 from imago.looking.fields import ABSENT, class_label, instance_dict, is_compiled, mro, plain, stored
 
 _BUFFERS = ("_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom")

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from imago.looking.adapters.base import (
+from imago.looking.adapters.adapter import (
     UNREAD,
     Card,
     Part,

@@ -2,7 +2,7 @@
 
 import datetime
 
-from imago.looking.adapters.base import Seen, bare, compiled_field, field, whole
+from imago.looking.adapters.adapter import Seen, bare, compiled_field, field, whole
 from imago.looking.fields import ABSENT, class_label, plain
 
 _DIGITS = {7: 0, 8: 3, 9: 6, 10: 9}

@@ -7,7 +7,7 @@ program has registered with polars, cells of any object, and structs that might 
 import re
 from types import BuiltinFunctionType
 
-from imago.looking.adapters.base import (
+from imago.looking.adapters.adapter import (
     UNREAD,
     Card,
     Part,

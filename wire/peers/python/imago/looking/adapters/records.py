@@ -4,7 +4,7 @@ The declaration is read from where the library has stored it in the class, and t
 property and no printer runs. A field that is declared with `repr=False` is named, and its value is not shown.
 """
 
-from imago.looking.adapters.base import Said, Seen, field
+from imago.looking.adapters.adapter import Said, Seen, field
 from imago.looking.fields import ABSENT, class_label, class_lookup, entries, inherits, instance_fields, plain
 
 _HELD_BACK = Said("…")

@@ -14,7 +14,7 @@ from imago.looking.adapters import (
     standard,
     tensors,
 )
-from imago.looking.adapters.base import Part, Said, Seen, held_at
+from imago.looking.adapters.adapter import Part, Said, Seen, held_at
 from imago.looking.fields import class_name, inherits, is_class, is_compiled, made_by_statement, mro
 
 _SUBJECTS = (arrays, connections, frames, moments, polars_frames, running, scalars, standard, tensors)

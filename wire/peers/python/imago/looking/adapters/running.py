@@ -3,7 +3,7 @@
 from _thread import LockType
 from types import CodeType, CoroutineType, FrameType
 
-from imago.looking.adapters.base import Said, Seen, counted, field, held_at, listed
+from imago.looking.adapters.adapter import Said, Seen, counted, field, held_at, listed
 from imago.looking.contents import storage_of
 from imago.looking.fields import class_label, class_name, clean, cut, instance_dict, instance_fields, plain, stored
 from imago.looking.limits import NAME_MAX_CHARS

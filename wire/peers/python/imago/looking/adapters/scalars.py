@@ -1,6 +1,6 @@
 """numpy's single values, its dtypes and its sources of random numbers."""
 
-from imago.looking.adapters.base import Seen, compiled_field
+from imago.looking.adapters.adapter import Seen, compiled_field
 from imago.looking.adapters.cells import dtype_text, is_readable
 from imago.looking.fields import class_label, class_name, is_compiled, mro
 

@@ -2,7 +2,7 @@
 
 import re
 
-from imago.looking.adapters.base import Seen, field, listed, whole
+from imago.looking.adapters.adapter import Seen, field, listed, whole
 from imago.looking.contents import storage_of
 from imago.looking.fields import class_name
 

@@ -7,7 +7,7 @@ only named.
 
 from types import BuiltinFunctionType
 
-from imago.looking.adapters.base import Card, Seen, counted, held_at, in_bytes, listed
+from imago.looking.adapters.adapter import Card, Seen, counted, held_at, in_bytes, listed
 from imago.looking.fields import (
     ABSENT,
     class_label,

@@ -1,5 +1,6 @@
-from tests.daemon import KernelCase, until
+"""None"""
 
+from tests.daemon import KernelCase, until
 
 class Awaiting(KernelCase):
     def test_await_at_top_level_gives_the_value(self):
