@@ -64,7 +64,7 @@ const GENERATIONS = 1_000
 
 /**
  * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
- * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/descent.py`). What it starts inherits
+ * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/boot.py`). What it starts inherits
  * that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
  */
 function descendsFromKernel(pid: number): boolean {
