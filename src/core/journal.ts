@@ -7,7 +7,7 @@ import type { JournalEntry, JournalNote, JournalTrouble } from './journal/entrie
 import { LineQueue } from './journal/line-queue.ts'
 import { entryBody, noteBody } from './journal/lines.ts'
 import { type Earlier, lastWord, OpenCalls } from './journal/open-calls.ts'
-import { lostWith, type OpenSuspension, OpenSuspensions } from './journal/open-suspensions.ts'
+import { type OpenSuspension, OpenSuspensions } from './journal/open-suspensions.ts'
 import type { Line } from './journal/place.ts'
 import { type Recovered, recover } from './journal/recovery.ts'
 import { KEPT, type Kept, outdated } from './journal/retention.ts'
@@ -297,3 +297,13 @@ function explained<Result>(work: () => Result): Result {
     )
   }
 }
+
+/** How one ended whose daemon was lost: images leave none waiting for a daemon that is not there. */
+const lostWith = ({ call, ...open }: OpenSuspension): JournalEntry => ({
+  ...open,
+  type: 'suspension',
+  what: 'lost',
+  ...(call !== undefined && { call }),
+  by: null,
+  why: 'The daemon that kept it has ended, and it with that one.',
+})

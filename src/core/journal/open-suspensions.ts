@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { CallId } from '../../../wire/kernel.ts'
-import type { JournalEntry } from './entries.ts'
 
 /** One that has begun to wait and of whose end there is no line, as headers carry it on. */
 export const OPEN_SUSPENSION = z.object({
@@ -60,13 +59,3 @@ export class OpenSuspensions {
 }
 
 const keyOf = ({ epoch, suspension }: OpenSuspension): string => `${epoch} ${suspension}`
-
-/** How one ended whose daemon was lost: images leave none waiting for a daemon that is not there. */
-export const lostWith = ({ call, ...open }: OpenSuspension): JournalEntry => ({
-  ...open,
-  type: 'suspension',
-  what: 'lost',
-  ...(call !== undefined && { call }),
-  by: null,
-  why: 'The daemon that kept it has ended, and it with that one.',
-})
