@@ -3,12 +3,12 @@ import type { FileChange } from '../../tools/proposal.ts'
 import type { Grant } from './approvals.ts'
 import { isOfUnknownHost } from './call.ts'
 import type { BothClocks, Clock, Moment } from './clock.ts'
-import { folded } from './files/names.ts'
+import { folded } from './files/confine.ts'
 import type { Journal } from './journal.ts'
 import { markedLine } from './marks.ts'
 import type { Answer, Plan } from './plan.ts'
+import { isWithin } from './roots.ts'
 import type { Shown } from './shown-plan.ts'
-import { isWithin } from './within.ts'
 
 /** Whoever gives a grant. */
 export interface Giver {
