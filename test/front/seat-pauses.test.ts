@@ -1,5 +1,5 @@
 import { assert, suite } from '../support/harness.ts'
-import { within } from '../support/rig.ts'
+import { until, within } from '../support/rig.ts'
 import { APPROVE, codeOf, type Watch, withWatch } from '../support/watching.ts'
 
 const test = suite('seat and pauses')
@@ -18,6 +18,8 @@ async function refusedThrice(parts: Parts) {
     const { answer, over } = await asked(parts, n)
     await parts.watch.screen.shows(new RegExp(`\\| ${n}\\n[\\s\\S]*Approve\\?`))
     parts.watch.screen.type('n\n')
+    await until(() => parts.watch.screen.written.split('Why?').length > n + 1, 'the question why')
+    parts.watch.screen.type('\n')
     assert.is(codeOf(await answer), 'denied')
     await over()
   }

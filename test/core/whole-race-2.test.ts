@@ -1,3 +1,0 @@
-import { provesRaces } from '../support/whole-race.ts'
-
-provesRaces(2)
