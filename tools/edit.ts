@@ -4,8 +4,7 @@ import { PATH } from './file-arguments.ts'
 import { counted } from './naming.ts'
 import { notThere } from './nearly.ts'
 import { newlineWord, spelled } from './newlines.ts'
-import { occurrences } from './occurrences.ts'
-import { type Found, miscounted, textFault } from './placing.ts'
+import { type Found, miscounted, occurrences, textFault } from './placing.ts'
 import {
   isText,
   nothingThere,

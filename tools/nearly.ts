@@ -1,5 +1,5 @@
-import { lineNumbers, occurrences } from './occurrences.ts'
 import { type Failed, failed } from './outcome.ts'
+import { lineNumbers, occurrences } from './placing.ts'
 import { beginning, oneLine } from './wording.ts'
 
 /** A text that was looked for in a file; `name` is that of the parameter that held it. */

@@ -5,9 +5,15 @@ import { type Edit, type Fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widene
 import { counted } from './naming.ts'
 import { notThere } from './nearly.ts'
 import { newlineWord, spelled } from './newlines.ts'
-import { lineNumbers, occurrences } from './occurrences.ts'
 import { type Failed, failed } from './outcome.ts'
-import { miscounted, nothingToChange, type Replacing, textFault } from './placing.ts'
+import {
+  lineNumbers,
+  miscounted,
+  nothingToChange,
+  occurrences,
+  type Replacing,
+  textFault,
+} from './placing.ts'
 import type { SeenFile } from './proposal.ts'
 import { countLines } from './remarks.ts'
 import {

@@ -30,8 +30,9 @@ import {
   didOf,
   misfitOf,
   nameOf,
+  openPlanCodes,
+  type PlanCode,
 } from './plan-answers.ts'
-import { openPlanCodes, type PlanCode } from './plan-codes.ts'
 import { noteOf, openRepeated, ruleAgainst, type Shown, shownPlan } from './shown-plan.ts'
 
 export interface ApprovalsOptions {

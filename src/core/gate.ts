@@ -1,6 +1,6 @@
 import type { Level } from '../../tools/define.ts'
-import { foldedPath } from './files/names.ts'
-import { isWithin } from './within.ts'
+import { foldedPath } from './files/confine.ts'
+import { isWithin } from './roots.ts'
 
 /** What the gate can say of a call. Later ones are stricter. */
 export const DECISIONS = ['allow', 'ask', 'deny'] as const

@@ -4,11 +4,11 @@ import type { Grant } from './approvals.ts'
 import { isOfUnknownHost } from './call.ts'
 import type { BothClocks, Clock, Moment } from './clock.ts'
 import { escapePlanLine } from './escape.ts'
-import { folded } from './files/names.ts'
+import { folded } from './files/confine.ts'
 import type { Journal } from './journal.ts'
 import type { Answer, Plan } from './plan.ts'
+import { isWithin } from './roots.ts'
 import type { Shown } from './shown-plan.ts'
-import { isWithin } from './within.ts'
 
 /** Whoever gives a grant. */
 export interface Giver {

@@ -5,7 +5,7 @@ import { realAnywhere } from './files/confine.ts'
 import type { Shows } from './files/listing.ts'
 import type { Files } from './files.ts'
 import { decide, isAboutFiles, type Rule } from './gate.ts'
-import { isWithin } from './within.ts'
+import { isWithin } from './roots.ts'
 
 export interface JudgedPaths {
   readonly paths: readonly NamedPath[]

@@ -1,7 +1,12 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, parse, resolve } from 'node:path'
-import { foldedPath } from './files/names.ts'
-import { isWithin } from './within.ts'
+import { foldedPath } from './files/confine.ts'
+
+/** Whether an absolute path is that folder or in it. By component: `/a/bc` is not within `/a/b`. Both are real paths. */
+export function isWithin(path: string, folder: string): boolean {
+  const trimmed = folder.endsWith('/') ? folder.slice(0, -1) : folder
+  return path === trimmed || path.startsWith(`${trimmed}/`)
+}
 
 /** Whether a kernel may live there: a folder, but neither `home` nor anything that `home` lies in. */
 export function isProject(root: string, home: string): boolean {

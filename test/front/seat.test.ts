@@ -220,11 +220,13 @@ test('a program that was refused three times is not put before a person again, h
     for (let n = 0; n < 3; n++) {
       const { answer, over } = await connectingAnew(n)
       await screen.shows(new RegExp(`\\| ${n}\\n[\\s\\S]*Approve\\?`))
-      screen.type('n because\n')
+      screen.type('n\n')
+      await until(() => screen.written.split('Why?').length > n + 1, 'the question why')
+      screen.type('\n')
       assert.is(codeOf(await answer), 'denied')
       await over()
     }
-    await screen.shows(/3 plans of client 2 were refused in a row: none of it is put before you/)
+    await screen.shows(/3 plans of client 2 were refused in a row without a reason: none of it/)
     for (let n = 3; n < 10; n++) {
       const { answer, over } = await connectingAnew(n)
       const envelope = await answer
@@ -234,7 +236,11 @@ test('a program that was refused three times is not put before a person again, h
     }
     assert.is(screen.written.split(APPROVE).length - 1, 3)
   })
-  // A person who takes a seat anew is asked again.
+  const seat = await openSeatTerminal(rig)
+  await seat.says('sit')
+  assert.equal((await seat.says('lift', {})).lift, { lifted: 1 })
+  seat.screen.close()
+  await noSeat(rig)
   await sitting(async ({ screen }) => {
     const { answer, over } = await connectingAnew(10)
     await screen.shows(APPROVE)

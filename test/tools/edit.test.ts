@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { editFile } from '../../tools/edit.ts'
 import { readFile } from '../../tools/files.ts'
 import { newlineOf, unspelled } from '../../tools/newlines.ts'
-import { lineNumbers, occurrences } from '../../tools/occurrences.ts'
+import { lineNumbers, occurrences } from '../../tools/placing.ts'
 import { assert, suite } from '../support/harness.ts'
 import { approved, type FilesRig, openMemoryFiles, proposalOf, refusalOf } from '../support/project-files.ts'
 import { context, errorOf, resultOf } from './context.ts'
@@ -210,7 +210,7 @@ test('a file in which the text is gone meanwhile is left alone too', async () =>
   const error = errorOf(
     await approved(editFile, edit('1 / n', '2 / n'), rig, () => rig.write('shop.py', 'x')),
   )
-  assert.is(error.code, 'no_unique_match')
+  assert.is(error.code, 'stale_plan')
   assert.is(rig.read('shop.py')?.toString(), 'x')
 })
 

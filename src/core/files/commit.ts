@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Failed } from '../../../tools/outcome.ts'
 import type { Committed, CommittedFile, FileChange } from '../../../tools/proposal.ts'
 import { sha256 } from '../sha256.ts'
+import { foldedPath, NEW, OLD, STEM } from './confine.ts'
 import {
   type Disk,
   errnoOf,
@@ -14,7 +15,6 @@ import {
   writeAll,
 } from './disk.ts'
 import { sameBytes } from './look.ts'
-import { foldedPath, NEW, OLD, STEM } from './names.ts'
 import { removeEmptied } from './new-folders.ts'
 import { changeFailed, type Held, stale } from './refused.ts'
 import { closeQuietly, Moved, Replacement } from './replacement.ts'

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import type { FileChange } from '../../../tools/proposal.ts'
+import { NEW, OLD, TEMPORARY } from './confine.ts'
 import {
   type Disk,
   errnoOf,
@@ -12,7 +13,6 @@ import {
   writeAll,
 } from './disk.ts'
 import { causeOf, identityOf, markOf, sameBytes } from './look.ts'
-import { NEW, OLD, TEMPORARY } from './names.ts'
 import { NewFolders, removeEmptied, syncFolder } from './new-folders.ts'
 import type { Holds } from './refused.ts'
 

@@ -1,4 +1,4 @@
-import type { Looked } from './file-policy.ts'
+import type { Looked } from '../policy.ts'
 import type { Yes } from './written.ts'
 
 /**

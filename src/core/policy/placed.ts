@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Rule } from '../gate.ts'
-import type { Looked } from './file-policy.ts'
+import type { Looked } from '../policy.ts'
 import { judgedName, type KnownTools } from './named-tools.ts'
 import { pathOf } from './written.ts'
 

@@ -1,5 +1,5 @@
 import type { Preview } from '../../../tools/proposal.ts'
-import type { Looked } from './file-policy.ts'
+import type { Looked } from '../policy.ts'
 import type { Loosening } from './settling.ts'
 import {
   aboutInWords,

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
+import { bytesOf } from '../policy.ts'
 import { sha256 } from '../sha256.ts'
-import { bytesOf } from './file.ts'
 import { NUMBERED_RULE, type PolicyPlace } from './written.ts'
 
 const ACCEPTANCE = z.strictObject({

@@ -1,6 +1,5 @@
 import { DEFAULTS, type Decision } from '../gate.ts'
-import type { OpenPolicy } from '../policy.ts'
-import type { Looked } from './file-policy.ts'
+import type { Looked, OpenPolicy } from '../policy.ts'
 import { looseningInWords } from './preview.ts'
 import type { Acceptance } from './records.ts'
 import type { TestResult } from './tests.ts'

@@ -1,4 +1,4 @@
-import type { PolicyText } from './file.ts'
+import type { PolicyText } from '../policy.ts'
 import type { Accepted, Found } from './records.ts'
 import { keyOf, type NumberedRule, subjectOf, type WrittenRule } from './written.ts'
 
