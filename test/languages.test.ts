@@ -8,7 +8,7 @@ const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
   [/^wire\/kernels\/languages\.ts$/, 'how each is started and joined'],
   [/^tools\/languages\.ts$/, 'the words of each'],
   [/^src\/front\/languages\.ts$/, 'how each is typed, checked and installed'],
-  [/^src\/front\/console\/languages\.ts$/, 'how each is coloured'],
+  [/^src\/terminal\/languages\.ts$/, 'how each is coloured'],
   [/^wire\/kernels\/python\.ts$/, 'the adapter of Python'],
   [/^wire\/(swank\/|kernels\/swank)/, 'the adapter of Common Lisp'],
   [/^src\/config\.ts$/, "the names of settings in the user's file"],

@@ -1,7 +1,7 @@
 /**
  * The languages whose programs Imago looks into, as every layer knows them. What a layer alone knows of one stands in a
  * table of that layer: `wire/kernels/languages.ts` (how it is started and joined), `tools/languages.ts` (its words),
- * `src/front/languages.ts` (how it is typed, checked and installed) and `src/front/console/languages.ts` (its colours).
+ * `src/front/languages.ts` (how it is typed, checked and installed) and `src/terminal/languages.ts` (its colours).
  * No other file names a language.
  */
 export interface Language {

@@ -117,7 +117,7 @@ test('a search leaves out the file that one denies, and shows what lies beside i
 
 test('the rule told at the third time allows nothing below the file once a folder stands there (threat 22)', async () => {
   const rig = open({ projectFiles: () => openFiles({ protected: [], stateDir: folder }) })
-  const person = rig.seat(() => 'deny')
+  const person = rig.seat(() => ({ deny: 'no' }))
   const create = (path: string) => rig.run('create_file', { path, content: 'x\n' })
   for (let n = 0; n < 3; n++) assert.is(errorOf(await create('src/x')).code, 'denied')
   const told = person.plans.at(-1)?.rule ?? ''

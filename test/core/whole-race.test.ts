@@ -84,7 +84,7 @@ function reset(ground: Ground): void {
 }
 
 /** More steps than one call takes: some of it happens after all is over. */
-const STEPS = 200
+const STEPS = 160
 
 async function oneRace(o: { path: WholePath; below(limit: number): number; race: number }) {
   const { path, below, race } = o

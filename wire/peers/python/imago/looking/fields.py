@@ -256,7 +256,7 @@ def instance_dict(obj):
         kind = type(entry)
         if kind is GetSetDescriptorType:
             if _is_made_by_type(cls, entry, own):
-                safe = cls is type(obj) or not _has_foreign_base(type(obj))
+                safe = cls is type(obj) or not _inherits_foreign_fields(type(obj))
             else:
                 safe = _is_built_in(entry)
         else:
@@ -307,7 +307,7 @@ def _is_made_by_type(cls, getter, own):
     return _size_of(cls) == _size_of(base) + words * _WORD
 
 
-def _has_foreign_base(cls):
+def _inherits_foreign_fields(cls):
     """Whether the interpreter's own getter would hand on to the getter of a compiled class: it does, to static ones."""
     while cls is not None:
         if _dict_offset_of(cls) and not _flags_of(cls) & _MADE_BY_A_CLASS_STATEMENT:
