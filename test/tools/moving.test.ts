@@ -87,7 +87,7 @@ inFolder('a move overwrites nothing, and says what is in its way', async rig => 
   assert.match(folder.message, 'Name a file in it.')
   const meanwhile = () => rig.write('src/new', 'theirs\n')
   const late = await approved(moveFile, { source: 'src/f', destination: 'src/new' }, rig, meanwhile)
-  assert.is(errorOf(late).code, 'already_exists')
+  assert.is(errorOf(late).code, 'stale_plan')
   assert.equal([rig.read('src/f')?.toString(), rig.read('src/new')?.toString()], ['ours\n', 'theirs\n'])
 })
 
