@@ -10,7 +10,8 @@ const test = suite('the sources of the Lisp peer', { limitMs: 120_000 })
 const COLUMNS = 100
 const FOLDER = join(import.meta.dirname, '../../wire/peers/lisp')
 
-const { files: FILES } = systemIn(FOLDER)
+const { files } = systemIn(FOLDER)
+const FILES = files.map(({ name }) => name)
 
 /** No part of the system: what loads it, and what an image of our own begins with. */
 const APART = ['loader', 'door', 'start']
@@ -54,14 +55,16 @@ test('another version can be loaded over it: it defines no class, no structure o
 })
 
 test('no name is defined twice', () => {
-  const defined = new Map<string, string>()
-  for (const name of FILES)
-    for (const [, , what = ''] of textOf(name).matchAll(
-      /^\((defun|defmacro|defvar|defparameter|define-session-variable) (\S+)/gm,
-    )) {
-      assert.is(defined.get(what), undefined, `${what} of ${name} is also defined in ${defined.get(what)}`)
-      defined.set(what, name)
-    }
+  const definition =
+    /^\((?:defun|defmacro|defvar|defparameter|define-session-variable|define-implementation) (\S+)/gm
+  for (const lisp of ['sbcl', 'ecl']) {
+    const defined = new Map<string, string>()
+    for (const { name } of files.filter(file => file.lisp === undefined || file.lisp === lisp))
+      for (const [, what = ''] of textOf(name).matchAll(definition)) {
+        assert.is(defined.get(what), undefined, `${what} of ${name} is also defined in ${defined.get(what)}`)
+        defined.set(what, name)
+      }
+  }
 })
 
 test('each file begins with what it is for, and keeps to its measure', () => {

@@ -207,18 +207,18 @@ class FakeClient implements SwankClient {
     if (this.#options.script && Object.hasOwn(this.#options.script, rex.name))
       this.#options.script[rex.name]?.(rex, this)
     else if (rex.name === 'swank:connection-info') this.answer(rex.id, this.#options.info ?? FAKE_INFO)
-    else if (rex.name === 'cl:let') this.answer(rex.id, 't')
+    else if (rex.name === 'cl:if') this.answer(rex.id, 't')
   }
 }
 
 /** `(:emacs-rex FORM PACKAGE THREAD ID)`. */
 function rexOf([tag, form, , thread, id]: readonly Sexp[]): Rex | undefined {
   if (!isAtom(tag) || tag.atom !== ':emacs-rex') return undefined
-  const [head, , name, given] = (Array.isArray(form) ? form : []) as readonly Sexp[]
+  const [head, name, given] = (Array.isArray(form) ? form : []) as readonly Sexp[]
   const called = isAtom(head) ? head.atom : ''
   return {
     id: Number(id),
-    name: called === 'cl:funcall' ? `peer:${textOf(name)}` : called,
+    name: called === 'imago-peer:dispatch' ? `peer:${textOf(name)}` : called,
     form: form ?? null,
     thread: typeof thread === 'number' ? thread : true,
     given: Array.isArray(given) && Array.isArray(given[1]) ? pairs(given[1]) : {},

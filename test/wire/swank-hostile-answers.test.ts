@@ -51,7 +51,7 @@ test('that refuse our functions are told in a few lines, with what can be done',
   let asked = 0
   const server = await fakeSwank({
     script: {
-      'cl:let': ({ id }, client) =>
+      'cl:if': ({ id }, client) =>
         client.answer(id, asked++ === 0 ? 't' : JSON.stringify('bad line\n'.repeat(160))),
     },
   })

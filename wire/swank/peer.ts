@@ -54,8 +54,10 @@ export class SwankPeer {
   }
 
   async #load(system: System, cache: FaslCache | undefined): Promise<void> {
-    const { folder, version, files } = system
-    const fasl = cache?.path('imago-peer', await this.#lispVersion(), version.replace(/^imago /, ''))
+    const { folder, version } = system
+    const lisp = await this.#lisp()
+    const files = filesFor(system, lisp[0])
+    const fasl = cache?.path('imago-peer', ...lisp, version.replace(/^imago /, ''))
     const build = cache?.beginBuild()
     try {
       const how = await this.#runLoader(system, {
@@ -77,8 +79,8 @@ export class SwankPeer {
     throw refused(textOf(loaded))
   }
 
-  /** What a compiled file depends on, besides our own version. */
-  async #lispVersion(): Promise<string> {
+  /** What a compiled file depends on, besides our own version: first of all, the name of the Lisp. */
+  async #lisp(): Promise<string[]> {
     const told = await this.#ask([
       symbol('cl:list'),
       [symbol('cl:lisp-implementation-type')],
@@ -86,7 +88,7 @@ export class SwankPeer {
       [symbol('cl:machine-type')],
       symbol('swank::*swank-wire-protocol-version*'),
     ])
-    return (Array.isArray(told) ? (told as readonly Sexp[]) : []).map(textOf).join('-')
+    return (Array.isArray(told) ? (told as readonly Sexp[]) : []).map(textOf)
   }
 
   async #ask(form: Form): Promise<Sexp> {
@@ -147,8 +149,15 @@ interface System {
   readonly folder: string
   /** Of the system: that of Imago, and a digest of its files. */
   readonly version: string
-  /** Their names without `.lisp`, in the order in which they are loaded. */
-  readonly files: readonly string[]
+  /** In the order in which they are loaded. */
+  readonly files: readonly SystemFile[]
+}
+
+interface SystemFile {
+  /** Without `.lisp`. */
+  readonly name: string
+  /** The Lisp that alone loads it, in lower case; undefined where each does. */
+  readonly lisp: string | undefined
 }
 
 /** What a connection needs before our system is there. */
@@ -156,11 +165,15 @@ const FIRST_FILES = ['packages', 'connection']
 
 export function systemIn(folder: string): System {
   const definition = readFileSync(join(folder, 'imago-peer.asd'), 'utf8')
-  const files = [...definition.matchAll(/\(:file "([\w-]+)"\)/g)].map(([, name = '']) => name)
+  const found = definition.matchAll(/\(:file "([\w-]+)"(?: :if-feature :(\w+))?\)/g)
+  const files = [...found].map(([, name = '', lisp]) => ({ name, lisp }))
   const digest = createHash('sha256')
-  for (const file of files) digest.update(textOfFile(folder, file))
+  for (const { name } of files) digest.update(textOfFile(folder, name))
   return { folder, version: `imago ${digest.digest('hex').slice(0, 32)}`, files }
 }
+
+const filesFor = ({ files }: System, lisp = ''): readonly string[] =>
+  files.filter(file => file.lisp === undefined || file.lisp === lisp.toLowerCase()).map(({ name }) => name)
 
 const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
 
@@ -212,8 +225,9 @@ function runLoader(folder: string, version: string | null, how: Readonly<Record<
 }
 
 /**
- * Calls a lambda expression that is read in the package `home`, whatever the user has set for reading, compiling and printing. It prints nothing, and an
- * error is its value, as text. Macros are expanded within the bindings, or the user's own hook would be called.
+ * Calls a lambda expression that is read in the package `home`, whatever the user has set for reading, compiling and
+ * printing. It prints nothing, and an error is its value, as text. Macros are expanded within the bindings, or the
+ * user's own hook would be called.
  */
 function run(home: string, lambda: string, ...args: Form[]): Form {
   const nowhere: Form = [symbol('cl:make-broadcast-stream')]

@@ -2,30 +2,12 @@
 
 (in-package #:imago-peer)
 
-(defun send-at-once ()
-  "Has each message leave as it is written. Without, the second of two waits until the first was
-acknowledged, and the other end takes 40 ms to do that: every evaluation is answered by two at
-least."
-  #+sbcl
-  (let ((socket (make-instance
-                 'sb-bsd-sockets:inet-socket
-                 :type :stream :protocol :tcp
-                 :descriptor (sb-sys:fd-stream-fd
-                              (swank::connection.socket-io swank::*emacs-connection*)))))
-    ;; The descriptor belongs to the stream, and is not to be closed with this object.
-    (sb-ext:cancel-finalization socket)
-    (setf (sb-bsd-sockets:sockopt-tcp-nodelay socket) t)))
-
 ;;; Sessions
 
 (defvar *sessions* '()
   "Weak pointers to the sessions that were opened and have not been ended.")
 
 (defvar *sessions-lock* (swank/backend:make-lock :name "sessions"))
-
-(defun pointed-session (pointer)
-  #+sbcl (sb-ext:weak-pointer-value pointer)
-  #+ecl (ext:weak-pointer-value pointer))
 
 (defun session-of (connection)
   "The session of CONNECTION, or NIL."
@@ -59,9 +41,8 @@ than VERSION is loaded, or none: then nothing is done."
   (swank/backend:call-with-lock-held
    *sessions-lock*
    (lambda ()
-     (setf *sessions* (cons #+sbcl (sb-ext:make-weak-pointer session)
-                            #+ecl (ext:make-weak-pointer session)
-                            (remove-if-not #'pointed-session *sessions*))))))
+     (setf *sessions* (cons (make-weak-pointer session)
+                            (remove-if-not #'weak-pointer-value *sessions*))))))
 
 (defun end-session ()
   "Drops what the session of this thread has kept: whoever still holds a stream of ours holds no
@@ -74,7 +55,7 @@ values by it."
   (swank/backend:call-with-lock-held
    *sessions-lock*
    (lambda ()
-     (setf *sessions* (remove *session* *sessions* :key #'pointed-session)))))
+     (setf *sessions* (remove *session* *sessions* :key #'weak-pointer-value)))))
 
 (defun session-alive-p (session)
   "Whether the connection of SESSION is open, or something of it still runs."
@@ -86,5 +67,5 @@ values by it."
 (defun in-use-p ()
   "Whether anybody is connected: then no other version can be loaded."
   (loop for pointer in *sessions*
-        for session = (pointed-session pointer)
+        for session = (weak-pointer-value pointer)
         thereis (and session (session-alive-p session))))

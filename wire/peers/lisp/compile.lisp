@@ -93,11 +93,6 @@ severity, a message, a file and a position there; see `file-placer'."
             (diagnostic-at severity message (cdr known) position :file file)
             (diagnostic-nowhere severity message file))))))
 
-(defun real-condition (condition)
-  "What the compiler has wrapped CONDITION around, or CONDITION."
-  #+sbcl (native ("SWANK/SBCL" "REAL-CONDITION") condition)
-  #-sbcl condition)
-
 (defun call-with-notes (take function)
   "The values of FUNCTION. TAKE is called for each note of a compiler meanwhile, with the note and
 whether it is certain; an error that passes by in the user's own code may be none of the
@@ -122,12 +117,11 @@ print is not printed."
                (when (member (real-condition condition) taken)
                  (let ((restart (find-restart 'muffle-warning condition)))
                    (when restart (invoke-restart restart))))))
-      (declare (ignorable #'certain))
       (handler-bind ((swank/backend:compiler-condition #'note)
-                     #+sbcl (sb-c:compiler-error #'certain)
-                     #+sbcl (sb-ext:compiler-note #'muffle)
                      (warning #'muffle))
-        (swank/backend:call-with-compilation-hooks function)))))
+        (call-hearing-compiler
+         #'certain #'muffle
+         (lambda () (swank/backend:call-with-compilation-hooks function)))))))
 
 (defun call-loading-quietly (function)
   "The values of FUNCTION, which loads what was compiled just before: that its macros were made by
@@ -138,12 +132,6 @@ then is no news."
                                 (muffle-warning warning)))))
       (let ((*compile-verbose* nil) (*compile-print* nil) (*load-verbose* nil))
         (funcall function)))))
-
-(defun call-past-errors (function)
-  "The values of FUNCTION. Its compiler goes on behind an error without printing it, and without
-counting it: for whoever tells it elsewhere, and asks nothing of the compiler's verdict."
-  (handler-bind (#+sbcl (sb-c:compiler-error #'continue))
-    (funcall function)))
 
 (defun call-noting-compilation (function &key (place (file-placer)) quietly)
   "The values of FUNCTION. What a compiler says meanwhile is told as diagnostics, and not printed
@@ -182,18 +170,9 @@ where all can be, as far as can be told without interning or running anything."
                   (format nil "/tmp/~36R~36R" (random (expt 36 10) (make-random-state t))
                           (get-internal-real-time)))))
     (with-open-file (stream name :direction :output :if-exists :error
-                                 :external-format #+sbcl :utf-8 #-sbcl :default)
+                                 :external-format :utf-8)
       (write-string source stream))
     name))
-
-(defun compile-temporary (name source origin)
-  "Compiles the file NAME, which holds SOURCE, so that what it defines leads back to ORIGIN. The
-compiled file, or NIL."
-  (declare (ignorable source origin))
-  #+sbcl (with-compilation-unit (:source-plist (origin-plist origin source)
-                                 :source-namestring (origin-file origin))
-           (values (compile-file name :external-format :utf-8)))
-  #-sbcl (values (compile-file name)))
 
 (defun compile-and-load (source origin)
   "Compiles SOURCE and loads it. Errors of the compiler are told; what loading raises is raised."

@@ -7,20 +7,6 @@
 
 ;;; Bells
 
-(defun make-bell ()
-  #+sbcl (sb-thread:make-semaphore)
-  #-sbcl nil)
-
-(defun ring (bell)
-  (declare (ignorable bell))
-  #+sbcl (sb-thread:signal-semaphore bell))
-
-(defun wait-for-bell (bell seconds)
-  "Waits until BELL was rung, SECONDS at most; or a little, where there are no bells."
-  (declare (ignorable bell seconds))
-  #+sbcl (sb-thread:wait-on-semaphore bell :timeout seconds)
-  #-sbcl (sleep 0.01))
-
 ;;; Limits
 
 (define-record limit
@@ -54,12 +40,12 @@
   "Has ACT called in this thread when so many SECONDS are over, and each half second after that,
 until `end-limit'. A watcher that sleeps is only woken for what comes earlier than all it knows."
   (let ((limit (make-limit (swank/backend:current-thread) (seconds-on seconds) act nil)))
-    #+(or sb-thread threads)
-    (with-limits
-      (setf *time-limits* (cons limit (remove-if (lambda (it) (limit-over it)) *time-limits*)))
-      (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
-             (setf *watcher* (begin-thread "imago: time limits" #'watch-limits)))
-            ((< (limit-at limit) *watcher-looks*) (ring *time-limits-bell*))))
+    (when (implemented-p 'swank/backend:spawn)
+      (with-limits
+        (setf *time-limits* (cons limit (remove-if #'limit-over *time-limits*)))
+        (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
+               (setf *watcher* (begin-thread "imago: time limits" #'watch-limits)))
+              ((< (limit-at limit) *watcher-looks*) (ring *time-limits-bell*)))))
     limit))
 
 (defun end-limit (limit)
@@ -72,13 +58,13 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
   (loop with idle = nil
         do (let ((seconds
                    (with-limits
-                     (setf *time-limits* (remove-if (lambda (it) (limit-over it)) *time-limits*))
+                     (setf *time-limits* (remove-if #'limit-over *time-limits*))
                      (when (and idle (null *time-limits*))
                        (setf *watcher* nil)
                        (return))
                      (setf idle (null *time-limits*)
                            *watcher-looks* (reduce #'min *time-limits*
-                                                   :key (lambda (it) (limit-at it))
+                                                   :key #'limit-at
                                                    :initial-value (seconds-on *watcher-idle*)))
                      (/ (- *watcher-looks* (get-internal-real-time))
                         internal-time-units-per-second))))
@@ -166,13 +152,14 @@ then the condition that it failed with, if there was one."
   (call-contained
    (lambda ()
      (let ((*print-readably* nil) (*print-circle* t) (*print-escape* nil)
-           (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6))
-           #+sbcl (sb-int:*print-condition-references* nil))
+           (*print-length* (or *print-length* 64)) (*print-level* (or *print-level* 6)))
        (string-trim '(#\Space #\Newline)
-                    (swank::call/truncated-output-to-string
-                     *message-limit*
-                     (lambda (stream) (princ thing stream))
-                     "…"))))
+                    (call-without-references
+                     (lambda ()
+                       (swank::call/truncated-output-to-string
+                        *message-limit*
+                        (lambda (stream) (princ thing stream))
+                        "…"))))))
    (lambda (condition)
      (values otherwise condition))))
 
@@ -210,10 +197,6 @@ then the condition that it failed with, if there was one."
   (object "name" (string-downcase (princ-to-string (restart-name restart)))
           "description" (one-line (reported restart ""))
           "reads" (if (restart-reader restart) t :absent)))
-
-(defun restart-reader (restart)
-  "The function that asks for the values which RESTART takes, or NIL."
-  (native (#+ecl "SI" #-ecl "SB-KERNEL" "RESTART-INTERACTIVE-FUNCTION") restart))
 
 (defun nearest-names (condition)
   "Names like the one of which CONDITION says that nothing has it."

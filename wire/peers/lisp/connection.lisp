@@ -3,6 +3,15 @@
 
 (in-package #:imago-peer)
 
+(defun remove-from-list (connection)
+  "Takes CONNECTION out of the list where Swank takes no lock. What others have pushed meanwhile
+must not be lost."
+  (loop for connections = swank::*connections*
+        while (member connection connections)
+        do #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
+                                           connections (remove connection connections))
+           #-sbcl (setf swank::*connections* (remove connection connections))))
+
 (defun leave-connection-list (connection)
   "Takes CONNECTION out of Swank's list of connections. Swank gives an error of a thread that has no
 connection to the one that was made last, which would be ours. With nobody else in the list, such an
@@ -18,12 +27,7 @@ error goes where it went before we came. All else of Swank's finds a connection 
          (symbol-value lock)
          (lambda ()
            (setf swank::*connections* (remove connection swank::*connections*))))
-        ;; That thread takes no lock. What it has pushed meanwhile must not be lost.
-        (loop for connections = swank::*connections*
-              while (member connection connections)
-              do #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*)
-                                                 connections (remove connection connections))
-                 #-sbcl (setf swank::*connections* (remove connection connections))))))
+        (remove-from-list connection))))
 
 ;;; Where a connection breaks off, the thread that reads from it and the one that writes to it each
 ;;; make a backtrace, and Swank kills the later one, perhaps while it does. For foreign frames SBCL

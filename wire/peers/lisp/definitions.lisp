@@ -80,11 +80,6 @@ OPERATORS rather than with another; or NIL."
 (defun unlocated (origin because &rest more)
   (list* 'origin origin 'because because more))
 
-#+sbcl
-(defun form-number-of (source)
-  (let ((path (sb-introspect:definition-source-form-path source)))
-    (and (first path) (>= (first path) 0) (first path))))
-
 (defparameter *operators*
   '(("function" "defun" "defgeneric" "define-modify-macro")
     ("generic_function" "defgeneric")
@@ -98,36 +93,6 @@ OPERATORS rather than with another; or NIL."
 
 (defun operators-for (kind)
   (rest (assoc kind *operators* :test #'string=)))
-
-#+sbcl
-(defun definition-in-form (text start end source name kind)
-  "Where in the top-level form of TEXT from START to END the definition of NAME stands: where
-SOURCE says, if that is how a definition begins, or else wherever there is one."
-  (let* ((number (sb-introspect:definition-source-form-number source))
-         (inner (if (and number (plusp number)) (subform-start text start number) start))
-         (inner-end (form-end text inner)))
-    (multiple-value-bind (operator name-start name-end) (operator-and-name text inner inner-end)
-      (if (and operator
-               (member (bare-word operator) (operators-for kind) :test #'string-equal)
-               (names-p text name-start name-end name))
-          (values inner inner-end)
-          (definition-within text start end name (operators-for kind))))))
-
-#+sbcl
-(defun form-of (text source name kind)
-  "Where in TEXT the definition of NAME stands, by the number of its form in SOURCE; and how:
-`definition' where it is one by its looks, `made' where the form is a macro call that speaks of it,
-`other' where the form says nothing of it."
-  (let ((number (form-number-of source)))
-    (multiple-value-bind (start end) (and number (nth-form text number))
-      (when start
-        (multiple-value-bind (inner-start inner-end)
-            (definition-in-form text start end source name kind)
-          (cond (inner-start (values inner-start inner-end 'definition))
-                ((search (string (symbol-in-name name)) text
-                         :start2 start :end2 end :test #'char-equal)
-                 (values start end 'made))
-                (t (values start end 'other))))))))
 
 (defun symbol-in-name (name)
   "The symbol in NAME, which is one, a list such as (SETF AREA), or a method; a package is named
@@ -144,148 +109,13 @@ by a string."
 
 ;;; What was typed in, or compiled in an editor: the text was kept
 
-#+sbcl
-(defun typed-definition (source text name kind)
-  "The definition of NAME in TEXT, which was compiled as a piece of an editor's file or typed in;
-SOURCE may know of the file."
-  (let* ((text (coerce text 'simple-string))
-         (plist (sb-introspect:definition-source-plist source))
-         ;; Where Swank was told of no file, it compiled one that it made and took away again.
-         (named (if (get-properties plist '(:emacs-filename))
-                    (property plist :emacs-filename)
-                    (sb-introspect:definition-source-pathname source)))
-         (file (and named (native-name named)))
-         (line (property plist :line))
-         (position (property plist :emacs-position)))
-    (multiple-value-bind (start end how) (form-of text source name kind)
-      (let* ((start (or start 0))
-             (end (or end (length text)))
-             (piece (subseq text start end))
-             (whole (and file (file-text file)))
-             (at (and whole
-                      (place-in-file whole piece (and (integerp position) (+ position start -1)))))
-             (notes (and (eq how 'made) (list *made-note*))))
-        (cond ((and file (integerp line))
-               (list 'text piece 'file file 'origin "file" 'current t
-                     'notes (if (and whole (not at)) (cons *other-note* notes) notes)
-                     'line (+ line (count #\Newline text :end start))
-                     'end-line (+ line (count #\Newline text :end (max start (1- end))))))
-              (at (located-text whole at (+ at (length piece)) 'file file 'origin "file" 'current t
-                                'notes notes))
-              (whole (list 'text piece 'file file 'origin "file" 'current t
-                           'notes (cons *other-note* notes)))
-              (t (list 'text piece 'origin "typed" 'current t 'notes notes)))))))
-
-(defun place-in-file (whole piece expected)
-  "Where PIECE stands in WHOLE: where it is EXPECTED, or wherever it is."
-  (if (and expected
-           (<= 0 expected (- (length whole) (length piece)))
-           (string= piece whole :start2 expected :end2 (+ expected (length piece))))
-      expected
-      (search piece whole)))
-
 (defparameter *written-note*
   "The text is written from the form that was evaluated; its own layout was not kept.")
 
-(defun form-definition (function)
-  "The definition of FUNCTION from the form that was evaluated, where that was kept."
-  (let ((form (handler-case (function-lambda-expression function)
-                (error () nil))))
-    (if form
-        (list 'text (pretty-text form) 'origin "typed" 'current t
-              'notes (list *written-note*))
-        (unlocated "typed" "it was evaluated without a file, and the image keeps no text of it"))))
-
 ;;; What was read from a file
-
-#+sbcl
-(defun known-date (source name)
-  "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same
-package that came of the same file."
-  (or (sb-introspect:definition-source-file-write-date source)
-      (let* ((symbol (symbol-in-name name))
-             (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
-             (pathname (sb-introspect:definition-source-pathname source)))
-        (when package
-          (do-symbols (symbol package)
-            (check-deadline)
-            (when (and (eq (symbol-package symbol) package) (fboundp symbol))
-              (let ((other (source-of-function (function-of symbol))))
-                (when (and other
-                           (equal (sb-introspect:definition-source-pathname other) pathname)
-                           (sb-introspect:definition-source-file-write-date other))
-                  (return (sb-introspect:definition-source-file-write-date other))))))))))
-
-#+sbcl
-(defun source-of-function (function)
-  "Where FUNCTION was compiled, or NIL; of a generic function, where it was defined."
-  (handler-case
-      (cond ((null function) nil)
-            ((generic-p function)
-             (source-at (stored function "SOURCE" (constantly nil))))
-            (t (sb-introspect:find-definition-source function)))
-    (error () nil)))
-
-#+sbcl
-(defun source-at (location)
-  (and location (ignore-errors (native ("SB-INTROSPECT" "TRANSLATE-SOURCE-LOCATION") location))))
 
 (defparameter *gone-text*
   "the file has changed since it was loaded, and does not define it any more")
-
-#+sbcl
-(defun filed-definition (source file name kind)
-  (multiple-value-bind (text why-not) (file-text file)
-    (if (null text)
-        (unlocated (if (system-file-p source) "built_in" "file")
-                   (if (system-file-p source)
-                       "it is part of SBCL, whose source is not installed here"
-                       why-not)
-                   'file file)
-        (let* ((known (known-date source name))
-               (same (and known (eql known (file-date file))))
-               (current (cond (same t) (known :false))))
-          (multiple-value-bind (start end how) (form-of text source name kind)
-            (case how
-              (definition (located-text text start end 'file file 'origin "file" 'current current))
-              (made (located-text text start end 'file file 'origin "file" 'current current
-                                  'notes (list *made-note*)))
-              (t (let ((start (and (or same (not known)) start)))
-                   (or (and (not same) (moved-definition text file name kind))
-                       (if start
-                           (located-text text start end 'file file 'origin "file" 'current current
-                                         'notes (list *made-note*))
-                           (unlocated "file" *gone-text* 'file file 'current :false)))))))))))
-
-#+sbcl
-(defun moved-definition (text file name kind)
-  "The definition of NAME where it is in TEXT although the image says that it was elsewhere; or
-NIL."
-  (multiple-value-bind (start end)
-      (definition-within text 0 (length text) name (operators-for kind))
-    (and start (located-text text start end 'file file 'origin "file" 'current :false))))
-
-#+sbcl
-(defun system-file-p (source)
-  (let ((pathname (sb-introspect:definition-source-pathname source)))
-    (and pathname (equal (pathname-host pathname) (pathname-host "SYS:")))))
-
-(defun definition-at (source name kind &optional function)
-  "The definition of NAME as SOURCE, an `sb-introspect:definition-source' or NIL, leads to it.
-FUNCTION may have kept the form that it was made of."
-  #+sbcl
-  (let* ((pathname (and source (sb-introspect:definition-source-pathname source)))
-         (typed (and source (property (sb-introspect:definition-source-plist source)
-                                      :emacs-string)))
-         (file (and pathname (native-name pathname))))
-    (cond ((stringp typed) (typed-definition source typed name kind))
-          (file (filed-definition source file name kind))
-          (pathname (unlocated "built_in" (format nil "its file ~A cannot be told" pathname)))
-          (function (form-definition function))
-          (t (unlocated "unknown" "the image does not know where it was defined"))))
-  #-sbcl
-  (progn source name kind function
-         (unlocated "unknown" "where things are defined is not available in this Lisp")))
 
 ;;;; The source of a name and where it stands, of each thing that the name is.
 
@@ -305,17 +135,11 @@ FUNCTION may have kept the form that it was made of."
   "Methods of one generic function that are told.")
 
 (defun method-entry (method)
-  (entry (method-text method) "method" method
-         #+sbcl (or (source-at (stored method "SOURCE" (constantly nil)))
-                    (source-of-function
-                     (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method))))
-         #-sbcl nil))
+  (entry (method-text method) "method" method (source-of-method method)))
 
 (defun generic-entries (name function)
   (let ((methods (methods-of function)))
-    (cons (entry (function-name-text name) "generic_function" name
-                 #+sbcl (source-of-function function)
-                 #-sbcl nil)
+    (cons (entry (function-name-text name) "generic_function" name (source-of-function function))
           (mapcar #'method-entry
                   (reverse (subseq methods 0 (min *most-methods* (length methods))))))))
 
@@ -325,25 +149,10 @@ FUNCTION may have kept the form that it was made of."
     (cond ((generic-p function) (generic-entries name function))
           (function
            (list (entry text (if (macro-or-nil name) "macro" "function") name
-                        #+sbcl (source-of-function function)
-                        #-sbcl nil
+                        (source-of-function function)
                         function)))
           ((and (symbolp name) (special-operator-p name))
            (list (entry text "macro" name (first (named-sources name :ir1-convert))))))))
-
-(defun named-sources (name type)
-  "Where NAME was defined as TYPE, of those that `sb-introspect' knows."
-  #+sbcl (handler-case (sb-introspect:find-definition-sources-by-name name type)
-           (error () nil))
-  #-sbcl (progn name type nil))
-
-(defun class-source (class)
-  #+sbcl (if (member (type-word (class-of class)) '("structure-class" "condition-class")
-                     :test #'string=)
-             (handler-case (sb-introspect:find-definition-source class)
-               (error () nil))
-             (source-at (stored class "SOURCE" (constantly nil))))
-  #-sbcl (progn class nil))
 
 (defun other-entries (symbol)
   "What SYMBOL is besides a function: class, type, variable, and what stands around it."
@@ -364,10 +173,7 @@ FUNCTION may have kept the form that it was made of."
               (named (format nil "(setf ~A)" text) "macro" :setf-expander)))))
 
 (defun package-entry (package)
-  (entry (package-name package) "module" (package-name package)
-         #+sbcl (handler-case (sb-introspect:find-definition-source package)
-                  (error () nil))
-         #-sbcl nil))
+  (entry (package-name package) "module" (package-name package) (source-of-package package)))
 
 (defun symbol-entries (symbol)
   (let ((package (find-package (symbol-name symbol))))
@@ -387,11 +193,8 @@ FUNCTION may have kept the form that it was made of."
     (function
      (if (generic-p value)
          (generic-entries (name-of-generic value) value)
-         (let ((name #+sbcl (sb-kernel:%fun-name value) #-sbcl "a function"))
-           (list (entry (form-line name) "function" name
-                        #+sbcl (source-of-function value)
-                        #-sbcl nil
-                        value)))))
+         (let ((name (or (function-name value) "a function")))
+           (list (entry (form-line name) "function" name (source-of-function value) value)))))
     (value '())))
 
 (defun definition-entries (subject)
@@ -412,35 +215,7 @@ FUNCTION may have kept the form that it was made of."
   "What stands around the function NAME and was seen through."
   (and (encapsulated-p name)
        (list (object "file" nil "line" nil
-                     "name" (if #+sbcl (handler-case (sb-int:encapsulated-p name 'trace)
-                                         (error () nil))
-                                #-sbcl nil
-                                "trace"
-                                "an encapsulation")))))
-
-(defun used-names (function)
-  "By package, the names of the functions that FUNCTION calls, as its compiled code has them; or
-:ABSENT."
-  #+sbcl
-  (let ((found '()))
-    (when (and (functionp function) (not (generic-p function)))
-      (dolist (callee (handler-case (sb-introspect:find-function-callees
-                                     (sb-kernel:%fun-fun function))
-                        (error () '())))
-        (let* ((name (and (functionp callee) (function-name callee)))
-               (symbol (if (typep name '(cons (eql setf) (cons symbol null))) (second name) name))
-               (package (and symbol (symbolp symbol) (symbol-package symbol))))
-          (when package
-            (pushnew (format nil (if (consp name) "(setf ~A)" "~A") (bare-text symbol))
-                     (getf found package)
-                     :test #'string=)))))
-    (if found
-        (apply #'object (loop for (package names) on found by #'cddr
-                              append (list (package-name package)
-                                           (array-of (sort names #'string<)))))
-        :absent))
-  #-sbcl
-  (progn function :absent))
+                     "name" (if (traced-p name) "trace" "an encapsulation")))))
 
 (defun inline-notes (name)
   (and (eq (info-of :function :inlinep name) 'inline)

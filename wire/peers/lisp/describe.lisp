@@ -37,10 +37,6 @@
            (format nil "exported from ~A" (package-name package)))
           (t (format nil "internal to ~A" (package-name package))))))
 
-(defun locked-p (package)
-  #+sbcl (and package (sb-ext:package-locked-p package))
-  #-sbcl (progn package nil))
-
 (defun function-facts (name)
   "What is known of the function or macro NAME, a symbol or (SETF symbol)."
   (let ((facts '()) (function (function-of name)))
@@ -58,10 +54,7 @@
       (when (and (symbolp name) (info-of :setf :expander name)) (fact "setf expander exists"))
       (when (compiler-macro-function name) (fact "has a compiler macro"))
       (when (eq (info-of :function :where-from name) :declared)
-        #+sbcl (fact "declared type ~A"
-                     (form-line (handler-case (sb-introspect:function-type name)
-                                  (error () t))
-                                300))))
+        (fact "declared type ~A" (form-line (declared-function-type name) 300))))
     (nreverse facts)))
 
 (defun class-facts (symbol)
@@ -85,12 +78,10 @@
                                     (form-line (info-of :variable :macro-expansion symbol) 200))))
               (:unknown (list "not declared special")))
             (unless (or (eq kind :macro) (nth-value 1 (value-of symbol))) (list "unbound"))
-            #+sbcl (when (eq (info-of :variable :where-from symbol) :declared)
-                     (let ((type (ignore-errors
-                                (native ("SB-KERNEL" "TYPE-SPECIFIER")
-                                        (info-of :variable :type symbol)))))
-                       (unless (member type '(nil t))
-                         (list (format nil "declared type ~A" (form-line type 200)))))))))
+            (when (eq (info-of :variable :where-from symbol) :declared)
+              (let ((type (declared-variable-type symbol)))
+                (unless (member type '(nil t))
+                  (list (format nil "declared type ~A" (form-line type 200)))))))))
 
 (defun symbol-facts (symbol roles)
   (let ((kind (car (first roles))) (package (symbol-package symbol)))

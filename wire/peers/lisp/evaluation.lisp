@@ -54,15 +54,12 @@ have come to since."
                        (nth 6 after) list list-2
                        (nth 9 after)))))))
 
-(defun standard-readtable ()
-  "As the image has it when it starts: ECL reads scripts, whose first line begins with #!."
-  (let ((readtable (copy-readtable nil)))
-    #+ecl (set-dispatch-macro-character #\# #\! 'si::sharp-!-reader readtable)
-    readtable))
+(defvar *standard-readtable* nil
+  "What `standard-readtable' makes, once it was asked for.")
 
 (defun readtable-text (readtable)
   "`standard', or in what READTABLE differs from that."
-  (let* ((standard (load-time-value (standard-readtable)))
+  (let* ((standard (or *standard-readtable* (setf *standard-readtable* (standard-readtable))))
          (changed (loop for code from 33 below 127
                         for char = (code-char code)
                         ;; That of # is another function in each readtable.
@@ -173,9 +170,7 @@ in the cleanup forms comes here again."
 
 (defun enter-debugger (condition hook)
   "In place of the debugger."
-  #+sbcl (when (typep condition 'sb-ext:step-condition)
-           ;; There is nobody to step: what was to be stepped through runs.
-           (invoke-restart 'sb-ext:step-continue))
+  (go-past-steps condition)
   (cond ((null *leave*) (swank::swank-debugger-hook condition hook))
         ((stays-suspended-p) (multiple-value-bind (may why-not) (may-suspend condition)
                                (if may
@@ -271,12 +266,6 @@ not interrupted."
 
 (define-record record
   number who call source place outcome result at elapsed)
-
-(defun microseconds ()
-  "Since some moment. Internal real time may go by the ticks of the machine."
-  #+sbcl (multiple-value-bind (seconds microseconds) (sb-ext:get-time-of-day)
-           (+ (* 1000000 seconds) microseconds))
-  #-sbcl (floor (* 1000000 (get-internal-real-time)) internal-time-units-per-second))
 
 (defun milliseconds-since (start)
   "From START, as a float."

@@ -7,22 +7,6 @@
 (defparameter *longest-file* (* 8 1024 1024)
   "Bytes of a source file that is read.")
 
-(defun native-name (pathname)
-  "PATHNAME, or what a namestring of Lisp's names, as the system names it; NIL where it is logical
-and stands for no file."
-  (handler-case
-      (let ((physical (merge-pathnames (translate-logical-pathname pathname))))
-        #+sbcl (sb-ext:native-namestring physical)
-        #-sbcl (namestring physical))
-    (error () nil)))
-
-(defun octets-text (octets)
-  "OCTETS as UTF-8, or as Latin-1 where they are not."
-  #+sbcl (handler-case (sb-ext:octets-to-string octets :external-format :utf-8)
-           (error () (sb-ext:octets-to-string octets :external-format :latin-1)))
-  #-sbcl (handler-case (swank/backend:utf8-to-string octets)
-           (error () (map 'string #'code-char octets))))
-
 (defun not-plain (file)
   (format nil "~A is no plain file" file))
 
@@ -32,44 +16,6 @@ and stands for no file."
 (defun first-octets (stream size)
   (let ((octets (make-array size :element-type '(unsigned-byte 8))))
     (subseq octets 0 (read-sequence octets stream))))
-
-#+sbcl
-(defun opened-text (file)
-  "As `read-plain-file'. What is opened is what is looked at: a pipe in its place would wait for a
-writer."
-  (let ((number nil))
-    (unwind-protect
-         (let* ((flags (logior sb-posix:o-rdonly sb-posix:o-nonblock sb-posix:o-noctty))
-                (facts (sb-posix:fstat (setf number (sb-posix:open file flags))))
-                (size (sb-posix:stat-size facts)))
-           (cond ((not (sb-posix:s-isreg (sb-posix:stat-mode facts))) (values nil (not-plain file)))
-                 ((> size *longest-file*) (values nil (too-long file size)))
-                 (t (octets-text
-                     (first-octets (sb-sys:make-fd-stream number :element-type '(unsigned-byte 8)
-                                                                 :buffering :full)
-                                   size)))))
-      (when number (ignore-errors (sb-posix:close number))))))
-
-(defun read-plain-file (file)
-  "The text of FILE, a native name; or NIL and why there is none."
-  (handler-case
-      #+sbcl (opened-text file)
-      #-sbcl
-      (let ((kind (si:file-kind file t)))
-        (cond ((null kind) (values nil (format nil "there is no file ~A" file)))
-              ((not (eq kind :file)) (values nil (not-plain file)))
-              (t (with-open-file (stream file :element-type '(unsigned-byte 8))
-                   (let ((size (file-length stream)))
-                     (if (> size *longest-file*)
-                         (values nil (too-long file size))
-                         (octets-text (first-octets stream size))))))))
-    #+sbcl
-    (sb-posix:syscall-error (condition)
-      (values nil (if (= (sb-posix:syscall-errno condition) sb-posix:enoent)
-                      (format nil "there is no file ~A" file)
-                      (format nil "~A cannot be read: error ~D" file
-                              (sb-posix:syscall-errno condition)))))
-    (error () (values nil (format nil "~A cannot be read" file)))))
 
 (defun source-file-text (file)
   "The text of FILE: a pathname, or a string as the system or as Lisp writes the name of a file. Or
@@ -100,10 +46,6 @@ NIL and why there is none: only plain files are read, up to `*longest-file*'."
         (setf known (list file (and text (coerce text 'simple-string)) why-not))
         (when *file-texts* (push known (rest *file-texts*)))))
     (values (second known) (third known))))
-
-(defun file-date (file)
-  "When FILE, a native name, was written, as a universal time; NIL where that cannot be told."
-  (ignore-errors (file-write-date #+sbcl (sb-ext:parse-native-namestring file) #-sbcl file)))
 
 ;;;; Where code came from: what is compiled here keeps its text, and its place in the person's file.
 
@@ -156,34 +98,6 @@ NIL and why there is none: only plain files are read, up to `*longest-file*'."
         :emacs-string text
         :line (origin-line origin)))
 
-#+sbcl
-(defun source-info (form)
-  "What SBCL's compiler has to know to number the parts of FORM as those of a file."
-  (native ("SB-C" "MAKE-SOURCE-INFO")
-          :file-info (native ("SB-C" "MAKE-FILE-INFO")
-                             :truename :lisp
-                             :pathname nil
-                             :forms (make-array 1 :fill-pointer 1 :adjustable t
-                                                  :initial-element form)
-                             :positions (make-array 1 :fill-pointer 1 :adjustable t
-                                                      :initial-element 0))))
-
-(defun call-with-origin (function &key form text origin)
-  "Calls FUNCTION so that what it compiles of FORM, which was read from TEXT, leads back to ORIGIN."
-  (declare (ignorable form text origin))
-  #-sbcl (funcall function)
-  #+sbcl
-  (let ((variables (list (native-symbol "SB-C" "*SOURCE-INFO*")
-                         (native-symbol "SB-C" "*SOURCE-PATHS*")))
-        (numbered (native-symbol "SB-C" "FIND-SOURCE-PATHS")))
-    (with-compilation-unit (:source-plist (origin-plist origin text)
-                            :source-namestring (origin-file origin))
-      (if (and numbered (every #'identity variables))
-          (progv variables (list (source-info form) (make-hash-table :test 'eq))
-            (funcall numbered form 0)
-            (funcall function))
-          (funcall function)))))
-
 ;;; Evaluation. What a form makes is compiled with its origin, but runs without it: a file that it
 ;;; loads has its own.
 
@@ -222,18 +136,3 @@ argument is whether it is to be evaluated as it is."
 
 (defvar *compiling* nil
   "Whether a form is compiled now to be evaluated, and nothing of it runs but its macros.")
-
-(defun evaluate-placed (form text origin)
-  "The values of FORM, which was read from TEXT. What it defines, and what goes wrong in it, leads
-back to ORIGIN."
-  (let ((*origin* origin))
-    #-sbcl (progn text (eval form))
-    #+sbcl
-    (evaluate-form
-     form
-     (lambda (expression function)
-       (let ((*compiling* function))
-         (call-with-origin
-          (lambda ()
-            (native ("SB-IMPL" "EVAL-TLF") (if function `(function ,expression) expression) 0))
-          :form form :text text :origin origin))))))

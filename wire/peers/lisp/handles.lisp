@@ -10,15 +10,12 @@
 (defparameter *most-handles* 512
   "Values and texts that are kept.")
 
-(defparameter *most-kept* #+sbcl (floor (sb-ext:dynamic-space-size) 16) #-sbcl (* 64 1024 1024)
-  "Bytes of values and texts that are kept from being collected, more or less.")
-
 (define-session-variable *handles* (make-hash-table)
   "By number, a list (VALUE KIND TICK BYTES). KIND is VALUE for a value itself, ITEMS for what it
 holds, to be read on by position, REPR for its static text, and TEXT for a string that is one. Where
 BYTES is NIL, VALUE is a weak pointer: what the program itself keeps is still led to.")
 
-(define-session-variable *handle-numbers* (make-hash-table :test 'eq #+sbcl :weakness #+sbcl :key)
+(define-session-variable *handle-numbers* (make-weak-table)
   "By value, a property list of kinds and numbers, so that one thing keeps one handle.")
 
 (define-session-variable *handles-lock* (swank/backend:make-lock :name "handles"))
@@ -40,8 +37,7 @@ BYTES is NIL, VALUE is a weak pointer: what the program itself keeps is still le
   "What ENTRY is for, and whether it is there still."
   (if (fourth entry)
       (values (first entry) t)
-      #+sbcl (sb-ext:weak-pointer-value (first entry))
-      #-sbcl (values nil nil)))
+      (weak-pointer-value (first entry))))
 
 (defun drop-oldest-handle ()
   (multiple-value-bind (number entry) (oldest-handle)
@@ -59,13 +55,12 @@ BYTES is NIL, VALUE is a weak pointer: what the program itself keeps is still le
 (defun make-room ()
   "Keeps the oldest values from being collected no more, until there is room for what is kept; but
 the newest two."
-  (loop while (> *kept-bytes* *most-kept*)
+  (loop while (> *kept-bytes* (most-kept))
         do (let ((entry (nth-value 1 (oldest-handle t))))
              (when (or (null entry) (> (third entry) (- *handle-tick* 2))) (return))
-             #+sbcl (progn (decf *kept-bytes* (fourth entry))
-                           (setf (first entry) (sb-ext:make-weak-pointer (first entry))
-                                 (fourth entry) nil))
-             #-sbcl (drop-oldest-handle))))
+             (decf *kept-bytes* (fourth entry))
+             (setf (first entry) (make-weak-pointer (first entry))
+                   (fourth entry) nil))))
 
 (defun new-handle (value kind)
   (let ((bytes (weight value)))
@@ -94,7 +89,7 @@ the newest two."
     (loop while left
           do (when (> (incf steps) 200000)
                ;; It goes on; nobody knows how far.
-               (return (max bytes (floor *most-kept* 4))))
+               (return (max bytes (floor (most-kept) 4))))
              (let ((part (pop left)))
                (typecase part
                  (cons (incf bytes 16)

@@ -16,10 +16,6 @@
           ((main-thread-p thread) "main")
           (t "user"))))
 
-(defun main-thread-p (thread)
-  #+sbcl (eq thread (sb-thread:main-thread))
-  #-sbcl (eq thread (first (last (swank/backend:all-threads)))))
-
 (defun connection-threads (connection)
   "Those in which Swank serves CONNECTION."
   (and (swank::multithreaded-connection-p connection)
@@ -40,13 +36,6 @@
             "role" (thread-role thread)
             "frames" (array-of '())
             "frames_omitted" 0)))
-
-(defun awaited (thread)
-  "What THREAD waits for, where that can be told without stopping it."
-  (declare (ignorable thread))
-  #+sbcl
-  (let ((thing (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
-    (and thing (static-text (if (consp thing) (rest thing) thing) 100))))
 
 (define-call "threads" (filter limit)
   (let* ((trees (loop for thread in (swank/backend:all-threads)
@@ -97,10 +86,7 @@
 
 (defun asdf-at-hand-p ()
   "Whether ASDF is loaded, or comes with the implementation and can be required. Loads nothing."
-  (or (find-package "ASDF")
-      #+sbcl (ignore-errors
-              (probe-file (merge-pathnames "contrib/asdf.fasl" (sb-int:sbcl-homedir-pathname))))
-      #+ecl (ignore-errors (probe-file "sys:asdf.fas"))))
+  (or (find-package "ASDF") (asdf-file)))
 
 (defun testable-p ()
   "Whether tests of some framework can be run."
@@ -120,7 +106,8 @@
           ((is "references" "callers") (implemented-p 'swank/backend:who-calls))
           ((is "threads") (threads-p))
           ;; ECL keeps places of what it has compiled from files alone, and no text at all.
-          ((is "definition") #+ecl nil #-ecl t)
+          ((is "definition") (keeps-sources-p))
+          ((is "trace" "untrace" "traces") (threads-p))
           ;; On the one thread of another style, nothing reads the request while something runs.
           ;; A suspended evaluation would keep the only thread.
           ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt")

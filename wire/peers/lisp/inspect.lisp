@@ -152,8 +152,7 @@ connection.")
   "What `print-object' methods of the program and its libraries are for: classes, and lists of one
 object."
   (loop for method in (methods-stored #'print-object)
-        for specializer = (first #+sbcl (stored-slot method "SPECIALIZERS")
-                                 #-sbcl (swank-mop:method-specializers method))
+        for specializer = (first (specializers-of method))
         for class-p = (is-a-p specializer 'class)
         unless (and class-p (of-the-implementation-p specializer))
           collect (if class-p specializer (list (stored-slot specializer "OBJECT")))))
@@ -349,14 +348,6 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
               "dunder_count" 0
               "shown_per_group" most
               "truncated" (truth (or (> (length data) most) (> (length callables) most)))))))
-
-(defun slot-names-of-class (class)
-  "The names of the slots of instances of CLASS, as far as they have been worked out."
-  (mapcar #'slot-label
-          (let ((slots #+sbcl (stored-slot class "SLOTS")
-                       #-sbcl (and (plain-class-p class)
-                                   (ignore-errors (swank-mop:class-slots class)))))
-            (if (listp slots) slots '()))))
 
 (defun members-of-package (package)
   (let ((data '()) (callables '()))

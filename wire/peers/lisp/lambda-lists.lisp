@@ -31,17 +31,15 @@ characters at most; constants in it that are no plain data as `static-text' has 
                  (cons (cond ((zerop depth) (out "…"))
                              ((abbreviated form depth))
                              (t (walk-list form depth))))
-                 (t #+sbcl (when (sb-int:comma-p form)
-                             (return-from walk
-                               (prefix (nth (sb-int:comma-kind form) '("," ",." ",@"))
-                                       (sb-int:comma-expr form) depth)))
-                    (out (static-text form (max 20 (min left 200)))))))
+                 (t (if (comma-p form)
+                        (prefix (comma-text form) (comma-form form) depth)
+                        (out (static-text form (max 20 (min left 200))))))))
              (abbreviated (form depth)
                (when (and (consp (rest form)) (null (cddr form)))
-                 (case (first form)
-                   (quote (prefix "'" (second form) depth) t)
-                   (function (prefix "#'" (second form) depth) t)
-                   #+sbcl (sb-int:quasiquote (prefix "`" (second form) depth) t))))
+                 (let ((text (operator-prefix (first form))))
+                   (when text
+                     (prefix text (second form) depth)
+                     t))))
              (walk-list (list depth)
                (out "(")
                (loop for rest = list then (cdr rest)
@@ -55,28 +53,6 @@ characters at most; constants in it that are no plain data as `static-text' has 
     (apply #'concatenate 'string (nreverse pieces))))
 
 ;;; Lambda lists
-
-(defun merged-lambda-list (function)
-  "The lambda list of a generic function, with the keywords of its methods."
-  #+sbcl
-  (let* ((info (stored function "ARG-INFO" (constantly nil)))
-         (own (and info (ignore-errors (native ("SB-PCL" "ARG-INFO-LAMBDA-LIST") info))))
-         (own (if (listp own) own '()))
-         (keys (position '&key own))
-         (more (and keys
-                    (loop for method in (methods-of function)
-                          for list = (lambda-list-of-method method)
-                          append (loop for item in (rest (member '&key list))
-                                       until (member item lambda-list-keywords)
-                                       collect item)))))
-    (flet ((name (item) (if (consp item) (if (consp (first item)) (cadar item) (first item)) item)))
-      (append own
-              (loop for item in (remove-duplicates more :key #'name :from-end t)
-                    unless (or (member '&allow-other-keys own)
-                               (find (name item) own :key #'name))
-                      collect item))))
-  #-sbcl
-  (swank-mop:generic-function-lambda-list function))
 
 (defun bounded-form (form)
   "FORM, with an ellipsis where it is deeper or longer than anybody writes, or goes round in
@@ -100,19 +76,6 @@ circles."
 where it is not known."
   (multiple-value-bind (list known) (stored-lambda-list name)
     (values (bounded-form list) known)))
-
-(defun stored-lambda-list (name)
-  (let ((function (if (functionp name) name (function-of name))))
-    (cond ((generic-p function) (values (merged-lambda-list function) t))
-          #+sbcl
-          (t (handler-case
-                 (multiple-value-bind (list unknown)
-                     (sb-introspect:function-lambda-list (or function name))
-                   (values list (not unknown)))
-               (error () (values nil nil))))
-          #-sbcl
-          (t (let ((list (swank/backend:arglist (or function name))))
-               (if (listp list) (values list t) (values nil nil)))))))
 
 (defun lambda-list-home (name)
   "The package in which the lambda list of NAME is written."
@@ -204,27 +167,6 @@ not give is left out."
                                       trees)))))))
     (nreverse trees)))
 
-(defun result-text (name)
-  "The type of what NAME returns, where it was declared or found out and says something."
-  #+sbcl
-  (let* ((function (if (functionp name) name (function-of name)))
-         (type (handler-case (and (not (and (symbolp name) (macro-or-nil name)))
-                                  ;; Of these it asks generic functions of the protocol.
-                                  (not (typep function 'generic-function))
-                                  (sb-introspect:function-type (or function name)))
-                 (error () nil)))
-         (result (and (consp type) (eq (first type) 'function) (third type)))
-         (plain (if (and (consp result) (eq (first result) 'values)
-                         (equal (cddr result) '(&optional)))
-                    (second result)
-                    result)))
-    (and plain
-         (not (member plain '(* t)))
-         (not (equal plain '(values t &rest t)))
-         (not (equal plain '(values &rest t)))
-         (form-line plain 200)))
-  #-sbcl (progn name nil))
-
 ;;; Forms, as text over several lines
 
 (defun plain-copy (form)
@@ -236,11 +178,8 @@ not give is left out."
                (cond ((minusp (decf left)) (make-symbol "…"))
                      ((consp form) (cons (walk (car form)) (walk (cdr form))))
                      ((or (symbolp form) (numberp form) (characterp form) (stringp form)) form)
-                     #+sbcl
-                     ((sb-int:comma-p form)
-                      (or (native ("SB-INT" "UNQUOTE") (walk (sb-int:comma-expr form))
-                                                       (sb-int:comma-kind form))
-                          (stand-in form)))
+                     ((comma-p form)
+                      (or (copied-comma form (walk (comma-form form))) (stand-in form)))
                      (t (stand-in form)))))
       (walk form))))
 
@@ -330,18 +269,6 @@ MORE is keys and values."
               "make-condition"
               "make-instance")
           (symbol-text (class-label class))))
-
-(defun constructor-of (class)
-  "The name of the function that makes instances of CLASS, if that is a structure and has one."
-  (declare (ignorable class))
-  #+sbcl
-  (when (string= (type-word (class-of class)) "structure-class")
-    (let ((constructor (ignore-errors
-                        (caar (native ("SB-KERNEL" "DD-CONSTRUCTORS")
-                                      (native ("SB-KERNEL" "FIND-DEFSTRUCT-DESCRIPTION")
-                                              (class-label class)))))))
-      (and constructor (symbolp constructor) (fboundp constructor) constructor)))
-  #-sbcl nil)
 
 (defun class-arglist (name symbol)
   (let ((constructor (constructor-of (find-class symbol))))

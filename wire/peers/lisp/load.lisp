@@ -245,18 +245,6 @@ whether it is bound."
 
 ;;; The work
 
-(defun source-file-p (file)
-  "Whether FILE holds source text, and not compiled code."
-  #+sbcl (ignore-errors
-          (with-open-file (stream file :element-type '(unsigned-byte 8))
-            (not (native ("SB-FASL" "FASL-HEADER-P") stream))))
-  #-sbcl (not (equalp (pathname-type file) (pathname-type (compile-file-pathname file)))))
-
-(defun native-pathname (file)
-  "FILE, a name as the system writes it, which may hold * and [."
-  #+sbcl (sb-ext:parse-native-namestring file)
-  #-sbcl (pathname file))
-
 (defun existing-file (file)
   "The pathname of FILE; the work is refused where there is none."
   (unless (and (plusp (length file)) (char= (char file 0) #\/))

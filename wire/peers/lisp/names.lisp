@@ -53,7 +53,7 @@ only the package in force has count, where the implementation has such."
                    (nearest name (all-package-names))))))
 
 (defun all-package-names ()
-  (append #+sbcl (mapcar #'car (sb-ext:package-local-nicknames (reading-package)))
+  (append (local-nicknames (reading-package))
           (loop for package in (list-all-packages)
                 append (cons (package-name package) (copy-list (package-nicknames package))))))
 
@@ -143,8 +143,7 @@ normalizes Unicode."
   (multiple-value-bind (symbol status) (find-symbol name package)
     (if (or status (every (lambda (char) (< (char-code char) 128)) name))
         (values symbol status)
-        #+sbcl (find-symbol (sb-unicode:normalize-string name :nfkc) package)
-        #-sbcl (values symbol status))))
+        (find-symbol (normalized-name name) package))))
 
 (defun look-up-name (text package)
   "The symbol that TEXT names, and how it is there: as `find-symbol' has it, or HIDDEN for one
@@ -290,14 +289,6 @@ that TEXT names come first; where it names none, those of that very name in othe
            (same (and name (namesakes name home)))
            (same (subseq same 0 (min 3 (length same)))))
       (mapcar #'symbol-text (if named (append like same) (append same like))))))
-
-(defun meaningful-p (symbol)
-  "Whether SYMBOL stands for a variable, function, class or type."
-  (or (boundp symbol)
-      (fboundp symbol)
-      (find-class symbol nil)
-      #+sbcl (and (sb-int:info :type :kind symbol) t)
-      #+sbcl (eq (sb-int:info :variable :kind symbol) :macro)))
 
 ;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
 ;;;; package, or the value that a handle leads to.

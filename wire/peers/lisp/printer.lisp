@@ -110,18 +110,6 @@ escaped. UPPER and LOWER are whether it has letters of that case."
       (let ((*print-base* 10) (*print-radix* nil) (*print-pretty* nil) (*print-readably* nil))
         (prin1-to-string integer))))
 
-(defun float-text (float)
-  #+sbcl (cond ((native ("SB-EXT" "FLOAT-INFINITY-P") float)
-                (format nil "#<~:[positive~;negative~] infinity>" (minusp float)))
-               ((native ("SB-EXT" "FLOAT-NAN-P") float) "#<not a number>")
-               ((zerop float)
-                (digits-text float 0 "0" (minusp (float-sign float))))
-               (t (multiple-value-bind (point digits)
-                      (native ("SB-IMPL" "FLONUM-TO-DIGITS") (abs float))
-                    (digits-text float point digits (minusp float)))))
-  #-sbcl (with-standard-io-syntax
-           (let ((*print-readably* nil)) (prin1-to-string float))))
-
 (defun digits-text (float point digits negative)
   "DIGITS, of which POINT stand before the point, as FLOAT is written."
   (let ((marker (float-marker float)) (count (length digits)))
@@ -294,11 +282,14 @@ is called with such a value, and returns whether it has put it onto the page."
   "What the reader takes for the operator of LIST, and its argument: 'X for (QUOTE X)."
   (and (consp (cdr list))
        (null (cddr list))
-       (symbolp (car list))
-       (let ((operator (car list)))
-         (cond ((eq operator 'quote) "'")
-               ((eq operator 'function) "#'")
-               ((and (eq operator (native-symbol "SB-INT" "QUASIQUOTE")) operator) "`")))))
+       (operator-prefix (car list))))
+
+(defun operator-prefix (operator)
+  "What the reader takes for OPERATOR before a form; NIL where there is no such."
+  (cond ((eq operator 'quote) "'")
+        ((eq operator 'function) "#'")
+        ((null operator) nil)
+        ((eq operator (native-symbol "SB-INT" "QUASIQUOTE")) "`")))
 
 (defun put-list (list)
   (let ((prefix (prefix-of list)))
@@ -390,13 +381,10 @@ is called with such a value, and returns whether it has put it onto the page."
            (put-field-list (fields value))
            (put ")"))))
 
-(defun comma-p (value)
-  (native ("SB-INT" "COMMA-P") value))
-
 (defun put-comma (value)
   "What stands after a comma in a quasiquoted list."
-  (put (case (native ("SB-INT" "COMMA-KIND") value) (0 ",") (1 ",.") (t ",@")))
-  (put-value (native ("SB-INT" "COMMA-EXPR") value)))
+  (put (comma-text value))
+  (put-value (comma-form value)))
 
 (defun of-the-implementation-p (class)
   "Whether CLASS is one of the implementation's own, of which the details are seldom asked for."
@@ -450,18 +438,6 @@ is called with such a value, and returns whether it has put it onto the page."
          (put-named value (stored-name value)))
         (t (put-fields value))))
 
-(defun stored-name (metaobject)
-  "The name of a class, generic function or slot definition."
-  #+sbcl (stored-slot metaobject "NAME")
-  #-sbcl (typecase metaobject
-           (class (class-name metaobject))
-           (generic-function (swank-mop:generic-function-name metaobject))))
-
-(defun methods-stored (function)
-  "The methods of a generic function."
-  #+sbcl (stored-slot function "METHODS")
-  #-sbcl (swank-mop:generic-function-methods function))
-
 (defun put-named (value name)
   (put "#<" (type-label (class-of value)) " ")
   (put-value name)
@@ -513,14 +489,6 @@ data."
          (put-value (native ("SB-EXT" "WEAK-POINTER-VALUE") value))
          (put ">"))
         (t (put "#<" (type-label (class-of value)) ">"))))
-
-(defun function-name (function)
-  "The name that is stored in FUNCTION: a symbol, or a list such as (setf x) or (lambda (x))."
-  #+sbcl (cond ((not (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") function))
-                (native ("SB-KERNEL" "%FUN-NAME") function))
-               ((is-a-p function 'generic-function) (stored-name function))
-               (t (class-label (class-of function))))
-  #-sbcl (nth-value 2 (function-lambda-expression function)))
 
 ;;;; Values as answers have them: their types, their text, and a handle that leads back to them.
 

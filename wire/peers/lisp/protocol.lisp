@@ -253,13 +253,9 @@ is entered by what goes wrong in it."
       (mend-stack))))
 
 (defun stay-behind ()
-  "Leaves Swank's list of connections once more, as behind.lisp has it. Where Swank takes no lock,
-another connection that was made at the same moment can have brought this one back, after itself."
-  (loop for list = swank::*connections*
-        while (member swank::*emacs-connection* list)
-        do (let ((rest (remove swank::*emacs-connection* list)))
-             #+sbcl (sb-ext:compare-and-swap (symbol-value 'swank::*connections*) list rest)
-             #-sbcl (setf swank::*connections* rest))))
+  "Leaves Swank's list of connections once more. Where Swank takes no lock, another connection that
+was made at the same moment can have brought this one back, after itself."
+  (remove-from-list swank::*emacs-connection*))
 
 ;;; What Swank keeps of a connection although it is closed
 
@@ -297,8 +293,8 @@ another connection that was made at the same moment can have brought this one ba
 ;; twice, comes more than once.
 (defmacro with-lock-uninterrupted ((lock) &body body)
   "BODY with LOCK, which may be taken in interrupts too: they wait until it has ended."
-  `(#+sbcl sb-sys:without-interrupts #-sbcl progn
-    (swank/backend:call-with-lock-held ,lock (lambda () ,@body))))
+  `(without-interrupts
+     (swank/backend:call-with-lock-held ,lock (lambda () ,@body))))
 
 (define-session-variable *begun-threads* '()
   "Those that this peer has begun, of which some may have ended.")

@@ -13,16 +13,6 @@
 
 ;;; Code, as the compiler has written down what it refers to
 
-(defun user-name-p (name)
-  "Whether the compiler writes down uses of NAME: those of the implementation's own names it does
-not."
-  #+sbcl (let* ((symbol (if (consp name) (second name) name))
-                (package (and (symbolp symbol) (symbol-package symbol))))
-           (not (or (null package)
-                    (eq package (find-package "COMMON-LISP"))
-                    (sb-int:system-package-p package))))
-  #-sbcl (progn name t))
-
 (defun user-text (name)
   "The name of a piece of compiled code as people write it."
   (typecase name
@@ -37,88 +27,12 @@ not."
     ;; A transformation of the compiler's own.
     (t nil)))
 
-#+sbcl
-(defun line-of-source (source)
-  "The file that SOURCE is in and the line its top-level form begins at, as far as they can be
-told, as two values."
-  (let* ((pathname (sb-introspect:definition-source-pathname source))
-         (file (and pathname (native-name pathname)))
-         (typed (property (sb-introspect:definition-source-plist source) :emacs-string))
-         (number (form-number-of source))
-         (text (and file number (not typed) (file-text file)))
-         (start (and text (nth-form text number))))
-    (cond ((stringp typed)
-           (let ((located (typed-definition source typed "" "function")))
-             (values (getf located 'file) (getf located 'line))))
-          ((null (and file (or text (not (system-file-p source)))))
-           (values nil nil))
-          (t (values file (and start (line-of text start)))))))
-
-(defun finder-for (relation)
-  #+sbcl (cdr (assoc relation '(("calls" . sb-introspect:who-calls)
-                                ("macroexpands" . sb-introspect:who-macroexpands)
-                                ("references" . sb-introspect:who-references)
-                                ("binds" . sb-introspect:who-binds)
-                                ("sets" . sb-introspect:who-sets)
-                                ("specializes" . sb-introspect:who-specializes-directly))
-                     :test #'string=))
-  #-sbcl (progn relation nil))
-
-#+sbcl
-(defun recorded-users (relation name)
-  "Conses of a name and a source, of all code that stands in RELATION to NAME. NAME is what it is:
-a symbol, a list or a class, and no text."
-  (check-deadline)
-  (if (string= relation "specializes")
-      (mapcar (lambda (method)
-                (let ((entry (method-entry method)))
-                  (cons (getf entry 'name) (getf entry 'source))))
-              (specializing-methods name))
-      (funcall (finder-for relation) name)))
-
 (defun specializing-methods (class)
   "The methods that are specialized on CLASS itself, from what is stored in it."
   (let ((stored (stored class "DIRECT-METHODS" (constantly nil))))
     (remove-duplicates (if (and (consp stored) (listp (car stored)))
                            (copy-list (car stored))
                            (copy-list (swank-mop:specializer-direct-methods class))))))
-
-#+sbcl
-(defun unrecorded-callers (name)
-  "The same for calls of NAME, one of the implementation's own functions: from what compiled code
-refers to."
-  (let ((found '()) (each (find-symbol "MAP-SIMPLE-FUNS" "SB-C")))
-    (when (and each (fboundp each))
-      (funcall each
-               (lambda (its-name function)
-                 (check-deadline)
-                 (let ((code (sb-kernel:fun-code-header function)))
-                   (loop for index from sb-vm:code-constants-offset
-                           below (sb-kernel:code-header-words code)
-                         for constant = (sb-kernel:code-header-ref code index)
-                         when (and (sb-kernel:fdefn-p constant)
-                                   (eq (same-p (sb-kernel:fdefn-name constant) name) t))
-                           do (push (cons its-name (source-of-function function)) found)
-                              (return))))))
-    found))
-
-(defun code-references (relation name)
-  #+sbcl
-  (let ((users (if (and (string= relation "calls") (not (user-name-p name)))
-                   (unrecorded-callers name)
-                   (recorded-users relation name)))
-        (seen (make-hash-table :test 'equal))
-        (trees '()))
-    (loop for (user . source) in users
-          for text = (if (stringp user) user (user-text user))
-          do (check-deadline)
-             (unless (or (null text) (gethash text seen) (own-frame-p user))
-               (setf (gethash text seen) t)
-               (multiple-value-bind (file line) (and source (line-of-source source))
-                 (push (reference-tree relation text file line) trees))))
-    (nreverse trees))
-  #-sbcl
-  (progn relation name '()))
 
 ;;; Variables that hold a value
 
@@ -166,15 +80,10 @@ is a list of a count of the objects that may still be looked at."
                     (push (holder-tree symbol value wanted) trees)))))))))
     (nreverse trees)))
 
-(defun system-package-p (package)
-  #+sbcl (or (sb-int:system-package-p package) (eq package (find-package "COMMON-LISP")))
-  #-sbcl (member (package-name package) '("COMMON-LISP" "KEYWORD") :test #'string=))
-
 (defun holder-tree (symbol value wanted)
   (let ((source (first (or (named-sources symbol :variable) (named-sources symbol :constant)))))
     (multiple-value-bind (file line)
-        #+sbcl (and source (line-of-source source))
-        #-sbcl (values source nil)
+        (and source (line-of-source source))
       (reference-tree "holds"
                       (if (member value wanted :test #'eq)
                           (symbol-text symbol)
@@ -215,8 +124,8 @@ they can be called by."
       (function `(("calls" . ,thing)))
       (value (case (kind-of-value thing)
                (class `(("specializes" . ,thing)))
-               (function #+sbcl (let ((name (function-name thing)))
-                                  (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
+               (function (let ((name (function-name thing)))
+                           (and (or (symbolp name) (consp name)) `(("calls" . ,name)))))
                (symbol (relations-of (list 'symbol thing)))))
       ((method package) '()))))
 
@@ -230,20 +139,8 @@ they can be called by."
 (defun searched-lines (asked name)
   "What was looked through, and what a reference could hide in that was not."
   (append
-   #+sbcl
    (and (intersection asked *relations* :test #'string=)
-        (list (if (user-name-p name)
-                  "what the compiler wrote down of all global functions, macros and methods"
-                  (format nil "what all compiled global functions and methods refer to, for the ~
-                               compiler writes down nothing of SBCL's own names"))
-              (format nil "not seen: calls that the compiler has put inline or done away with, ~
-                           code that is interpreted or was compiled without cross-references, ~
-                           forms that ran once at the top level, and calls of a name that is ~
-                           computed at run time")
-              "not seen: anonymous functions that only a variable or an object holds"))
-   #-sbcl
-   (and (intersection asked *relations* :test #'string=)
-        (list "who uses a name is not available in this Lisp"))
+        (searched-code name))
    (and (member "holds" asked :test #'string=)
         (list (format nil "the global variables of all packages but the implementation's, ~D steps ~
                            into lists, vectors, hash tables, instances, structures and closures"

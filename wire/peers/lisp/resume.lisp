@@ -159,41 +159,6 @@ just before."
       (ask "again" (why-not-again frame)))
     (values (reverse can) (reverse notes))))
 
-(defun why-not-evaluate (frame)
-  "NIL, or why nothing can be evaluated in FRAME."
-  #-sbcl (progn frame "In this Lisp, Imago evaluates nothing in frames.")
-  #+sbcl
-  (cond ((foreign-frame-p (frame-name frame))
-         "It is no frame of Lisp: nothing can be evaluated in it.")
-        ((not (if-known
-               (native ("SB-DI" "DEBUG-VAR-INFO-AVAILABLE") (sb-di:frame-debug-fun frame))))
-         "Nothing can be evaluated in it: its variables are not known.")))
-
-(defun why-not-return (frame)
-  "NIL, or why FRAME cannot return."
-  #-sbcl (progn frame "In this Lisp, Imago has no frame return.")
-  #+sbcl
-  (cond ((not (if-known (native ("SB-DEBUG" "FRAME-HAS-DEBUG-TAG-P") frame)))
-         "It cannot return, nor begin again: it was compiled with (debug 0), or is no function.")
-        ((not (if-known (standard-frame-p frame)))
-         "It cannot return, nor begin again: local functions return in a way of their own.")))
-
-#+sbcl
-(defun standard-frame-p (frame)
-  "Whether FRAME returns as functions do that anybody can call. SBCL would lose its way, and ruin
-its memory, where one is made to return that only its own component calls."
-  (let* ((function (sb-di:frame-debug-fun frame))
-         (name (sb-di:debug-fun-name function))
-         (entry (sb-di:debug-fun-fun function))
-         (returns (native ("SB-C" "COMPILED-DEBUG-FUN-RETURNS")
-                          (native ("SB-DI" "COMPILED-DEBUG-FUN-COMPILER-DEBUG-FUN") function))))
-    (and (null (sb-di:debug-fun-kind function))
-         (member returns '(nil :standard))
-         ;; The nearest entry before it. Lambdas may share one name.
-         entry
-         (equal name (sb-kernel:%fun-name entry))
-         (not (and (consp name) (eq (first name) 'lambda))))))
-
 (defun why-not-again (frame)
   "NIL, or why the function of FRAME cannot be called again."
   (or (why-not-return frame)
@@ -204,29 +169,6 @@ its memory, where one is made to return that only its own component calls."
                "It cannot begin again: some of its arguments are not there any more.")
               ((some #'on-stack-p arguments)
                "It cannot begin again: some of its arguments are on the stack and end with it.")))))
-
-(defun rest-lost-p (frame)
-  "Whether FRAME was given arguments that its function did not keep, nobody knows how many."
-  (declare (ignorable frame))
-  #+sbcl (find-if (lambda (parameter)
-                    (and (consp parameter)
-                         (member (first parameter) '(:rest :more))
-                         (eq (second parameter) :deleted)))
-                  (frame-parameters frame)))
-
-(defun call-of-frame (frame)
-  "The function that a call like that of FRAME would call now, and the arguments; NIL where it has
-no name by which it is called."
-  (declare (ignorable frame))
-  #+sbcl
-  (let* ((name (frame-name frame)) (generic (generic-function-of-method name)))
-    (multiple-value-bind (shown arguments) (if-known (sb-debug::frame-call frame))
-      (declare (ignore shown))
-      (cond ((not (listp arguments)) nil)
-            (generic (values generic arguments))
-            ((and (sb-int:legal-fun-name-p name) (fboundp name)
-                  (not (and (symbolp name) (or (macro-function name) (special-operator-p name)))))
-             (values (fdefinition name) arguments))))))
 
 (defun generic-function-of-method (name)
   "The generic function that a frame of that NAME is a method of, or NIL."
@@ -248,14 +190,6 @@ force there."
              (not (eq package (find-package "COMMON-LISP"))))
         package
         *package*)))
-
-(defun evaluate-in (frame form)
-  "The values of FORM, which sees and can set the variables of FRAME."
-  #-sbcl (progn frame (eval form))
-  #+sbcl
-  (let ((function (let ((*compiling* t))
-                    (sb-di:preprocess-for-eval form (sb-di:frame-code-location frame)))))
-    (funcall function frame)))
 
 (defun evaluate-text-in (frame source)
   "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The
@@ -501,29 +435,6 @@ signal an error in the middle of ours."
         ((eql most 0) "no values")
         ((= least most) (format nil "~D value~:P" least))
         (t (format nil "~D to ~D values" least most))))
-
-(defun restart-arity (restart)
-  "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where
-there is no such number."
-  #-sbcl (progn restart nil)
-  #+sbcl
-  (let* ((function (native ("SB-KERNEL" "RESTART-FUNCTION") restart))
-         (list (if (functionp function)
-                   (if-known (sb-kernel:%fun-lambda-list (sb-kernel:%fun-fun function)) :unknown)
-                   :unknown)))
-    (when (and (listp list) (ignore-errors (list-length list)))
-      (let* ((least (or (position-if (lambda (item) (member item lambda-list-keywords)) list)
-                        (length list)))
-             (rest (nthcdr least list))
-             (optional (and (eq (first rest) '&optional)
-                            (or (position-if (lambda (item) (member item lambda-list-keywords))
-                                             (rest rest))
-                                (length (rest rest))))))
-        (values t
-                least
-                (if (intersection rest '(&rest &key &body &aux sb-int:&more))
-                    nil
-                    (+ least (or optional 0))))))))
 
 (defun by-restart-with (suspension restart arguments &optional function)
   "Takes RESTART with the values of FUNCTION, as `call-deciding' gives them, or with none. Where

@@ -18,10 +18,15 @@
 
 ;;; What SBCL does not know of a frame, it signals by conditions that are no errors.
 
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun unknown-conditions ()
+    (let ((type (and (find-package "SB-DI") (find-symbol "DEBUG-CONDITION" "SB-DI"))))
+      (and type (list type)))))
+
 (defmacro if-known (form &optional otherwise)
   "The values of FORM, or of OTHERWISE where an implementation does not know enough of a frame."
   `(handler-case ,form
-     ((or error #+sbcl sb-di:debug-condition) () ,otherwise)))
+     ((or error ,@(unknown-conditions)) () ,otherwise)))
 
 ;;; Places
 
@@ -67,30 +72,6 @@ were installed."
   (let* ((there (native-name file)) (written (and there (ignore-errors (file-write-date there)))))
     (if written (place-in-source-file there written nil form number) (values file nil nil))))
 
-(defun frame-place (frame)
-  "The file in which FRAME stands, a namestring, its line, and the text of that; and a text that
-this line is part of, with its position in it. Each is NIL where not known."
-  (declare (ignorable frame))
-  #+sbcl (if-known (compiled-place frame)))
-
-#+sbcl
-(defun compiled-place (frame)
-  "The same, or an error where nothing is known of FRAME."
-  (let* ((location (sb-di:frame-code-location frame))
-         (source (sb-di:code-location-debug-source location))
-         (plist (sb-c::debug-source-plist source))
-         (file (sb-di:debug-source-namestring source))
-         (start (or (if-known (sb-debug::maybe-block-start-location location)) location))
-         (form (if-known (sb-di::code-location-toplevel-form-offset start)))
-         (number (if-known (sb-di::code-location-form-number start))))
-    (cond ((stringp (property plist :emacs-string)) (place-in-buffer plist form number))
-          ((null file) (values nil nil nil))
-          ((system-file-text-p file) (place-in-system-file file form number))
-          (t (place-in-source-file file (sb-c::debug-source-created source)
-                            (if-known
-                             (native ("SB-C" "DEBUG-SOURCE-START-POSITIONS") source))
-                            form number)))))
-
 ;;; Functions and their locals
 
 (defun function-text (name)
@@ -110,55 +91,6 @@ this line is part of, with its position in it. Each is NIL where not known."
                         (if (symbolp class) (string-downcase (symbol-name class)) "unnamed"))
           "repr" (static-text value *local-limit*)))
 
-#+sbcl
-(defun lost-value-p (value)
-  "Whether VALUE stands for one that the machine does not have any more."
-  (eq value :invalid-value-for-unescaped-register-storage))
-
-#+sbcl
-(defun variable-tree (variable frame)
-  "The local of FRAME that VARIABLE is, or NIL where its value is lost."
-  (let ((value (sb-di:debug-var-value variable frame)))
-    (unless (lost-value-p value)
-      (local-tree (string-downcase (symbol-name (sb-di:debug-var-symbol variable))) value))))
-
-(defun valid-variables (frame)
-  "The variables of FRAME that have a value where it stands, and a name that somebody gave."
-  (declare (ignorable frame))
-  #+sbcl
-  (let ((location (sb-di:frame-code-location frame)))
-    (flet ((valid-p (variable)
-             (and (sb-di:debug-var-symbol variable)
-                  (symbol-package (sb-di:debug-var-symbol variable))
-                  (not (native ("SB-DI" "DEBUG-VAR-INFO") variable))
-                  ;; CLOS has some of its own in each method.
-                  (not (eq (symbol-package (sb-di:debug-var-symbol variable))
-                           (find-package "SB-PCL")))
-                  (eq (sb-di:debug-var-validity variable location) :valid))))
-      (if-known
-       (remove-if-not #'valid-p
-                      (coerce (sb-di::debug-fun-debug-vars (sb-di:frame-debug-fun frame))
-                              'list))))))
-
-#+sbcl
-(defun frame-locals (frame)
-  "Trees for the variables that FRAME has a value of, and how many more there are."
-  (let ((variables (valid-variables frame)))
-    (values (loop for variable in variables
-                  repeat *most-locals*
-                  for tree = (if-known (variable-tree variable frame))
-                  when tree collect tree)
-            (max 0 (- (length variables) *most-locals*)))))
-
-(defun frame-name (frame)
-  "What FRAME runs: a symbol, list or text."
-  #+sbcl (sb-di:debug-fun-name (sb-di:frame-debug-fun frame))
-  #+ecl (native ("SWANK/ECL" "FRAME-NAME") frame)
-  #-(or sbcl ecl) (let ((text (if-known
-                               (with-output-to-string (stream)
-                                 (swank/backend:print-frame frame stream)))))
-                    (one-line (or text "?"))))
-
 (defun generated-name-p (name)
   "Whether NAME is that of a function that CLOS has made by itself while the program ran."
   (let ((first (if (consp name) (first name) name)))
@@ -166,60 +98,12 @@ this line is part of, with its position in it. Each is NIL where not known."
          (eq (symbol-package first) (find-package "SB-PCL"))
          (not (member (symbol-name first) '("FAST-METHOD" "SLOW-METHOD") :test #'string=)))))
 
-(defun implementation-frame-p (frame)
-  "Whether what FRAME runs is the implementation's own, and not the program's."
-  (or (foreign-frame-p (frame-name frame))
-      (generated-name-p (frame-name frame))
-      #+sbcl
-      (if-known
-       (let* ((location (sb-di:frame-code-location frame))
-              (source (sb-di:code-location-debug-source location))
-              (file (sb-di:debug-source-namestring source)))
-         (and file (system-file-text-p file)))
-       t)))
-
-(defun frame-tree (frame)
-  "FRAME as `Frame' of wire/contract/values.ts."
-  #+sbcl
-  (multiple-value-bind (file line source) (frame-place frame)
-    (multiple-value-bind (locals more) (frame-locals frame)
-      (object "function" (function-text (frame-name frame))
-              "file" file "line" line "source" source
-              "locals" (array-of locals) "locals_omitted" more
-              "implementation" (if (implementation-frame-p frame) t :absent))))
-  #-sbcl
-  (object "function" (function-text (frame-name frame)) "file" nil "line" nil "source" nil
-          "locals" (array-of '()) "locals_omitted" 0))
-
 (defun brief-frame-tree (frame)
   "The same, without what takes time: its line, and its locals."
   (object "function" (function-text (frame-name frame))
           "file" (frame-file frame) "line" nil "source" nil
           "locals" (array-of '()) "locals_omitted" 0
           "implementation" (if (implementation-frame-p frame) t :absent)))
-
-(defun frame-file (frame)
-  "The namestring of the file in which FRAME stands, or NIL."
-  (declare (ignorable frame))
-  #+sbcl (if-known
-          (let ((source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))))
-            (or (property (sb-c::debug-source-plist source) :emacs-filename)
-                (sb-di:debug-source-namestring source)))))
-
-(defun call-text (frame)
-  "The call in FRAME with its arguments, as a backtrace shows it."
-  #-sbcl (format nil "(~A)" (function-text (frame-name frame)))
-  #+sbcl
-  (multiple-value-bind (name arguments)
-      (if-known (sb-debug::frame-call frame)
-                (values (frame-name frame) '()))
-    (format nil "(~A~{ ~A~})"
-            (function-text name)
-            (mapcar (lambda (argument)
-                      (if (typep argument '(satisfies unprintable-p))
-                          "?"
-                          (static-text argument 60)))
-                    (if (listp arguments) arguments '())))))
 
 (defun unprintable-p (value)
   "Whether VALUE stands for an argument that the machine no longer has."
@@ -233,12 +117,11 @@ this line is part of, with its position in it. Each is NIL where not known."
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
 form."
   (let ((symbol (function-symbol name)))
-    ;; In ECL, a top-level form is a function without a name.
-    #+ecl (unless symbol (return-from evaluator-frame-p t))
-    (and symbol
-         (or (eq (symbol-package symbol) (find-package "SB-C"))
+    (if (null symbol)
+        (nameless-evaluator-p)
+        (or (eq (symbol-package symbol) (find-package "SB-C"))
              (member (symbol-name symbol)
-                     '(#+ecl "BYTECODES" #+ecl "EVAL-WITH-ENV"
+                     '("BYTECODES" "EVAL-WITH-ENV"      ; of ECL; the others are of SBCL
                        "SIMPLE-EVAL-IN-LEXENV" "%SIMPLE-EVAL" "SIMPLE-EVAL-PROGN-BODY" "EVAL-TLF"
                        "SIMPLE-EVAL-LOCALLY" "EVAL-IN-LEXENV" "EVAL"
                        "LOAD" "LOAD-AS-SOURCE" "LOAD-AS-FASL" "LOAD-FASL-GROUP"
@@ -341,28 +224,6 @@ evaluation itself."
   rest                                  ; the frame that follows these, or a list of all; or NIL
   outer)                                ; whether its outer end is known
 
-(defun innermost-frame ()
-  "Where this thread stands, or all of its frames where only that can be had."
-  (ignore-errors
-   (swank/backend:call-with-debugging-environment
-    (lambda ()
-      #+sbcl (first (swank/backend:compute-backtrace 0 1))
-      #-sbcl (swank/backend:compute-backtrace 0 nil)))))
-
-(defun frame-below (frame)
-  "The frame that has called FRAME, or NIL."
-  (declare (ignorable frame))
-  #+sbcl (if-known (sb-di:frame-down frame))
-  #-sbcl nil)
-
-(defun frames-up (count)
-  "COUNT frames of this thread at most, innermost first; none where they cannot be had one by one."
-  (declare (ignorable count))
-  #+sbcl (loop for frame = (innermost-frame) then (frame-below frame)
-               repeat count
-               while frame collect frame)
-  #-sbcl '())
-
 (defun begin-walk ()
   "That of this thread as the debugger would show it, of which nothing has been walked but the way
 into the debugger."
@@ -424,37 +285,6 @@ into the debugger."
   "How many there are, where that is known."
   (and (walk-outer walk) (length (walk-frames walk))))
 
-;;; The end of a stack
-
-(defun mend-stack ()
-  "Has SBCL notice that this thread has left the end of its stack, if it was there. Without, the
-next thread that is given the same memory would end the whole image when it comes to that end: SBCL
-2.2.9 only notices where the very page before is written to."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds)
-     (let ((place (+ end (floor (* 5 page) 2))))
-       (when (< place (- now page))
-         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
-
-#+(and sbcl (or x86-64 arm64))
-(defun stack-bounds ()
-  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
-it is now; and how many bytes such a page has."
-  (values (sb-kernel:get-lisp-obj-address
-           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
-          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
-          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
-
-(defun stack-low-p ()
-  "Whether the end of the stack of this thread is so near that code which comes to it would end the
-image, for the page that guards it is open."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
-  #-(and sbcl (or x86-64 arm64))
-  nil)
-
 ;;;; Leaving a stack, whatever its cleanup forms do.
 
 (defparameter *most-leavings* 10
@@ -467,68 +297,3 @@ image, for the page that guards it is open."
   "Those that are to run where this thread is left, as the Lisp has them; NIL where it tells none."
   (let ((symbol (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")))
     (and symbol (symbol-value symbol))))
-
-(defun drop-cleanup-forms (times)
-  "Has the innermost cleanup forms of the user's innermost code not run when it is left: they have
-kept it from being left TIMES so far. Those further out run, and those that give the Lisp's own
-locks back. One is dropped first, and each time twice as many, so that code which adds some each
-time is left all the same. Gives how many were dropped: none where that cannot be done."
-  (let ((most (ash 1 (min 20 (max 0 (- times *most-leavings* 1)))))
-        (dropped 0)
-        (inner nil))
-    (declare (ignorable most inner))
-    #+(and sbcl x86-64)
-    (dolist (cleanup (users-part))
-      (cond ((and (< dropped most) (user-cleanup-p cleanup))
-             (incf dropped)
-             (skip-cleanup inner (outer-cleanup cleanup)))
-            (t (setf inner cleanup))))
-    dropped))
-
-;;; SBCL keeps a block on the stack for each UNWIND-PROTECT that is to run. Each has the address of
-;;; the next one further out, as a fixnum, and the address of the code that is to run. A transfer of
-;;; control takes one after the other, until the next is the one that was there at its destination.
-
-#+(and sbcl x86-64)
-(progn
-  (defun cleanup-place (cleanup slot)
-    "The address at which the block CLEANUP has the slot of that number."
-    (sb-sys:int-sap (+ (ash cleanup sb-vm:n-fixnum-tag-bits) (* slot sb-vm:n-word-bytes))))
-
-  (defun outer-place (cleanup)
-    (cleanup-place cleanup (native-constant "SB-VM" "UNWIND-BLOCK-UWP-SLOT")))
-
-  (defun outer-cleanup (cleanup)
-    "The next further out; 0 where there is none."
-    (ash (sb-sys:sap-ref-word (outer-place cleanup) 0) (- sb-vm:n-fixnum-tag-bits)))
-
-  (defun users-part ()
-    "The blocks of the user's innermost code, innermost first; none where they are not as we know
-them, each further out than the one before."
-    (and *cleanup-forms*
-         (native-constant "SB-VM" "UNWIND-BLOCK-UWP-SLOT")
-         (loop for cleanup = (cleanup-forms) then outer
-               for outer = (if (eql cleanup *cleanup-forms*) nil (outer-cleanup cleanup))
-               while outer
-               unless (< cleanup outer) return '()
-                 collect cleanup)))
-
-  (defun user-cleanup-p (cleanup)
-    "Whether the code of CLEANUP is known to be the user's: not the Lisp's, Swank's, or ours."
-    (if-known
-     (let* ((place (cleanup-place cleanup (native-constant "SB-VM" "UNWIND-BLOCK-ENTRY-PC-SLOT")))
-            (address (sb-sys:sap-ref-word place 0))
-            (code (native ("SB-DI" "CODE-HEADER-FROM-PC") (sb-sys:int-sap address)))
-            (start (sb-sys:sap-int (native ("SB-KERNEL" "CODE-INSTRUCTIONS") code)))
-            (function (native ("SB-DI" "DEBUG-FUN-FROM-PC") code (- address start)))
-            (file (sb-di:debug-source-namestring
-                   (native ("SB-C" "DEBUG-INFO-SOURCE")
-                           (native ("SB-KERNEL" "%CODE-DEBUG-INFO") code)))))
-       (not (or (and file (system-file-text-p file))
-                (debugger-frame-p (sb-di:debug-fun-name function)))))))
-
-  (defun skip-cleanup (inner outer)
-    "Has OUTER be the next after INNER, or the first of all where that is NIL."
-    (if inner
-        (setf (sb-sys:sap-ref-word (outer-place inner) 0) (ash outer sb-vm:n-fixnum-tag-bits))
-        (setf (symbol-value (native-symbol "SB-VM" "*CURRENT-UNWIND-PROTECT-BLOCK*")) outer))))

@@ -12,46 +12,11 @@
 (defvar *not-made* (list "not made")
   "Stands for the value of a slot of a condition whose initial form has not been evaluated yet.")
 
-(defun bound-or-not (value)
-  "VALUE, or *UNBOUND* where it is the mark that the implementation puts into a slot that has none."
-  (cond ((native ("SB-INT" "UNBOUND-MARKER-P") value) *unbound*)
-        #+ecl ((eq value (si:unbound)) *unbound*)
-        (t value)))
-
 ;;; What kind of thing a value is, told from its header and its layout. TYPEP must not be asked of
 ;;; an instance, which it may bring up to date with its class.
 
 (defun layout (value)
   (native ("SB-KERNEL" "WRAPPER-OF" "LAYOUT-OF") value))
-
-(defun layout-state (value)
-  "NIL where VALUE is laid out as its class is now, FLUSH where only caches differ, else OBSOLETE."
-  (let ((state #+sbcl (native ("SB-KERNEL" "WRAPPER-INVALID" "LAYOUT-INVALID") (layout value))
-               #-sbcl (native ("SI" "INSTANCE-OBSOLETE-P") value)))
-    (cond ((null state) nil)
-          ((and (consp state) (eq (car state) :flush)) 'flush)
-          (t 'obsolete))))
-
-(defun shape (value)
-  "How VALUE stores what it holds: STRUCTURE, CONDITION, INSTANCE, FUNCALLABLE (an instance that is
-a function), or NIL where it is none of them."
-  #+sbcl (let ((funcallable (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") value)))
-           (when (or funcallable (native ("SB-KERNEL" "%INSTANCEP") value))
-             (let ((classoid (native ("SB-KERNEL" "CLASSOID-OF") value)))
-               (cond ((native ("SB-KERNEL" "STANDARD-CLASSOID-P") classoid)
-                      (if funcallable 'funcallable 'instance))
-                     (funcallable nil)
-                     ((native ("SB-KERNEL" "CONDITION-CLASSOID-P") classoid) 'condition)
-                     ((native ("SB-KERNEL" "STRUCTURE-CLASSOID-P") classoid) 'structure)))))
-  #+ecl (cond ((not (si:instancep value)) (and (typep value 'structure-object) 'structure))
-              ((functionp value) 'funcallable)
-              ((typep value 'structure-object) 'structure)
-              (t 'instance))
-  #-(or sbcl ecl) (typecase value
-                    (structure-object 'structure)
-                    (condition 'condition)
-                    (function nil)
-                    (standard-object 'instance)))
 
 (defun is-a-p (value class-name)
   "Whether VALUE is an instance of the class of that name, which is Lisp's own. As TYPEP, but VALUE
@@ -71,42 +36,8 @@ nothing is in it."
                     *unbound*)))
     (if (eq value *unbound*) default value)))
 
-(defun at-location (instance location)
-  "What a standard instance keeps at LOCATION, as an effective slot definition has it."
-  (cond ((consp location) (cdr location))
-        ((not (integerp location)) *unbound*)
-        #+sbcl (t (let ((slots (if (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") instance)
-                                   (native ("SB-PCL" "FSC-INSTANCE-SLOTS") instance)
-                                   (native ("SB-PCL" "STD-INSTANCE-SLOTS") instance))))
-                    (if (and (simple-vector-p slots) (< -1 location (length slots)))
-                        (svref slots location)
-                        *unbound*)))
-        #-sbcl (t (native ("SI" "INSTANCE-REF") instance location))))
-
-(defun class-label (class)
-  "The name of CLASS, a symbol; NIL where it has none."
-  (let ((name #+sbcl (stored-slot class "NAME") #-sbcl (class-name class)))
-    (and (symbolp name) name)))
-
-(defun ancestors (class)
-  "CLASS and all that it inherits from, the most specific first, as far as that has been worked
-out."
-  (let ((list #+sbcl (stored-slot class "%CLASS-PRECEDENCE-LIST")
-              #-sbcl (ignore-errors (swank-mop:class-precedence-list class))))
-    (if (consp list) list (list class))))
-
 (defun ancestor-names (class)
   (mapcar #'class-label (ancestors class)))
-
-(defun plain-class-p (class)
-  "Whether CLASS is exactly of one of Lisp's own metaclasses, so that its instances keep their slots
-where we look."
-  (let ((metaclass (class-of class)))
-    (loop for name in '("STANDARD-CLASS" "FUNCALLABLE-STANDARD-CLASS" "STRUCTURE-CLASS"
-                        "BUILT-IN-CLASS" "SYSTEM-CLASS" "CONDITION-CLASS" "STD-CLASS" "SLOT-CLASS")
-          for symbol = #+sbcl (or (find-symbol name "SB-PCL") (find-symbol name "SB-MOP"))
-                       #-sbcl (find-symbol name #+ecl "CLOS" #-ecl "COMMON-LISP")
-          thereis (and symbol (eq metaclass (find-class symbol nil))))))
 
 ;;; Fields: a list of (name . value) for all that an instance stores, in the order of its class, and
 ;;; a remark where there is more to be said.
@@ -132,38 +63,6 @@ where we look."
                   collect (cons name (bound-or-not (at-location value (slot-location slot)))))
             (and (eq (layout-state value) 'obsolete)
                  "It was made before its class was defined anew, and is as it was then."))))))
-
-(defun slot-definitions (value class)
-  "The effective slot definitions by which VALUE is laid out, which an older definition of CLASS may
-have made."
-  (declare (ignorable value class))
-  #+sbcl (let ((slots (native ("SB-PCL" "WRAPPER-SLOT-LIST" "LAYOUT-SLOT-LIST") (layout value))))
-           (if (listp slots) slots '()))
-  #+ecl (if (layout-state value) '() (clos:class-slots class))
-  #-(or sbcl ecl) '())
-
-(defun slot-label (slot)
-  #+sbcl (stored-slot slot "NAME") #-sbcl (swank-mop:slot-definition-name slot))
-
-(defun slot-location (slot)
-  #+sbcl (stored-slot slot "LOCATION")
-  #+ecl (clos:slot-definition-location slot)
-  #-(or sbcl ecl) slot)
-
-(defun structure-fields (value)
-  #+sbcl (let ((description (native ("SB-KERNEL" "WRAPPER-INFO" "LAYOUT-INFO") (layout value))))
-           (loop for slot in (and description (native ("SB-KERNEL" "DD-SLOTS") description))
-                 for index = (native ("SB-KERNEL" "DSD-INDEX") slot)
-                 for reader = (native ("SB-KERNEL" "DSD-READER") slot nil)
-                 when (and reader (< index (native ("SB-KERNEL" "%INSTANCE-LENGTH") value)))
-                   collect (cons (native ("SB-KERNEL" "DSD-NAME") slot)
-                                 (bound-or-not (funcall reader value index)))))
-  #+ecl (loop with class = (class-of value)
-              for slot in (clos:class-slots class)
-              for index from 0
-              collect (cons (clos:slot-definition-name slot)
-                            (bound-or-not (si:structure-ref value (class-name class) index))))
-  #-(or sbcl ecl) (progn value '()))
 
 (defun condition-fields (condition)
   "What CONDITION was given, and what of its other slots is known without evaluating their initial
@@ -218,13 +117,6 @@ a property list."
 
 ;;; Metaobjects
 
-(defun stored (metaobject slot reader)
-  "What METAOBJECT has in SBCL's slot of the name SLOT, a string; elsewhere what READER says, a
-function of the metaobject protocol."
-  (declare (ignorable slot reader))
-  #+sbcl (stored-slot metaobject slot)
-  #-sbcl (funcall reader metaobject))
-
 (defun supers-of (class) (stored class "DIRECT-SUPERCLASSES" #'swank-mop:class-direct-superclasses))
 (defun slots-of (class) (stored class "DIRECT-SLOTS" #'swank-mop:class-direct-slots))
 
@@ -264,65 +156,15 @@ through."
         ((and (symbolp name) (special-operator-p name)) nil)
         ((fboundp name) (fdefinition name))))
 
-(defun encapsulated-p (name)
-  "Whether calls of NAME go through something that stands around it: a trace, a profiler."
-  #+sbcl
-  (and (fboundp name)
-       (not (macro-or-nil name))
-       (not (and (symbolp name) (special-operator-p name)))
-       (let ((function (fdefinition name)))
-         (if (generic-p function)
-             (stored function "ENCAPSULATIONS" (constantly nil))
-             (and (symbolp name) (not (eq (symbol-function name) function)))))
-       t)
-  #-sbcl
-  (progn name nil))
-
-(defun value-of (symbol)
-  "The global value of SYMBOL, and whether it has one; what only some thread has bound is not it."
-  #+sbcl (handler-case (values (sb-ext:symbol-global-value symbol) t)
-           (error () (values nil nil)))
-  #-sbcl (if (boundp symbol) (values (symbol-value symbol) t) (values nil nil)))
-
-(defun info-of (category kind name)
-  "What the compiler keeps of NAME, or NIL."
-  #+sbcl (handler-case (sb-int:info category kind name)
-           (error () nil))
-  #-sbcl (progn category kind name nil))
-
 (defun symbol-macro-p (symbol)
   (eq (info-of :variable :kind symbol) :macro))
 
 ;;; Documentation, as it is stored
 
-(defun noted-doc (name &rest kinds)
-  "What ECL has noted of NAME as the first of KINDS that it has something for, such as FUNCTION."
-  #+ecl (loop for kind in kinds
-              thereis (ignore-errors (native ("EXT" "GET-ANNOTATION") name 'documentation kind)))
-  #-ecl (progn name kinds nil))
-
-(defun stored-doc (metaobject)
-  "What a class or generic function was documented with."
-  #-ecl (stored metaobject "%DOCUMENTATION" (constantly nil))
-  #+ecl (and (plain-class-p (class-of metaobject))
-             (let ((slot (find "DOCSTRING" (clos:class-slots (class-of metaobject))
-                               :key (lambda (slot) (symbol-name (slot-label slot)))
-                               :test #'string=)))
-               (and slot (at-location metaobject (slot-location slot))))))
-
-(defun function-doc (function)
-  (cond ((null function) nil)
-        ((generic-p function) (stored-doc function))
-        #+sbcl (t (ignore-errors (native ("SB-PCL" "FUN-DOC") function)))))
-
 (defun class-doc (class)
   (or (stored-doc class)
       (info-of :type :documentation (class-label class))
       (noted-doc (class-label class) 'structure 'type)))
-
-(defun package-doc (package)
-  #+sbcl (native ("SB-KERNEL" "PACKAGE-DOC-STRING") package)
-  #-sbcl (noted-doc package 'package))
 
 (defun doc-of (name kind)
   "The documentation of NAME as a function, variable, class or compiler macro, as a string or NIL.

@@ -152,8 +152,7 @@ is worth it."
 
 (defun see-to-flushes (sink)
   "Has what waits sent soon, although nothing more may be written."
-  #+(or sb-thread threads)
-  (unless (sink-flusher sink)
+  (when (and (implemented-p 'swank/backend:spawn) (not (sink-flusher sink)))
     (setf (sink-flusher sink) t)
     (let ((connection (sink-connection sink)))
       (begin-thread
@@ -169,19 +168,6 @@ is worth it."
   ;; The stream has a lock of its own, which writers take before that of the sink.
   (finish-output (sink-output sink))
   (call-with-sink sink (lambda () (flush-sink sink))))
-
-(defun tell-exit (sink)
-  "Says that the image is about to end, if it is: then this is what the evaluation has come to."
-  (declare (ignorable sink))
-  #+sbcl
-  (ignore-errors
-   (let ((code (symbol-value (native-symbol "SB-IMPL" "*EXIT-IN-PROGRESS*"))))
-     (when (or code (image-ends-p))
-       (send-message sink (object "exits"
-                                  (object "code" (and (typep code '(signed-byte 32)) code))))
-       ;; Other threads send it, and end with the image: perhaps before they have.
-       (let ((end (+ (get-internal-real-time) internal-time-units-per-second)))
-         (heard-p (sink-connection sink) (lambda () (< (get-internal-real-time) end))))))))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."

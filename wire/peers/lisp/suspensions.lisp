@@ -122,25 +122,7 @@ busy. CALL is that of the user's code that it runs."
 
 (defmacro with-thread-name ((name) &body body)
   "Runs BODY while this thread is called NAME, where threads can be given names."
-  #+sbcl
-  (let ((own (gensym "OWN")))
-    `(let ((,own (sb-thread:thread-name sb-thread:*current-thread*)))
-       (setf (sb-thread:thread-name sb-thread:*current-thread*) ,name)
-       (unwind-protect (progn ,@body)
-         (setf (sb-thread:thread-name sb-thread:*current-thread*) ,own))))
-  #-sbcl
-  `(progn ,name ,@body))
-
-(defun call-afresh (function)
-  "Calls FUNCTION where nothing tells that the thread is in a debugger. The handlers of the
-suspended code learn nothing of its conditions: they would leave it."
-  #+sbcl (let ((sb-debug:*stack-top-hint* nil))
-           (progv (list (native-symbol "SB-KERNEL" "*HANDLER-CLUSTERS*"))
-               (list (let ((symbol (native-symbol "SB-KERNEL" "**INITIAL-HANDLER-CLUSTERS**")))
-                       (and symbol (symbol-value symbol))))
-             (funcall function)))
-  #+ecl (progv (list (native-symbol "SI" "*HANDLER-CLUSTERS*")) '(nil) (funcall function))
-  #-(or sbcl ecl) (funcall function))
+  `(call-with-thread-name ,name (lambda () ,@body)))
 
 (defvar *owner-waits* nil
   "In a thread of somebody else's that was handed over: tells whether its owner asks for something
@@ -481,39 +463,5 @@ it cannot."
                             it, or leave it." *most-suspensions*))))
     t))
 
-(defun stack-short-p ()
-  "Whether less than a quarter of a megabyte is left of the stack of this thread."
-  #+(and sbcl (or x86-64 arm64))
-  (ignore-errors
-   (multiple-value-bind (end now) (stack-bounds) (< (- now end) (* 256 1024))))
-  #-(and sbcl (or x86-64 arm64))
-  nil)
-
 (define-session-variable *locks-of-lisp* nil
   "The locks of SBCL's own that can be held where user code runs; NIL until somebody looks.")
-
-(defun locks-of-lisp ()
-  "All that are values of SBCL's own variables: of its packages, its classes, its compiler, its
-shared libraries."
-  #+sbcl
-  (or *locks-of-lisp*
-      (setf *locks-of-lisp*
-            (let ((locks '()))
-              (dolist (package (list-all-packages) locks)
-                (when (eql 0 (search "SB-" (package-name package)))
-                  (do-symbols (symbol package)
-                    (when (and (eq (symbol-package symbol) package)
-                               (boundp symbol)
-                               (typep (symbol-value symbol) 'sb-thread:mutex))
-                      (pushnew (symbol-value symbol) locks :test #'eq)))))))))
-
-(defun holds-lock-of-lisp-p ()
-  "Whether this thread has a lock that everybody needs who defines, compiles, or reads new names."
-  #+sbcl (some #'sb-thread:holding-mutex-p (locks-of-lisp))
-  ;; Or the text above would be its value.
-  #-sbcl nil)
-
-(defun uninterruptible-p ()
-  #+sbcl (or (not sb-sys:*interrupts-enabled*)
-             (let ((inhibit (native-symbol "SB-KERNEL" "*GC-INHIBIT*")))
-               (and inhibit (symbol-value inhibit)))))

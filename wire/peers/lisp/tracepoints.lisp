@@ -56,11 +56,11 @@
   "The value of FUNCTION, for the session of TRACEPOINT and in whatever thread; NIL where it fails.
 It is not interrupted: what has been asked of this thread waits until it ends."
   (let ((*session* (tracepoint-session tracepoint)) (*taking-down* t) (*deadline* nil))
-    (#+sbcl sb-sys:without-interrupts #-sbcl progn
-     (with-standard-io-syntax
-       (let ((*print-readably* nil) (*print-pretty* nil) (*break-on-signals* nil))
-         (handler-case (funcall function)
-           ((or error storage-condition) () nil)))))))
+    (without-interrupts
+      (with-standard-io-syntax
+        (let ((*print-readably* nil) (*print-pretty* nil) (*break-on-signals* nil))
+          (handler-case (funcall function)
+            ((or error storage-condition) () nil)))))))
 
 ;;; Values
 
@@ -130,7 +130,6 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 
 (defun caller-of-traced ()
   "The frame that has made the call which is being taken down, or NIL."
-  #+sbcl
   (loop with within = t
         for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
         repeat 40
@@ -570,7 +569,6 @@ WHO; NOTES are sentences. It is neither remembered nor in the program yet."
                      name (cut (or who "") 200) (make-symbol "IMAGO") 'on nil calls 0 0 now
                      (+ now (* 1000 expires-ms)) notes (parameter-names name) '())))
 
-#+sb-thread
 (define-call "trace" (name package calls expires-ms who)
   (check-count "calls" calls *most-traced-of-one*)
   (check-count "expires_ms" expires-ms *longest-trace-ms*)
@@ -587,13 +585,11 @@ WHO; NOTES are sentences. It is neither remembered nor in the program yet."
           (wake-tracer)
           (found (tracepoint-tree tracepoint)))))))
 
-#+sb-thread
 (define-call "untrace" (tracepoint)
   (let ((tracepoint (tracepoint-named tracepoint)))
     (end-tracepoint tracepoint 'removed)
     (found (tracepoint-tree tracepoint))))
 
-#+sb-thread
 (define-call "traces" (tracepoint from count)
   (take-out-ended)
   (with-file-texts
