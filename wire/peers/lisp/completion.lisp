@@ -7,45 +7,16 @@
 (defun open-forms (text)
   "What of TEXT is not closed at its end: where the lists begin, the innermost first; and T where
 the end stands in a string or a comment."
-  (let ((open '()) (index 0))
-    (loop while (< index (length text))
-          do (let ((char (char text index)) (end nil))
-               (case char
-                 (#\( (push index open))
-                 (#\) (pop open))
-                 (#\" (setf end (string-end text index #\")))
-                 (#\; (setf end (line-end text index))
-                  (when (= end (length text)) (return-from open-forms (values open t))))
-                 (#\# (cond ((>= (1+ index) (length text)))
-                            ((char= (char text (1+ index)) #\|)
-                             (setf end (or (comment-end text index) (length text)))
-                             (when (unclosed-comment-p text index end)
-                               (return-from open-forms (values open t))))
-                            ((char= (char text (1+ index)) #\\)
-                             (setf end (token-end text (min (length text) (+ index 3)))))))
-                 (t (when (token-char-p char) (setf end (token-end text index)))))
-               (when (and end (char= char #\") (= end (length text))
-                          (or (= end (1+ index)) (not (closed-string-p text index end))))
-                 (return-from open-forms (values open t)))
-               (setf index (max (1+ index) (or end 0)))))
-    (values open nil)))
-
-(defun closed-string-p (text start end)
-  (and (char= (char text (1- end)) #\")
-       (evenp (loop for index downfrom (- end 2) above start
-                    while (char= (char text index) #\\)
-                    count t))))
-
-(defun unclosed-comment-p (text start end)
-  (and (= end (length text))
-       (not (and (>= (- end start) 4)
-                 (string= "|#" (subseq text (- end 2)))
-                 (let ((depth 0))
-                   (loop for index from start below (1- end)
-                         do (cond ((string= "#|" text :start2 index :end2 (+ index 2)) (incf depth))
-                                  ((string= "|#" text :start2 index :end2 (+ index 2))
-                                   (decf depth))))
-                   (<= depth 0))))))
+  (let ((text (simple-text text)) (open '()) (index 0))
+    (loop
+      (multiple-value-bind (kind start end closed) (next-token text index)
+        (case kind
+          ((nil) (return (values open nil)))
+          (:open (push start open))
+          (:close (pop open))
+          ((:string :line-comment :block-comment)
+           (unless closed (return (values open t)))))
+        (setf index end)))))
 
 (defun prefix-start (text)
   "Where the name begins that TEXT ends with."

@@ -107,12 +107,8 @@ by a string."
 (defparameter *made-note*
   "A macro call made it: the text is that call, and not what it expands to.")
 
-;;; What was typed in, or compiled in an editor: the text was kept
-
 (defparameter *written-note*
   "The text is written from the form that was evaluated; its own layout was not kept.")
-
-;;; What was read from a file
 
 (defparameter *gone-text*
   "the file has changed since it was loaded, and does not define it any more")

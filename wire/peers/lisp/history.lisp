@@ -153,15 +153,10 @@
 (defun string-token (text start)
   "The string that is written in TEXT first after START, or NIL."
   (let ((begin (position #\" text :start start)))
-    (when begin
-      (with-output-to-string (token)
-        (loop with position = (1+ begin)
-              while (< position (length text))
-              do (case (char text position)
-                   (#\" (return))
-                   (#\\ (incf position)))
-                 (when (< position (length text)) (write-char (char text position) token))
-                 (incf position))))))
+    (and begin
+         ;; Of a long text Swank keeps only the beginning.
+         (multiple-value-bind (end closed) (string-end text begin #\")
+           (string-value text begin (if closed end (1+ end)))))))
 
 (defun request-number (event)
   "The last number in EVENT, which is that of its request."

@@ -12,11 +12,7 @@
 ends; NIL where there is no list."
   (when (and (< start (length text)) (char= (char text start) #\())
     (let* ((from (or (form-start text (1+ start)) (length text))) (end (token-end text from)))
-      (values (without-package (string-upcase (subseq text from end))) end))))
-
-(defun without-package (token)
-  "TOKEN, a symbol as it is written, from behind its last colon on."
-  (subseq token (let ((colon (position #\: token :from-end t))) (if colon (1+ colon) 0))))
+      (values (bare-word (string-upcase (subseq text from end))) end))))
 
 (defun named-text (text start)
   "The second element of the list at START of TEXT as its parts of a name: a list of tokens,
@@ -26,13 +22,13 @@ ends; NIL where there is no list."
            (tree (and from (first (words-of (subseq text from (form-end text from))))))
            (first (if (consp tree) (first tree) tree)))
       (when (stringp first)
-        (if (and (consp tree) (string-equal (without-package first) "SETF"))
+        (if (and (consp tree) (string-equal (bare-word first) "SETF"))
             (list "SETF" (plain-token (if (stringp (second tree)) (second tree) "")))
             (list (plain-token first)))))))
 
 (defun plain-token (token)
   "TOKEN, a symbol as it is written, without package, bars and sharp sign, in upper case."
-  (string-upcase (remove #\| (string-left-trim "#" (without-package token)))))
+  (string-upcase (remove #\| (string-left-trim "#" (bare-word token)))))
 
 (defun shown-name (name)
   "NAME in the form of `named-text' as people write it."

@@ -299,33 +299,6 @@ that TEXT names come first; where it names none, those of that very name in othe
 (defun subject-kind (subject) (first subject))
 (defun subject-thing (subject) (second subject))
 
-(defun words-of (text)
-  "The names and lists in TEXT, each name as it is written; and whether all brackets and bars
-match. What is not closed is taken to end with the text."
-  (let ((lists (list '())) (start nil) (bars nil) (fine t) (index 0))
-    (labels ((end-name ()
-               (when start
-                 (push (subseq text start (min index (length text))) (first lists))
-                 (setf start nil)))
-             (end-list ()
-               (if (rest lists)
-                   (let ((list (reverse (pop lists)))) (push list (first lists)))
-                   (setf fine nil))))
-      (loop while (< index (length text))
-            do (let ((char (char text index)))
-                 (cond ((char= char #\\) (unless start (setf start index)) (incf index))
-                       ((char= char #\|) (unless start (setf start index)) (setf bars (not bars)))
-                       (bars)
-                       ((char= char #\() (end-name) (push '() lists))
-                       ((char= char #\)) (end-name) (end-list))
-                       ((char<= char #\Space) (end-name))
-                       ((null start) (setf start index)))
-                 (incf index)))
-      (end-name)
-      (when (or bars (rest lists)) (setf fine nil))
-      (loop while (rest lists) do (end-list))
-      (values (reverse (first lists)) fine))))
-
 (defun name-tree (text)
   "The names and lists in TEXT. Ends the look as `malformed' where brackets or bars do not match."
   (multiple-value-bind (words fine) (words-of text)
@@ -343,18 +316,8 @@ names nothing, or is code."
                      ((and (> (length trimmed) 1) (char= (char trimmed 0) #\')) (subseq trimmed 1))
                      (t trimmed))))
     (cond ((handle-p bare) (list 'value (handle-value bare)))
-          ((code-p bare) (listed-subject bare home))
+          ((several-words-p bare) (listed-subject bare home))
           (t (symbol-subject bare home)))))
-
-(defun code-p (text)
-  "Whether TEXT is more than one name."
-  (loop with bars = nil
-        for index from 0 below (length text)
-        for char = (char text index)
-        do (cond ((char= char #\\) (incf index))
-                 ((char= char #\|) (setf bars (not bars)))
-                 (bars)
-                 ((or (member char '(#\( #\))) (char<= char #\Space)) (return t)))))
 
 (defun symbol-subject (text home)
   (destructuring-bind (name package-name internal) (split-name text)
@@ -450,17 +413,6 @@ of its specializers."
   (name-tree (format nil "~{~A ~}(~{~A~^ ~})"
                      (mapcar #'form-line (qualifiers-of method))
                      (mapcar #'specializer-text (specializers-of method)))))
-
-(defun bare-word (word)
-  "WORD without its package."
-  (let ((start 0) (index 0) (bars nil))
-    (loop while (< index (length word))
-          do (case (char word index)
-               (#\\ (incf index))
-               (#\| (setf bars (not bars)))
-               (#\: (unless bars (setf start (1+ index)))))
-             (incf index))
-    (if (zerop start) word (subseq word start))))
 
 (defun alike-p (one other)
   (if (and (stringp one) (stringp other))

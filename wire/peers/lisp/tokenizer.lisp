@@ -1,5 +1,5 @@
-;;;; Where forms begin and end in a text, and where their parts stand: found without the reader, so
-;;;; that nothing is interned and nothing runs.
+;;;; The one tokenizer of this system: where tokens and forms begin and end in a text, found without
+;;;; the reader, so that nothing is interned and nothing runs.
 
 (in-package #:imago-peer)
 
@@ -8,6 +8,10 @@
 (defun token-char-p (char)
   (declare (type character char))
   (not (or (char<= char #\Space) (find char "()'\"`,;"))))
+
+(defun simple-text (text)
+  "TEXT as a simple string, which is what tokens are told of."
+  (coerce text 'simple-string))
 
 (defun line-end (text index)
   (or (position #\Newline text :start (min index (length text))) (length text)))
@@ -26,58 +30,160 @@
                  (t (incf index)))))
 
 (defun string-end (text index quote)
-  "Where what begins with QUOTE at INDEX, a string or a |name|, ends."
+  "Where what begins with QUOTE at INDEX, a string or a |name|, ends; and whether anything ends it."
   (loop do (incf index)
-           (cond ((>= index (length text)) (return (length text)))
+           (cond ((>= index (length text)) (return (values (length text) nil)))
                  ((char= (char text index) #\\) (incf index))
-                 ((char= (char text index) quote) (return (1+ index))))))
+                 ((char= (char text index) quote) (return (values (1+ index) t))))))
 
 (defun token-end (text index)
-  (loop while (and (< index (length text)) (token-char-p (char text index)))
-        do (case (char text index)
-             (#\\ (incf index 2))
-             (#\| (setf index (string-end text index #\|)))
-             (t (incf index))))
-  (min index (length text)))
+  "Where the name or number ends that goes on at INDEX; and whether its escapes are complete."
+  (let ((closed t))
+    (loop while (and (< index (length text)) (token-char-p (char text index)))
+          do (case (char text index)
+               (#\\ (incf index 2))
+               (#\| (multiple-value-setq (index closed) (string-end text index #\|)))
+               (t (incf index))))
+    (if (> index (length text))
+        (values (length text) nil)
+        (values index closed))))
 
-(defun dispatch-end (text index)
-  "Where what follows a sharp sign at INDEX goes on with a form, or NIL and where it ends as a
-token of its own."
-  (let ((next (or (position-if-not #'digit-char-p text :start (1+ index)) (length text))))
-    (if (>= next (length text))
-        (values nil (length text))
-        (case (char text next)
-          (#\\ (values nil (token-end text (min (length text) (+ next 2)))))
-          ((#\: #\* #\b #\B #\o #\O #\x #\X #\r #\R) (values nil (token-end text next)))
-          (#\# (values nil (1+ next)))
-          ((#\( #\") (values next nil))
-          (t (values (1+ next) nil))))))
+(defun sharp-token (text start)
+  "As `next-token', of what begins with a sharp sign at START."
+  (let ((next (or (position-if-not #'digit-char-p text :start (1+ start)) (length text))))
+    (flet ((datum (from &optional (kind :datum))
+             (multiple-value-bind (end closed) (token-end text from)
+               (values kind start end closed))))
+      (if (>= next (length text))
+          (values :datum start (length text) t)
+          (case (char text next)
+            (#\| (if (= next (1+ start))
+                     (let ((end (comment-end text start)))
+                       (values :block-comment start (or end (length text)) (and end t)))
+                     (values :sharp start (1+ next) t)))
+            (#\\ (datum (min (length text) (+ next 2)) :character))
+            ((#\: #\* #\b #\B #\o #\O #\x #\X #\r #\R) (datum next))
+            (#\# (values :datum start (1+ next) t))
+            ;; What follows is a token of its own.
+            ((#\( #\") (values :sharp start next t))
+            (t (values :sharp start (1+ next) t)))))))
+
+(defun next-token (text index)
+  "The first token of TEXT, a simple string, from INDEX on: its kind, where it begins and ends, and
+whether something closes it that has to be closed. Kinds:
+
+:OPEN :CLOSE                a parenthesis
+:QUOTE :BACKQUOTE :COMMA    what stands before a form; with a comma its @ or dot
+:SHARP                      a sharp sign with what follows it, before a form, as in #' and #+
+:NAME                       a symbol or a number
+:STRING :CHARACTER          \"a\" and #\\a
+:DATUM                      what is complete behind a sharp sign: #xFF, #:name, #*101
+:LINE-COMMENT :BLOCK-COMMENT
+NIL                         none: the text ends."
+  (declare (type simple-string text) (type fixnum index))
+  (let ((start (position-if (lambda (char) (char> char #\Space)) text
+                            :start (min index (length text)))))
+    (if (null start)
+        (values nil (length text) (length text) t)
+        (flet ((prefix (kind length) (values kind start (+ start length) t)))
+          (case (schar text start)
+            (#\( (prefix :open 1))
+            (#\) (prefix :close 1))
+            (#\' (prefix :quote 1))
+            (#\` (prefix :backquote 1))
+            (#\, (prefix :comma (if (and (< (1+ start) (length text))
+                                         (find (schar text (1+ start)) "@."))
+                                    2
+                                    1)))
+            (#\" (multiple-value-bind (end closed) (string-end text start #\")
+                   (values :string start end closed)))
+            (#\; (let ((end (line-end text start)))
+                   (values :line-comment start end (< end (length text)))))
+            (#\# (sharp-token text start))
+            (t (multiple-value-bind (end closed) (token-end text start)
+                 (values :name start end closed))))))))
+
+(defun string-value (text start end)
+  "What the string stands for that is written in TEXT from START to END."
+  (with-output-to-string (value)
+    (loop with index = (1+ start)
+          while (< index (1- end))
+          do (when (char= (char text index) #\\) (incf index))
+             (when (< index (length text)) (write-char (char text index) value))
+             (incf index))))
+
+;;; Forms
 
 (defun form-end (text start)
   "Where the form of TEXT that begins at START ends; the end of the text where a bracket is
 missing."
-  (let ((text (coerce text 'simple-string)) (index start) (depth 0) (steps 0))
-    (declare (type simple-string text) (type fixnum index depth steps))
+  (let ((text (simple-text text)) (index start) (depth 0) (steps 0))
+    (declare (type fixnum index depth steps))
     (loop
-      (when (>= index (length text)) (return (length text)))
-      (when (zerop (logand (incf steps) 4095)) (check-deadline))
-      (let ((char (schar text index)) (done nil))
-        (case char
-          (#\( (incf index) (incf depth))
-          (#\) (incf index) (decf depth) (setf done t))
-          (#\" (setf index (string-end text index #\") done t))
-          (#\; (setf index (line-end text index)))
-          ((#\' #\` #\,) (incf index)
-           (when (and (char= char #\,) (< index (length text)) (find (schar text index) "@."))
-             (incf index)))
-          (#\# (if (and (< (1+ index) (length text)) (char= (schar text (1+ index)) #\|))
-                   (setf index (or (comment-end text index) (length text)))
-                   (multiple-value-bind (next end) (dispatch-end text index)
-                     (if next (setf index next) (setf index end done t)))))
-          (t (if (char<= char #\Space)
-                 (incf index)
-                 (setf index (max (1+ index) (token-end text index)) done t))))
-        (when (and done (<= depth 0)) (return (min index (length text))))))))
+      (when (zerop (logand (incf steps) 1023)) (check-deadline))
+      (multiple-value-bind (kind start end) (next-token text index)
+        (declare (ignore start))
+        (case kind
+          ((nil) (return (length text)))
+          (:open (incf depth))
+          (:close (decf depth)
+           (when (<= depth 0) (return end)))
+          ((:quote :backquote :comma :sharp :line-comment :block-comment))
+          (t (when (<= depth 0) (return end))))
+        (setf index end)))))
+
+;;; Names and lists
+
+(defun words-of (text)
+  "The names and lists in TEXT, each name as it is written; and whether all is closed that has to be.
+What is not closed is taken to end with the text."
+  (let ((text (simple-text text)) (lists (list '())) (word nil) (fine t) (index 0))
+    (flet ((end-word ()
+             (when word
+               (push (subseq text word index) (first lists))
+               (setf word nil)))
+           (end-list ()
+             (if (rest lists)
+                 (let ((list (reverse (pop lists)))) (push list (first lists)))
+                 (setf fine nil))))
+      (loop
+        (multiple-value-bind (kind start end closed) (next-token text index)
+          (when (or (> start index)
+                    (member kind '(nil :open :close :line-comment :block-comment)))
+            (end-word))
+          (case kind
+            ((nil) (return))
+            (:open (push '() lists))
+            (:close (end-list))
+            ((:line-comment :block-comment))
+            (t (unless word (setf word start))
+               (unless closed (setf fine nil))))
+          (setf index end)))
+      (when (rest lists) (setf fine nil))
+      (loop while (rest lists) do (end-list))
+      (values (reverse (first lists)) fine))))
+
+(defun several-words-p (text)
+  "Whether TEXT is more than one name: a list, or names with blanks between them."
+  (let ((text (simple-text text)))
+    (loop with index = 0
+          do (multiple-value-bind (kind start end) (next-token text index)
+               (cond ((null kind) (return nil))
+                     ((or (> start index) (member kind '(:open :close))) (return t)))
+               (setf index end)))))
+
+(defun bare-word (word)
+  "WORD, a name as it is written, without its package."
+  (let ((start 0) (index 0))
+    (loop while (< index (length word))
+          do (case (char word index)
+               (#\\ (incf index 2))
+               (#\| (setf index (string-end word index #\|)))
+               (#\: (setf start (incf index)))
+               (t (incf index))))
+    (if (zerop start) word (subseq word (min start (length word))))))
+
+;;; What the features of this image leave out
 
 (defun featurep (expression)
   "Whether the feature EXPRESSION, a word or list of `words-of', holds here."
@@ -92,18 +198,15 @@ missing."
 
 (defun next-form-start (text &optional (index 0))
   "Where TEXT goes on from INDEX on, past blanks and comments: with a form, or with what tells for
-which features the next one is. The length of TEXT where it ends."
-  (loop
-    (check-deadline)
-    (let* ((start (or (position-if (lambda (char) (char> char #\Space)) text
-                                   :start (min index (length text)))
-                      (return (length text))))
-           (next (if (< (1+ start) (length text)) (char text (1+ start)) #\Space)))
-      (cond ((char= (char text start) #\;) (setf index (line-end text start)))
-            ;; What nothing ends is left to the reader, to be told.
-            ((and (char= (char text start) #\#) (char= next #\|))
-             (setf index (or (comment-end text start) (return start))))
-            (t (return start))))))
+which features the next one is. The length of TEXT where it ends. A comment that nothing closes is
+left to the reader, to be told."
+  (let ((text (simple-text text)))
+    (loop
+      (check-deadline)
+      (multiple-value-bind (kind start end closed) (next-token text index)
+        (if (or (eq kind :line-comment) (and (eq kind :block-comment) closed))
+            (setf index end)
+            (return start))))))
 
 (defun form-start (text index)
   "Where the next form of TEXT from INDEX on begins, or a list ends: past blanks, comments, and what
@@ -138,21 +241,22 @@ the features of this image leave out; NIL where there is none."
 (defun note-conses (text index starts)
   "Pushes onto STARTS where each cons of the form of TEXT at INDEX begins, in the order of their
 numbers. Where the form ends."
-  (let ((next (if (< (1+ index) (length text)) (char text (1+ index)) #\Space)))
-    (flet ((inner (start)
-             (let ((start (form-start text start)))
-               (if start (note-conses text start starts) (length text)))))
-      (case (char text index)
-        (#\( (note-list text index starts))
-        (#\' (vector-push-extend index starts)
-         (form-end text index))
-        (#\` (vector-push-extend index starts)
-         (inner (1+ index)))
-        (#\, (inner (+ index (if (find next "@.") 2 1))))
-        (#\# (cond ((char= next #\') (vector-push-extend index starts)
-                    (inner (+ index 2)))
-                   (t (form-end text index))))
-        (t (form-end text index))))))
+  (multiple-value-bind (kind start end) (next-token text index)
+    (flet ((inner ()
+             (let ((inner (form-start text end)))
+               (if inner (note-conses text inner starts) (length text)))))
+      (case kind
+        (:open (note-list text start starts))
+        (:quote (vector-push-extend start starts)
+         (form-end text start))
+        (:backquote (vector-push-extend start starts)
+         (inner))
+        (:comma (inner))
+        (:sharp (cond ((string= "#'" text :start2 start :end2 end)
+                       (vector-push-extend start starts)
+                       (inner))
+                      (t (form-end text start))))
+        (t (form-end text start))))))
 
 (defun note-list (text start starts)
   "The same, of a list. What follows the symbol QUOTE in it is not counted."
@@ -167,8 +271,9 @@ numbers. Where the form ends."
 
 (defun subform-start (text start number)
   "Where the cons of that NUMBER begins in the top-level form of TEXT at START."
-  (let ((form (form-start text start))
-        (starts (make-array 100 :adjustable t :fill-pointer 0)))
+  (let* ((text (simple-text text))
+         (form (form-start text start))
+         (starts (make-array 100 :adjustable t :fill-pointer 0)))
     (when form (note-conses text form starts))
     (if (< number (length starts)) (aref starts number) (or form start))))
 
