@@ -51,8 +51,9 @@ editor's and have variables or functions: 20 at most."
 (defun module-symbols (filter)
   "Stand-ins for the packages whose names have FILTER in them."
   (loop for package in (list-all-packages)
-        when (contains-p (coerce filter 'simple-string)
-                         (coerce (package-name package) 'simple-string))
+        when (and (not (own-package-p package))
+                  (contains-p (coerce filter 'simple-string)
+                              (coerce (package-name package) 'simple-string)))
           collect (let ((symbol (make-symbol (package-name package))))
                     (setf (get symbol 'package) package)
                     symbol)))

@@ -54,12 +54,12 @@ have come to since."
                        (nth 6 after) list list-2
                        (nth 9 after)))))))
 
-(defvar *standard-readtable* nil
-  "What `standard-readtable' makes, once it was asked for.")
+(define-session-variable *standard-readtable* (standard-readtable)
+  "A readtable as the image has it when it starts.")
 
 (defun readtable-text (readtable)
   "`standard', or in what READTABLE differs from that."
-  (let* ((standard (or *standard-readtable* (setf *standard-readtable* (standard-readtable))))
+  (let* ((standard *standard-readtable*)
          (changed (loop for code from 33 below 127
                         for char = (code-char code)
                         ;; That of # is another function in each readtable.

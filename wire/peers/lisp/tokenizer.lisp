@@ -135,7 +135,7 @@ missing."
 ;;; Names and lists
 
 (defun words-of (text)
-  "The names and lists in TEXT, each name as it is written; and whether all is closed that has to be.
+  "The names and lists in TEXT, each name as it is written; and whether everything in it is closed.
 What is not closed is taken to end with the text."
   (let ((text (simple-text text)) (lists (list '())) (word nil) (fine t) (index 0))
     (flet ((end-word ()
