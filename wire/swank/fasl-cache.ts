@@ -19,8 +19,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function cacheFolder(env: Environment = process.env): string {
   const { XDG_CACHE_HOME: named, HOME: home } = env
   // A relative one is to be ignored, says the specification.
-  const base = named && isAbsolute(named) ? named : join(home || homedir(), '.cache')
-  return join(base, 'imago')
+  const caches = named && isAbsolute(named) ? named : join(home || homedir(), '.cache')
+  return join(caches, 'imago')
 }
 
 /**

@@ -10,7 +10,7 @@ import { until } from '../support/rig.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
 import { cacheOfTests, type RealSwank, startSwank } from '../support/swank.ts'
 
-const test = suite('behind the human')
+const test = suite('connections beside a person in SLIME')
 
 const PEER = join(import.meta.dirname, '../../wire/peers/lisp')
 
