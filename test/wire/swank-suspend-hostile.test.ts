@@ -1,6 +1,6 @@
 import type { Evaluated, SuspensionNews, WayOn } from '../../wire/kernel.ts'
 import type { SwankKernel } from '../../wire/kernels/swank.ts'
-import { joinedKernel } from '../../wire/kernels/swank-joined.ts'
+import { reconnectingKernel } from '../../wire/kernels/swank-reconnect.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall } from '../support/heard.ts'
@@ -276,7 +276,7 @@ test('news goes on over the next connection to the same image, on which the susp
   const [first, second] = [await play(), await play()]
   const opened = [first, second].map(({ kernel }) => kernel)
   const open = async () => opened.shift() ?? second.kernel
-  const joined = await joinedKernel({ name: 'lisp', open, limits: { againMs: 1 } })
+  const joined = await reconnectingKernel({ name: 'lisp', open, limits: { againMs: 1 } })
   const news: string[] = []
   joined.watchSuspensions(one => news.push(toldAs(one)))
   await suspend(first, 's1@ab')

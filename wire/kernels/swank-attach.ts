@@ -6,7 +6,7 @@ import { startOf } from '../process-start.ts'
 import { connectSwank, type SwankInfo } from '../swank/connect.ts'
 import { type AttachLimits, awaitImage } from './attach.ts'
 import { type SwankKernel, swankKernel } from './swank.ts'
-import { type JoinedKernel, joinedKernel } from './swank-joined.ts'
+import { type ReconnectingKernel, reconnectingKernel } from './swank-reconnect.ts'
 import { secretInHome } from './swank-secret.ts'
 
 export interface SwankRequest {
@@ -23,10 +23,10 @@ export const isSwank = (address: string): boolean => address.startsWith('swank:'
  * our connection ends with it; the process is never ended or signalled. A connection that breaks is made again as long
  * as the image lives. Throws what `connectSwank` and `swankKernel` throw.
  */
-export async function attachSwank(request: SwankRequest): Promise<JoinedKernel> {
+export async function attachSwank(request: SwankRequest): Promise<ReconnectingKernel> {
   const { joining, limits } = request
   const watch = new ProcessWatch(joining)
-  return joinedKernel({
+  return reconnectingKernel({
     name: joining.name,
     open: () => openImage(request, watch),
     gone: () => watch.gone(),
@@ -38,7 +38,7 @@ export async function attachSwank(request: SwankRequest): Promise<JoinedKernel> 
 /** Joins an image again that a daemon before this one was attached to; see `awaitImage`. */
 export async function rejoinSwank(
   request: SwankRequest & { readonly epoch: string; readonly signal: AbortSignal },
-): Promise<JoinedKernel | string> {
+): Promise<ReconnectingKernel | string> {
   const { joining, epoch, signal, limits } = request
   const watch = new ProcessWatch(joining)
   return awaitImage({

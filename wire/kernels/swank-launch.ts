@@ -14,7 +14,7 @@ import { OwnedProcess } from './process.ts'
 import type { PulseTimes } from './pulse.ts'
 import { type StartNews, StartNewsReader } from './start-news.ts'
 import { type SwankKernel, swankKernel } from './swank.ts'
-import { type JoinedKernel, joinedKernel } from './swank-joined.ts'
+import { type ReconnectingKernel, reconnectingKernel } from './swank-reconnect.ts'
 
 /** What a Lisp of ours is started with: as another kernel, but for the interpreter and the way to it. */
 export interface LispRequest
@@ -206,7 +206,7 @@ async function admit(parts: Parts): Promise<Launched> {
     return ending
   }
   const where = await inTime(parts)
-  const kernel: JoinedKernel = await joinedKernel({
+  const kernel: ReconnectingKernel = await reconnectingKernel({
     name,
     open: () => openImage({ ...parts, ...where, release: () => stop() }),
     limitMs: limits.rejoinMs,
@@ -275,7 +275,7 @@ async function openImage({ request, port, pid, secret, own, release }: Opening):
 
 /** The end of its standard input has it end in order, with its exit hooks. */
 async function endInOrder(parts: {
-  kernel: JoinedKernel
+  kernel: ReconnectingKernel
   child: OwnedProcess
   stopMs: number
 }): Promise<void> {

@@ -4,11 +4,11 @@ import { underDeadline } from './deadlines.ts'
 import { LOOKED } from './look-shapes.ts'
 import type { Pulse } from './pulse.ts'
 import { parseAnswer } from './shapes.ts'
+import { queryArguments } from './swank-encoding.ts'
 import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
 import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
 import { type SwankLine, TIMED_OUT } from './swank-line.ts'
 import type { Suspended } from './swank-suspended.ts'
-import { asked } from './swank-told.ts'
 
 /** How long the image has to take down that a call is to stop, in ms. */
 const ASK_MS = 2_000
@@ -42,7 +42,7 @@ export class SwankLooks {
     const { line, turns, suspended, hears } = this.#options
     if ('evaluate' in query && query.evaluate) return this.#lookInTurn(name, query, look)
     if (turns.running !== undefined && !hears) return busyWith(turns.running)
-    const found = await this.#answered(name, line.call(name, asked(query, look)), look)
+    const found = await this.#answered(name, line.call(name, queryArguments(query, look)), look)
     suspended.looked(name, found)
     return found
   }
@@ -96,7 +96,7 @@ export class SwankLooks {
   /** What runs too long is stopped, and keeps the place until it has ended. */
   #run<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look): RunningLook<Found<Name>> {
     const call = `look-${randomUUID()}` as CallId
-    const over = this.#options.line.call(name, { ...asked(query, look), call })
+    const over = this.#options.line.call(name, { ...queryArguments(query, look), call })
     const answer = this.#answered(name, over, look)
     const stop = () => void this.askToStop(call, 'leave').catch(() => {})
     answer.then(found => found.type === 'timed_out' && stop(), stop)

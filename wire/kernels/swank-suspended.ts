@@ -11,10 +11,10 @@ import type {
 } from '../kernel.ts'
 import { evaluated, parseAnswer } from './shapes.ts'
 import { type SuspensionEnd, Suspensions } from './suspensions.ts'
+import { workArguments } from './swank-encoding.ts'
 import type { Turn } from './swank-evaluations.ts'
 import type { SwankLine } from './swank-line.ts'
 import { resumed } from './swank-messages.ts'
-import { asSent } from './swank-told.ts'
 
 /** How long an image may take to say how a suspension ended whose request it has answered. In milliseconds. */
 const END_MS = 1_000
@@ -107,7 +107,7 @@ export class Suspended {
   #params({ evaluation }: Turn) {
     const { call, who, work, suspend } = evaluation
     const leaseMs = this.#options.suspends ? suspend?.leaseMs : undefined
-    return { call, who, ...asSent(work), ...(leaseMs !== undefined && { suspend: leaseMs }) }
+    return { call, who, ...workArguments(work), ...(leaseMs !== undefined && { suspend: leaseMs }) }
   }
 
   async #parsed(answer: Promise<unknown>): Promise<Evaluated> {

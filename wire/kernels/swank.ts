@@ -26,14 +26,14 @@ import { unresponsive } from './faults.ts'
 import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { parseAnswer } from './shapes.ts'
+import { identityOf, identityShape, leftResult } from './swank-encoding.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
-import { Hearing } from './swank-hearing.ts'
+import { Inbox } from './swank-inbox.ts'
 import { Ladder, type LadderTimes } from './swank-interrupt.ts'
 import { SwankLine, wasLeft } from './swank-line.ts'
 import { SwankLooks } from './swank-looks.ts'
 import type { Exiting } from './swank-messages.ts'
 import { Suspended } from './swank-suspended.ts'
-import { identityOf, identityShape, leftBy } from './swank-told.ts'
 
 /** The sources of our far end in Lisp. */
 const PEER = join(import.meta.dirname, '../peers/lisp')
@@ -116,7 +116,7 @@ export class SwankKernel implements Kernel {
     const suspends = this.identity.abilities.has('suspend')
     this.#suspended = new Suspended({ name, line: this.#line, suspends })
     const [turns, suspended] = [this.#turns, this.#suspended]
-    const hearing = new Hearing({ name, connection, turns, suspended, background })
+    const inbox = new Inbox({ name, connection, turns, suspended, background })
     this.#ladder = new Ladder({
       name,
       hears: this.#hears,
@@ -133,7 +133,7 @@ export class SwankKernel implements Kernel {
     this.#looks = new SwankLooks({ name, line, turns, suspended, pulse, hears })
     connection.listen(message => {
       this.#line.heard()
-      hearing.hear(message)
+      inbox.hear(message)
     })
     void connection.closed.then(why => void this.#lost(why))
   }
@@ -269,7 +269,7 @@ export class SwankKernel implements Kernel {
     try {
       return await this.#suspended.run(turn)
     } catch (error) {
-      if (wasLeft(error) && turn.exits === undefined) return leftBy(turn)
+      if (wasLeft(error) && turn.exits === undefined) return leftResult(turn)
       if (turn.exits !== undefined) throw await this.#exited(turn.exits)
       throw await this.#explained(error)
     } finally {

@@ -2,12 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { WireError } from '../errors.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
-import { type SwankInfo, swankInfo } from './info.ts'
 import { beginConnection } from './peer.ts'
-import { asksNone, explained, silent, unknowing, unreachable } from './refusals.ts'
 import { type Sexp, symbol } from './sexp.ts'
-
-export type { SwankInfo } from './info.ts'
+import { inShort } from './short.ts'
 
 /** How long a server may take to be connected to and to say what it is, in milliseconds. */
 const TIMEOUT_MS = 5_000
@@ -182,3 +179,143 @@ function asFault(error: unknown): WireError {
   if (error instanceof WireError) return error
   throw error
 }
+
+/** Characters of one name or version. */
+const MOST_CHARACTERS = 200
+
+/** What a Swank server says of itself and its Lisp. What it leaves out is null or empty. */
+export interface SwankInfo {
+  /** Of the process; null where the Lisp does not know it. */
+  readonly pid: number | null
+  /** How it serves: with threads, by signals, while it waits for input, or not while anything else runs. */
+  readonly style: 'spawn' | 'sigio' | 'fd-handler' | null
+  /** Type and version of the Lisp: `SBCL`, `2.2.9.debian`. */
+  readonly implementation: { readonly name: string; readonly version: string }
+  /** Of Swank: `2.27`. */
+  readonly version: string | null
+  /** The name of the machine, as the Lisp gives it. */
+  readonly machine: string | null
+  /** The package of new threads: `COMMON-LISP-USER`. */
+  readonly package: string | null
+  /** What was loaded by `require` and `swank-require`, such as `SWANK-REPL`. */
+  readonly modules: readonly string[]
+  /** `*features*`, in lower case and without colons. */
+  readonly features: readonly string[]
+}
+
+/** Reads what `swank:connection-info` answers, or undefined for what is no list of properties. */
+function swankInfo(answer: Sexp): SwankInfo | undefined {
+  const told = properties(answer)
+  if (told.size === 0) return undefined
+  const lisp = properties(told.get(':lisp-implementation'))
+  const pid = told.get(':pid')
+  return {
+    pid: typeof pid === 'number' ? pid : null,
+    style: styleOf(told.get(':style')),
+    implementation: { name: nameIn(lisp.get(':type')), version: nameIn(lisp.get(':version')) },
+    version: textOrNull(told.get(':version')),
+    machine: textOrNull(properties(told.get(':machine')).get(':instance')),
+    package: textOrNull(properties(told.get(':package')).get(':name')),
+    modules: listOf(told.get(':modules')).map(nameIn),
+    features: listOf(told.get(':features')).flatMap(one => (isAtom(one) ? [one.atom.replace(/^:/, '')] : [])),
+  }
+}
+
+function styleOf(value: Sexp | undefined): SwankInfo['style'] {
+  const name = isAtom(value) ? value.atom.slice(1) : ''
+  return name === 'spawn' || name === 'sigio' || name === 'fd-handler' ? name : null
+}
+
+/** `(:key value …)`, as far as it has that form. */
+function properties(value: Sexp | undefined): ReadonlyMap<string, Sexp> {
+  const list = listOf(value)
+  const found = new Map<string, Sexp>()
+  for (let at = 0; at + 1 < list.length; at += 2) {
+    const key = list[at]
+    if (isAtom(key)) found.set(key.atom, list[at + 1] ?? null)
+  }
+  return found
+}
+
+const listOf = (value: Sexp | undefined): readonly Sexp[] => (Array.isArray(value) ? value : [])
+const nameIn = (value: Sexp | undefined) => inShort(textOf(value), MOST_CHARACTERS)
+const textOrNull = (value: Sexp | undefined): string | null => nameIn(value) || null
+
+/*
+ * Why a Swank server could not be joined: what was seen, what that most often comes from, and what to do next. What was
+ * seen is certain, and decides the code.
+ */
+
+function unreachable(place: SwankPlace, why: string, cause?: Error): WireError {
+  const next = `Start Swank in your Lisp, such as by (swank:create-server :port ${place.port} :dont-close t), or give its port.`
+  const message = `Nothing can be connected to at ${nameOf(place)}: ${why}. ${next}`
+  return new WireError('LINK_REFUSED', message, { cause })
+}
+
+/** It was given a secret, and answers whoever gives none. */
+function asksNone(place: SwankPlace): WireError {
+  const message =
+    `The Swank at ${nameOf(place)} asks for no secret: whoever reaches that port can run code there. Put a line that ` +
+    'nobody can guess into .slime-secret in the home directory of that Lisp, with mode 600; Swank reads it anew for ' +
+    'every connection. Or attach without a secret.'
+  return new WireError('NOT_AUTHENTICATED', message)
+}
+
+function silent(place: SwankPlace, ms: number): WireError {
+  const within = `${nameOf(place)} said nothing within ${ms} ms`
+  const stuck =
+    'waits in its debugger now, in SLIME or at its terminal, and accepts nobody: leave the debugger there, and listen ' +
+    `anew with (swank:stop-server ${place.port}) and (swank:create-server :port ${place.port} :dont-close t)`
+  if (place.secret === null)
+    return new WireError(
+      'NOT_AUTHENTICATED',
+      `${within}, and it was given no secret. A Swank that asks for one ${stuck}; then attach with the secret. ` +
+        'A Lisp of one thread that is at work says nothing either: then try again when it is done.',
+    )
+  return new WireError(
+    'HANDSHAKE_TIMEOUT',
+    `${within} of the secret. If that Lisp is at work or was stopped, try again when it goes on. If the secret was ` +
+      `wrong, that Swank ${stuck}.`,
+  )
+}
+
+/** What the connection failed of, in words for whoever wanted to attach. */
+function explained(place: SwankPlace, fault: WireError): WireError {
+  const at = nameOf(place)
+  switch (fault.code) {
+    case 'LINK_CLOSED':
+    case 'FRAME_TRUNCATED':
+      return new WireError('NOT_AUTHENTICATED', place.secret === null ? closedWithout(at) : closedOn(at), {
+        cause: fault,
+      })
+    case 'FRAME_MALFORMED':
+    case 'FRAME_TOO_LARGE':
+    case 'LIMIT_EXCEEDED':
+      return new WireError(fault.code, `${at} is no Swank server. ${fault.message}`, { cause: fault })
+    case 'REMOTE_FAULT':
+      return new WireError('REMOTE_FAULT', `${at} does not say what it is: ${fault.message} ${SLYNK}`, {
+        cause: fault,
+      })
+    default:
+      return fault
+  }
+}
+
+/** It answered, and not with what every Swank says of itself. */
+function unknowing(place: SwankPlace, returned: Returned): WireError {
+  const why = 'abort' in returned ? inShort(returned.abort) : 'no list of properties came'
+  return new WireError('REMOTE_FAULT', `${nameOf(place)} does not say what it is: ${why}. ${SLYNK}`)
+}
+
+const SLYNK = 'Imago speaks to Swank, which SLIME brings: beside Slynk, load it and give the port of that.'
+
+const closedOn = (at: string) =>
+  `${at} ended the connection on the secret. A Swank that asks for none does so: then there is no .slime-secret in ` +
+  'the home directory of that Lisp; put the secret there, or attach without one. If it does ask for one, the secret ' +
+  'was wrong; see whether that Lisp still runs.'
+
+const closedWithout = (at: string) =>
+  `${at} ended the connection without a word. If it is a Swank that asks for a secret, attach with the first line of ` +
+  '.slime-secret in the home directory of that Lisp.'
+
+const nameOf = ({ host, port }: SwankPlace) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)

@@ -20,7 +20,7 @@ import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './
 import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
 
-export interface JoinedOptions {
+export interface ReconnectOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   /** Connects to the image, anew for each connection. Throws why it cannot. */
@@ -35,8 +35,8 @@ export interface JoinedOptions {
 }
 
 /** Connects for the first time. Throws what `open` throws. */
-export async function joinedKernel(options: JoinedOptions): Promise<JoinedKernel> {
-  return new JoinedKernel(options, await options.open())
+export async function reconnectingKernel(options: ReconnectOptions): Promise<ReconnectingKernel> {
+  return new ReconnectingKernel(options, await options.open())
 }
 
 /**
@@ -45,10 +45,10 @@ export async function joinedKernel(options: JoinedOptions): Promise<JoinedKernel
  * When a connection breaks while the image lives, what was pending is `LINK_CLOSED`, and whether it ran is not known;
  * the same image is then joined again, and handles of before are stale. Another image in its place is not.
  */
-export class JoinedKernel implements Kernel {
+export class ReconnectingKernel implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
-  readonly #options: JoinedOptions
+  readonly #options: ReconnectOptions
   readonly #health = new Listeners<Health>()
   readonly #suspensions = new Listeners<SuspensionNews>()
   readonly #over = new AbortController()
@@ -58,7 +58,7 @@ export class JoinedKernel implements Kernel {
   #end: KernelEnd | undefined
   #settleEnded: (end: KernelEnd) => void = () => {}
 
-  constructor(options: JoinedOptions, first: SwankKernel) {
+  constructor(options: ReconnectOptions, first: SwankKernel) {
     this.#options = options
     this.#present = first
     this.identity = first.identity

@@ -24,7 +24,7 @@ export interface HearingOptions {
 }
 
 /** Takes what an image says unasked to the evaluation that it is about. */
-export class Hearing {
+export class Inbox {
   readonly #options: HearingOptions
   /** That wait for an answer. */
   #questions = 0

@@ -38,19 +38,19 @@ export function identityOf(
 }
 
 /** A query is flat: texts, numbers, truth, and lists of them. */
-export const asked = (query: object, { deadlineMs }: Look): Arguments => ({
+export const queryArguments = (query: object, { deadlineMs }: Look): Arguments => ({
   ...(query as Arguments),
   deadline_ms: shortened(deadlineMs),
 })
 
 /** The work by its kind, and the parameters that it has in `wire/peers/lisp`. */
-export function asSent(work: Work): Arguments {
+export function workArguments(work: Work): Arguments {
   const { key, about, rest } = partsOf(work)
   return { work: work.type, [key]: about, ...rest }
 }
 
 /** What an evaluation came to whose thread went to its top level, or ended, instead of answering. */
-export function leftBy({ entered, asked, elapsedMs: elapsed_ms }: Turn): Evaluated {
+export function leftResult({ entered, asked, elapsedMs: elapsed_ms }: Turn): Evaluated {
   if (entered?.message === INTERRUPTED) return { type: 'interrupted', exception: entered, elapsed_ms }
   if (entered !== undefined) return { type: 'raised', exception: entered, elapsed_ms }
   if (asked > 0) return { type: 'interrupted', elapsed_ms }
