@@ -47,7 +47,6 @@ test('what is published has both far ends, without what Python compiled and with
       'dist/src/main.js',
       'docs/index.md',
       'package.json',
-      'wire/peers/lisp/door.lisp',
       'wire/peers/lisp/imago-peer.asd',
       'wire/peers/lisp/start.lisp',
       `${python}/imago/looking/fields.py`,

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { lispLooks, missing } from '../support/lisp-looks.ts'
 
@@ -177,20 +175,4 @@ test('a nickname that only the package in force has counts', async () => {
 test('a name of ten thousand letters is looked for as any other', async () => {
   for (const name of ['x'.repeat(10_000), `${'x'.repeat(5_000)}:${'y'.repeat(5_000)}`, '('.repeat(10_000)])
     assert.is.not((await image.look('describe', { name })).type, 'found')
-})
-
-test('no two files of the peer define the same name', () => {
-  const folder = join(import.meta.dirname, '../../wire/peers/lisp')
-  const files = readdirSync(folder).filter(
-    file => file.endsWith('.lisp') && !['start.lisp', 'door.lisp'].includes(file),
-  )
-  const names = files.flatMap(file =>
-    [...readFileSync(join(folder, file), 'utf8').matchAll(/^\(def(?:un|macro|var|parameter) (\S+)/gm)].map(
-      ([, name]) => name,
-    ),
-  )
-  assert.equal(
-    names.filter((name, at) => names.indexOf(name) !== at),
-    [],
-  )
 })

@@ -14,7 +14,7 @@ const { files } = systemIn(FOLDER)
 const FILES = files.map(({ name }) => name)
 
 /** No part of the system: what loads it, and what an image of our own begins with. */
-const APART = ['loader', 'door', 'start']
+const APART = ['loader', 'start']
 const textOf = (name: string) => readFileSync(join(FOLDER, `${name}.lisp`), 'utf8')
 const all = readdirSync(FOLDER)
   .filter(file => file.endsWith('.lisp'))

@@ -1,15 +1,18 @@
 ;;;; Loads this system into an image. This is one lambda expression, sent as text and read in the
 ;;;; package IMAGO-PEER, which may have nothing else in it yet.
 ;;;;
-;;;; VERSION is what is loaded then. It comes as the file FASL, where the image can read that. Else it
-;;;; is compiled from FILES, a list of pathnames as the system writes them, each to a file 0.fasl,
-;;;; 1.fasl and so on in the folder BUILD, for whoever keeps them; that the image sees BUILD, a new
-;;;; folder of a random name, shows that it has the same files as we. Else from TEXTS, a list of names
-;;;; and texts in turn. All of it goes by standard bindings, and prints nothing. With BEGIN,
-;;;; `begin-connection' is called then. VERSION is NIL where TEXTS are only a part of the system.
+;;;; VERSION, a text, is what is loaded then; NIL where it is only a part of the system. It comes
+;;;; from
 ;;;;
-;;;; The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted; or a text that
-;;;; says why it could not be loaded.
+;;;; 1. the file FASL, if the image can read it;
+;;;; 2. else FILES, a list of pathnames as the system writes them. They are compiled to 0.fasl,
+;;;;    1.fasl and so on in the folder BUILD. BUILD is new and has a random name: an image that sees
+;;;;    it has the same files as whoever sends this;
+;;;; 3. else TEXTS, a list of names and texts in turn.
+;;;;
+;;;; All of it goes by standard bindings, and prints nothing. With BEGIN, `begin-connection' is
+;;;; called then. The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted; or
+;;;; a text that says why it could not be loaded.
 
 (lambda (version &key fasl files build texts begin)
   (declare (optimize (speed 1) (safety 1) (debug 1)))
@@ -65,10 +68,10 @@
                (load file :external-format :utf-8))
              (compile-one (file number)
                (setf current (file-namestring file))
-               (load-file (or (compile-file (native file)
-                                            :output-file (native (format nil "~A/~D.fasl" build number))
-                                            :external-format :utf-8)
-                              (error "it cannot be read"))))
+               (let ((output (native (format nil "~A/~D.fasl" build number))))
+                 (load-file (or (compile-file (native file) :output-file output
+                                                            :external-format :utf-8)
+                                (error "it cannot be read")))))
              (load-text (name text)
                (setf current name)
                (with-input-from-string (stream text)
