@@ -1,8 +1,6 @@
-;;;; Swank's end of this connection.
+;;;; Attaching: how a session is opened and ended, and whether any is open.
 
 (in-package #:imago-peer)
-
-;;; Sessions
 
 (defvar *sessions* '()
   "Weak pointers to the sessions that were opened and have not been ended.")

@@ -239,7 +239,7 @@ FRAMES pairs of a frame and its tree. MORE is whether there are more at the oute
   "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it.
 MESSAGE, if any, is told instead of the condition's own. CAUSE is the tree of what was raised
 before, where this came of leaving it."
-  (multiple-value-bind (told omitted) (told-frames frames)
+  (multiple-value-bind (told omitted) (shown-frames frames)
     (let ((*file-texts* (list '())))
       (raised-object condition
                      (or message (condition-message condition))

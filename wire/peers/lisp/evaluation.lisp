@@ -11,7 +11,7 @@
 (define-session-variable *listener-values* (mapcar (constantly nil) *listener-variables*)
   "Ours: those of a person's own listener stay as they are.")
 
-(defun package-asked-for (name)
+(defun requested-package (name)
   "The package of that NAME, for evaluating in it."
   (or (package-or-nil name)
       (refuse "not_found" (format nil "There is no package ~A." name)
@@ -29,7 +29,7 @@
   "The values of FUNCTION, with our package and readtable in force, or the package of that name.
 What it makes of them, and of the variables of a listener, is kept; what others make of them while
 it is suspended stays."
-  (let* ((*package* (if package (package-asked-for package) (package-in-force)))
+  (let* ((*package* (if package (requested-package package) (package-in-force)))
          (*readtable* *listener-readtable*)
          (values *listener-values*)
          (begun (list *package* *readtable*)))

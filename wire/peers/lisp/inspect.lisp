@@ -578,7 +578,7 @@ ran."
     tree))
 
 (define-call "inspect" (expr package evaluate call)
-  (let ((*asked-package* (and package (package-named package))))
+  (let ((*look-package* (and package (package-named package))))
     (found (if evaluate
                (inspected-by-running expr call)
                (inspected-tree (resolve expr))))))

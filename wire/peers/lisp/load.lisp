@@ -34,7 +34,7 @@ ends; NIL where there is no list."
   "NAME in the form of `named-text' as people write it."
   (format nil "~:[~{~(~A~)~}~;(~{~(~A~)~^ ~})~]" (rest name) name))
 
-(defun asked-name (name)
+(defun requested-name (name)
   "NAME of a caller in the form of `named-text'."
   (if (and (plusp (length name)) (char= (char name 0) #\())
       (named-text (concatenate 'string "(def " name ")") 0)
@@ -55,11 +55,11 @@ last, a position or NIL."
                       (push (list (named-text text start) start end setting) found)))))
     (nreverse found)))
 
-(defun definitions-asked-for (file text names)
+(defun requested-definitions (file text names)
   "Those of TEXT that NAMES name, in the order of the text. The work is refused where one of NAMES
 is not defined there."
   (let* ((all (file-definitions text))
-         (asked (mapcar #'asked-name names))
+         (asked (mapcar #'requested-name names))
          (missing (loop for name in names
                         for wanted in asked
                         unless (assoc wanted all :test #'equal) collect name)))
@@ -78,7 +78,7 @@ is not defined there."
 (defun load-definitions (file text names)
   "Compiles and loads the definitions of FILE that NAMES name, in its package, each at its place."
   (let ((*package* *package*) (*readtable* *readtable*) (done '()))
-    (dolist (definition (definitions-asked-for file text names))
+    (dolist (definition (requested-definitions file text names))
       (destructuring-bind (name start end setting) definition
         (declare (ignore name))
         ;; What sets the package before it is obeyed, once.
@@ -137,7 +137,7 @@ is not defined there."
                                specializers)
                        nil)))))
 
-(defun standing (namespace name form)
+(defun existing-definition (namespace name form)
   "What stands where FORM would define NAME: a function, method, class or package; of a variable,
 whether it is bound."
   (ecase namespace
@@ -156,7 +156,7 @@ whether it is bound."
                (when (and namespace name)
                  (push (list namespace form
                              (make-defining (first form) name *package*
-                                            (standing namespace name form)))
+                                            (existing-definition namespace name form)))
                        seen)))))
       (let ((*macroexpand-hook*
               (lambda (expander form environment)
@@ -204,7 +204,7 @@ whether it is bound."
     (dolist (entry seen)
       (destructuring-bind (namespace form defining) entry
         (let ((before (defining-before defining))
-              (now (ignore-errors (standing namespace (defining-name defining) form)))
+              (now (ignore-errors (existing-definition namespace (defining-name defining) form)))
               (text (definition-text entry)))
           (cond ((null now))
                 ((null before) (pushnew text added :test #'string=))

@@ -11,8 +11,8 @@
 ;;;; 3. else TEXTS, a list of names and texts in turn.
 ;;;;
 ;;;; All of it goes by standard bindings, and prints nothing. With BEGIN, `begin-connection' is
-;;;; called then. The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted; or
-;;;; a text that says why it could not be loaded.
+;;;; called then. The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted;
+;;;; or a text that says why it could not be loaded.
 
 (lambda (version &key fasl files build texts begin)
   (declare (optimize (speed 1) (safety 1) (debug 1)))

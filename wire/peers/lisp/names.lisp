@@ -8,14 +8,14 @@
 (define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")
 
-(defvar *asked-package* nil
+(defvar *look-package* nil
   "The package that a look was asked to read its expression in; it comes before the listener's.")
 
-(defun listener-package () (or *asked-package* *own-listener-package*))
+(defun listener-package () (or *look-package* *own-listener-package*))
 
 (defun (setf listener-package) (package)
-  (if *asked-package*
-      (setf *asked-package* package)
+  (if *look-package*
+      (setf *look-package* package)
       (setf *own-listener-package* package)))
 
 (define-symbol-macro *listener-package* (listener-package))

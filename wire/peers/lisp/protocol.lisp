@@ -242,7 +242,7 @@ is entered by what goes wrong in it."
          (*interrupted* nil)
          (*deadline-ms* (argument "deadline_ms" arguments))
          (*deadline* (deadline-after *deadline-ms*)))
-    (stay-behind)
+    (leave-list-again)
     (unwind-protect
          (let ((tree (answer-tree name arguments)))
            (prog1 (handler-case (json tree)
@@ -252,7 +252,7 @@ is entered by what goes wrong in it."
              (let ((*print-pretty* nil)) (leave-no-mailbox))))
       (mend-stack))))
 
-(defun stay-behind ()
+(defun leave-list-again ()
   "Leaves Swank's list of connections once more. Where Swank takes no lock, another connection that
 was made at the same moment can have brought this one back, after itself."
   (remove-from-list swank::*emacs-connection*))

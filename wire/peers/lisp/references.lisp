@@ -129,7 +129,7 @@ they can be called by."
                (symbol (relations-of (list 'symbol thing)))))
       ((method package) '()))))
 
-(defun asked-relations (asked)
+(defun requested-relations (asked)
   "The relations that are meant by ASKED, a list of strings or NIL for all."
   (cond ((or (null asked) (member "uses" asked :test #'string=))
          (append *relations*
@@ -151,7 +151,7 @@ they can be called by."
   (with-file-texts
     (let* ((subject (subject name package))
            (thing (subject-thing subject))
-           (asked (asked-relations relations))
+           (asked (requested-relations relations))
            (trees (append (loop for (relation . target) in (relations-of subject)
                                 when (member relation asked :test #'string=)
                                   append (code-references relation target))

@@ -203,7 +203,7 @@ evaluation itself."
      (swank/backend:call-with-debugging-environment
       (lambda () (swank/backend:compute-backtrace 0 nil)))))))
 
-(defun told-frames (frames)
+(defun shown-frames (frames)
   "Those of FRAMES that are told, and how many of the middle are not."
   (let ((count (length frames)) (most (+ *innermost-frames* *outermost-frames*)))
     (if (<= count most)

@@ -182,7 +182,7 @@ before; a little while at most."
 (defparameter *first-frames* 12
   "Frames that are told with the error itself.")
 
-(defparameter *told-frames* 3
+(defparameter *detailed-frames* 3
   "Frames of the program's whose locals are told with the error itself.")
 
 (define-record suspension
@@ -327,7 +327,7 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
 (defun first-frame-trees (frames)
   "FRAMES with their trees. The locals and lines of the program's innermost are told, and not those
 of the rest, for they take time."
-  (let ((left *told-frames*))
+  (let ((left *detailed-frames*))
     (loop for frame in frames
           collect (let ((whole (and (plusp left) (not (implementation-frame-p frame)))))
                     (when whole (decf left))

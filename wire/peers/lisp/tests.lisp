@@ -278,7 +278,7 @@ outside of all checks."
             ((and (parachute-status-p result "FAILED") (parachute "DESCRIPTION" result))
              (list (tree result nil)))))))
 
-(defun parachute-told (report)
+(defun parachute-results (report)
   "The counts of what passed, failed and was skipped by REPORT, and trees for what failed."
   (let* ((all (coerce (parachute "RESULTS" report) 'list))
          (runs (remove-if-not (lambda (result) (parachute-type-p result "TEST-RESULT")) all))
@@ -292,7 +292,7 @@ outside of all checks."
               failures))))
 
 (defun parachute-report (target tests)
-  (multiple-value-call #'report-tree "parachute" target (parachute-told (run-parachute tests))))
+  (multiple-value-call #'report-tree "parachute" target (parachute-results (run-parachute tests))))
 
 (defun call-watching-parachute (function)
   "Calls FUNCTION, and returns the reports that Parachute makes in it, in this thread: each result
@@ -372,7 +372,7 @@ frameworks that we know, or NIL where there were none; and trees for what failed
           (setf function
                 (lambda ()
                   (dolist (report (call-watching-parachute inner))
-                    (multiple-value-call #'add (parachute-told report)))))))
+                    (multiple-value-call #'add (parachute-results report)))))))
       (funcall function))
     (values counts failures)))
 
