@@ -31,6 +31,9 @@ export interface SwankStart {
   readonly debugger?: true
 }
 
+// What a test loads into an image is kept there, too, and not in the home directory of whoever runs the tests.
+process.env.XDG_CACHE_HOME = lispCache
+
 /** The installed Swank, or the one whose folder the environment names: for a run by hand with another version. */
 const LOAD = process.env.IMAGO_TEST_SWANK
   ? [`(load "${process.env.IMAGO_TEST_SWANK}/swank-loader.lisp")`, '(swank-loader:init)']
@@ -106,7 +109,7 @@ export async function startSwank({
 const PEER = join(import.meta.dirname, '../../wire/peers/lisp')
 
 /** Where the tests keep our compiled system. */
-export const cacheOfTests = () => FaslCache.open(join(lispCache, 'imago/lisp'))
+export const cacheOfTests = () => FaslCache.open()
 
 /** A connection to it with our peer installed, and the messages that answered no request. */
 export async function openPeer(swank: RealSwank): Promise<{
