@@ -1,7 +1,6 @@
 import type { Level } from '../../../tools/define.ts'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { Decision } from '../gate.ts'
-import type { Answer } from '../plan.ts'
 import type { OpenSuspension } from './open-suspensions.ts'
 
 /** What a call is, in every entry that begins one. */
@@ -17,6 +16,17 @@ export interface JournalCall {
   readonly decision: Decision
 }
 
+/** How asking can end. */
+export type AnswerType =
+  | 'approved'
+  | 'edited'
+  | 'chosen'
+  | 'denied'
+  | 'stale'
+  | 'timed_out'
+  | 'cancelled'
+  | 'unavailable'
+
 export type JournalEntry =
   /** A dangerous call, worked out and about to be put before a person. */
   | ({ readonly type: 'requested'; readonly plan: JournalPlan } & Omit<JournalCall, 'decision'>)
@@ -25,7 +35,7 @@ export type JournalEntry =
       readonly type: 'decided'
       readonly call: CallId
       readonly plan: string
-      readonly answer: Answer['type']
+      readonly answer: AnswerType
       readonly by: string | null
       readonly reason: string | null
       /** What a person chose of its hunks; where all were refused, the answer is `denied`. */
