@@ -4,9 +4,10 @@
  *
  *     node dist/examples/02-own-tool.js
  */
+
 import { z } from 'zod'
-import { describe } from '../src/core/describe.ts'
-import { openRegistry } from '../src/core/registry.ts'
+import { describe } from '../src/registry/descriptions.ts'
+import { openRegistry } from '../src/registry/registry.ts'
 import { DefinitionError, defineTool } from '../tools/define.ts'
 import { ok } from '../tools/outcome.ts'
 
@@ -27,6 +28,7 @@ const countGlobals = defineTool({
 })
 
 const registry = openRegistry([countGlobals])
+
 for (const format of ['text', 'mcp', 'anthropic'] as const) {
   const described = describe({ registry, profile: 'full', format })
   if (described.type === 'described') console.log(`${format}:\n${described.text}\n`)

@@ -3,8 +3,9 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { readBounded } from '../wire/bounded-file.ts'
-import { holdsHome, realOf } from './core/roots.ts'
-import { Failure, messageOf } from './failure.ts'
+import { messageOf } from '../wire/errors.ts'
+import { Failure } from './failure.ts'
+import { holdsHome, realOf } from './files/roots.ts'
 import { LOG_LEVELS } from './log.ts'
 
 const NO_ROOT =

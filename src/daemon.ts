@@ -1,29 +1,22 @@
+import type { EventEmitter } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
+import { counted, duration } from '../tools/text.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
-import { Refusal } from '../wire/link/link.ts'
+import { Refusal } from '../wire/link/calls.ts'
 import { cacheFolder } from '../wire/swank/fasl-cache.ts'
+import { openApprovals } from './approvals/queue.ts'
+import { openCalls } from './calls/calls.ts'
+import { openPolicyDesk } from './calls/policy-desk.ts'
+import { SYSTEM_CLOCK } from './clock.ts'
 import { type Config, readConfig } from './config.ts'
-import { openApprovals } from './core/approval-queue.ts'
-import { openCalls } from './core/calls.ts'
-import { SYSTEM_CLOCK } from './core/clock.ts'
-import { openFiles } from './core/files.ts'
-import { type Journal, openJournal } from './core/journal.ts'
-import { type Kernels, openKernels } from './core/kernels.ts'
-import { openPolicyDesk } from './core/policy/desk.ts'
-import { openPolicy } from './core/policy.ts'
-import { keepSecret } from './core/redact.ts'
-import { openRegistry } from './core/registry.ts'
-import { openRemembered } from './core/remembered.ts'
-import { realOf } from './core/roots.ts'
-import { SuspensionDesk } from './core/suspensions/desk.ts'
-import { Leases } from './core/suspensions/leases.ts'
-import { openTexts, type TextStore } from './core/texts.ts'
 import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
+import { openFiles } from './files/files.ts'
+import { realOf } from './files/roots.ts'
 import { listTools, openMethods } from './front/methods.ts'
 import { openPolicyMethods } from './front/policy-methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
@@ -31,11 +24,19 @@ import { tryConnect } from './front/reach.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
-import { guard } from './guard.ts'
-import { attached, living, reasonToStay, suspendedIn, type Unless, watchIdle } from './in-use.ts'
 import { claimInstance, type Instance } from './instance.ts'
+import { type Journal, openJournal } from './journal/journal.ts'
+import { keepSecret } from './journal/redaction.ts'
+import { type Kernels, openKernels } from './kernels/kernels.ts'
+import { openRemembered } from './kernels/remembered.ts'
+import type { KernelRow } from './kernels/rows.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
+import { openPolicy } from './policy/policy.ts'
+import { openRegistry } from './registry/registry.ts'
+import { SuspensionDesk } from './suspensions/desk.ts'
+import { Leases } from './suspensions/leases.ts'
+import { openTexts, type TextStore } from './text/texts.ts'
 
 /** A person who writes a rule does not see so short a time; a call that is made over and over would pay for it. */
 const POLICY_FRESH_MS = 50
@@ -295,4 +296,115 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
         config.kernels,
       ),
   })
+}
+
+/** Who and what needs the daemon at this moment. */
+interface Uses {
+  /** Calls under way, jobs that go on by themselves included. */
+  readonly running: number
+  readonly kernels: readonly KernelRow[]
+  /** Connected clients, without the one that asks. */
+  readonly clients: number
+}
+
+type Unless = 'unused' | 'nothing_runs' | 'always'
+
+const lives = ({ state }: KernelRow) => state !== 'ended' && state !== 'crash_loop'
+
+/** The names of the kernels that end when the daemon does. */
+const living = ({ kernels }: Uses) => kernels.filter(row => row.owned && lives(row)).map(({ name }) => name)
+
+/** The names of those that do not notice its end: programs that it is attached to, which the next one joins again. */
+const attached = ({ kernels }: Uses) =>
+  kernels.filter(row => !row.owned && lives(row)).map(({ name }) => name)
+
+/** Evaluations that wait in them where an error happened. */
+const suspendedIn = (kernels: readonly KernelRow[]) =>
+  kernels.reduce((sum, { suspended }) => sum + suspended, 0)
+
+/** Why the daemon may not be ended now, as a sentence; `undefined` if it may. */
+export function reasonToStay(uses: Uses, when: Unless): string | undefined {
+  if (when === 'always') return undefined
+  const reasons = runningReasons(uses)
+  if (when === 'unused') {
+    // An error that waits does not run: whoever ends the images on purpose ends it with them.
+    reasons.push(...suspendedReasons(uses))
+    const names = living(uses)
+    if (names.length > 0) reasons.push(`these images would be lost: ${names.join(', ')}`)
+    if (uses.clients > 0) reasons.push(`other clients are connected (${uses.clients})`)
+  }
+  return reasons.length === 0 ? undefined : sentence(reasons.join('; '))
+}
+
+function suspendedReasons({ kernels }: Uses): string[] {
+  return kernels.flatMap(({ name, suspended }) =>
+    suspended === 0
+      ? []
+      : [`${counted(suspended, 'suspended evaluation')} of the kernel ${name} would be lost`],
+  )
+}
+
+function runningReasons({ running, kernels }: Uses): string[] {
+  const busy = kernels.flatMap(({ name, running: call }) =>
+    call === null ? [] : [`the kernel ${name} has run a call for ${duration(call.elapsed_ms)}`],
+  )
+  const programs = kernels.flatMap(({ name, script, script_state }) =>
+    script_state === 'running' ? [`the kernel ${name} still runs ${script}`] : [],
+  )
+  if (busy.length + programs.length > 0) return [...busy, ...programs]
+  return running === 0 ? [] : [running === 1 ? 'a call is under way' : `${running} calls are under way`]
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+interface Idling {
+  readonly idleMs: number
+  uses(): Uses
+  /** Called once, when nothing has used the daemon for `idleMs`. */
+  end(): void
+}
+
+/** Watches for a daemon that nobody needs any more. Returns what stops watching. */
+function watchIdle({ idleMs, uses, end }: Idling): () => void {
+  let needed = performance.now()
+  const timer = setInterval(
+    () => {
+      const now = uses()
+      const goesOn = now.running > 0 || suspendedIn(now.kernels) > 0
+      if (now.clients > 0 || goesOn || living(now).length > 0) needed = performance.now()
+      if (performance.now() - needed < idleMs) return
+      clearInterval(timer)
+      end()
+    },
+    Math.min(30_000, idleMs / 4),
+  )
+  return () => clearInterval(timer)
+}
+
+interface Guarding {
+  readonly log: Pick<Log, 'error'>
+  /** Ends the daemon in order. */
+  end(): void
+  /** This process, but in tests. */
+  readonly process?: EventEmitter
+}
+
+/**
+ * What nobody caught. A promise that nobody waited for, and an error of the system on some stream, concern one client
+ * or one kernel: they are logged. After anything else the state is in doubt, and the daemon ends. Returns what stops
+ * guarding.
+ */
+export function guard({ log, end, process: guarded = process }: Guarding): () => void {
+  const rejected = (error: unknown) => log.error({ error }, 'A rejection that nobody handled.')
+  const thrown = (error: unknown) => {
+    const ofSystem = error instanceof Error && 'syscall' in error
+    log.error({ error }, ofSystem ? 'A stream failed, and nobody listened.' : 'A fault. The daemon ends.')
+    if (!ofSystem) end()
+  }
+  guarded.on('unhandledRejection', rejected)
+  guarded.on('uncaughtException', thrown)
+  return () => {
+    guarded.off('unhandledRejection', rejected)
+    guarded.off('uncaughtException', thrown)
+  }
 }

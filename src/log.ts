@@ -1,6 +1,6 @@
 import { renameSync, rmSync, statSync } from 'node:fs'
 import pino from 'pino'
-import { redactedValue } from './core/redact.ts'
+import { redactedValue } from './journal/redaction.ts'
 
 /**
  * What the daemon tells of itself, as JSON lines in a file. Code, output, arguments, environments and secrets are
@@ -16,6 +16,7 @@ export interface Log {
 type Facts = Readonly<Record<string, unknown>>
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
+
 type LogLevel = (typeof LOG_LEVELS)[number]
 
 const KEPT_BYTES = 8 * 1024 * 1024

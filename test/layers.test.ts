@@ -1,5 +1,5 @@
 import { assert, suite } from './support/harness.ts'
-import { type Arrow, filesIn, importsOf, textOf } from './support/imports.ts'
+import { type Arrow, circlesIn, filesIn, importsOf, textOf } from './support/imports.ts'
 
 /**
  * Who may import whom. A file belongs to the longest `layer` that its path begins with, may import its own layer,
@@ -32,6 +32,38 @@ const WIRE = [
   'wire/peer-folder.ts',
 ]
 
+const ROOMS = [
+  'src/text',
+  'src/journal',
+  'src/files',
+  'src/registry',
+  'src/policy',
+  'src/kernels',
+  'src/suspensions',
+  'src/approvals',
+  'src/calls',
+]
+const SMALL = ['src/clock.ts', 'src/sha256.ts']
+
+/** A room of the daemon: it knows no socket and no front end. */
+const room = (layer: string, may: readonly string[]): Row => ({
+  layer,
+  may: [
+    ...may,
+    ...SMALL,
+    'tools',
+    'wire/kernel.ts',
+    'wire/programs.ts',
+    'wire/languages.ts',
+    'wire/errors.ts',
+    'wire/signal.ts',
+    'wire/bounded-file.ts',
+    'wire/secret-file.ts',
+  ],
+  packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
+  never: SOCKETS,
+})
+
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
@@ -52,33 +84,48 @@ const TABLE: readonly Row[] = [
   },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
   { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
-  {
-    layer: 'src/core',
-    may: [
-      'tools',
-      'wire/kernel.ts',
-      'wire/programs.ts',
-      'wire/languages.ts',
-      'wire/errors.ts',
-      'wire/signal.ts',
-      'wire/bounded-file.ts',
-      'wire/secret-file.ts',
-    ],
-    packages: ['zod', 'p-timeout', 'smol-toml', 'node:'],
-    never: SOCKETS,
-  },
+  // The rooms of the daemon: an arrow leads from a room to those before it, and never back.
+  { layer: 'src/clock.ts', may: [], packages: ['node:'], never: SOCKETS },
+  { layer: 'src/sha256.ts', may: [], packages: ['node:'], never: SOCKETS },
+  room('src/text', []),
+  room('src/journal', []),
+  room('src/files', []),
+  room('src/registry', ['src/text']),
+  room('src/policy', ['src/text', 'src/journal', 'src/files', 'src/registry']),
+  room('src/kernels', ['src/text', 'src/files']),
+  room('src/suspensions', ['src/text', 'src/journal', 'src/kernels']),
+  room('src/approvals', ['src/text', 'src/journal', 'src/files']),
+  room('src/calls', [
+    'src/text',
+    'src/journal',
+    'src/files',
+    'src/registry',
+    'src/policy',
+    'src/kernels',
+    'src/suspensions',
+    'src/approvals',
+  ]),
   // What a process needs before it is a client or the daemon: paths, configuration, the log.
   {
     layer: 'src',
-    may: ['src/core', 'tools', 'wire/errors.ts', 'wire/process-start.ts', 'wire/bounded-file.ts'],
+    may: [
+      'src/journal',
+      'src/files',
+      'tools',
+      'wire/errors.ts',
+      'wire/process-start.ts',
+      'wire/bounded-file.ts',
+    ],
     packages: ['zod', 'smol-toml', 'pino', 'node:'],
   },
   {
     layer: 'src/front',
     may: [
       'src',
-      'src/core',
+      ...ROOMS,
+      ...SMALL,
       'tools',
+      'wire/process-start.ts',
       'wire/link',
       'wire/codec',
       'wire/kernel.ts',
@@ -101,7 +148,16 @@ const TABLE: readonly Row[] = [
   // The console and the desk: loaded by nothing but a person's terminal.
   {
     layer: 'src/terminal',
-    may: ['src', 'src/core', 'src/front', 'tools', 'wire/kernel.ts', 'wire/languages.ts', 'wire/errors.ts'],
+    may: [
+      'src',
+      ...ROOMS,
+      ...SMALL,
+      'src/front',
+      'tools',
+      'wire/kernel.ts',
+      'wire/languages.ts',
+      'wire/errors.ts',
+    ],
     packages: [
       '@lezer/common',
       '@lezer/highlight',
@@ -114,7 +170,7 @@ const TABLE: readonly Row[] = [
   },
   {
     layer: 'src/daemon',
-    may: ['src', 'src/core', 'src/front', 'tools', ...WIRE],
+    may: ['src', ...ROOMS, ...SMALL, 'src/front', 'tools', ...WIRE],
     packages: ['zod', 'p-timeout', 'pino', 'node:'],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },
@@ -130,10 +186,25 @@ test('no import in wire, tools or src goes against the table', () => {
   assert.equal(arrows.map(fault).filter(Boolean), [])
 })
 
+test('no file can be reached from itself by its imports, type-only ones included', () => {
+  const files = filesIn(['wire', 'tools', 'src'], ['.ts', '.mts', '.js', '.mjs'])
+  assert.equal(circlesIn(files.flatMap(path => importsOf(path, textOf(path)))), [])
+})
+
+test('a circle of imports is found', () => {
+  const texts = {
+    'src/a.ts': "import './b.ts'",
+    'src/b.ts': "import type { C } from './c.ts'",
+    'src/c.ts': "type A = import('./a.ts').A",
+  }
+  const arrows = Object.entries(texts).flatMap(([path, text]) => importsOf(path, text))
+  assert.equal(circlesIn(arrows), [['src/a.ts', 'src/b.ts', 'src/c.ts']])
+})
+
 test('a file belongs to the longest layer that its path begins with', () => {
   assert.is(rowOf('src/daemon.ts')?.layer, 'src/daemon')
   assert.is(rowOf('src/paths.ts')?.layer, 'src')
-  assert.is(rowOf('src/core/call.ts')?.layer, 'src/core')
+  assert.is(rowOf('src/calls/run.ts')?.layer, 'src/calls')
   assert.is(rowOf('wire/kernels/open.ts')?.layer, 'wire/kernels')
   assert.is(rowOf('test/run.ts'), undefined)
 })
@@ -143,7 +214,7 @@ const PLANTED: readonly (readonly [kind: string, path: string, text: string])[] 
   ['a re-export', 'wire/codec/x.ts', "export { openLink } from '../link/link.ts'"],
   [
     'an import over several lines',
-    'src/core/x.ts',
+    'src/calls/x.ts',
     "import {\n  launch,\n} from '../../wire/kernels/launch.ts'",
   ],
   ['a dynamic import', 'src/front/x.ts', "const daemon = await import('../daemon.ts')"],
@@ -151,9 +222,9 @@ const PLANTED: readonly (readonly [kind: string, path: string, text: string])[] 
   ['a type by import()', 'tools/x.ts', "type Link = import('../wire/link/link.ts').Link"],
   ['an import for its effect', 'tools/x.ts', "import '../src/log.ts'"],
   ['a require', 'wire/codec/x.ts', "const net = require('node:net')"],
-  ['a computed import', 'src/core/x.ts', 'await import(adapter)'],
-  ['a half-computed import', 'src/core/x.ts', 'await import(`./' + '$' + '{name}.ts`)'],
-  ['a socket in the core', 'src/core/x.ts', "import { connect } from 'node:net'"],
+  ['a computed import', 'src/calls/x.ts', 'await import(adapter)'],
+  ['a half-computed import', 'src/calls/x.ts', 'await import(`./' + '$' + '{name}.ts`)'],
+  ['a socket in the core', 'src/calls/x.ts', "import { connect } from 'node:net'"],
   ['a package of another layer', 'wire/link/x.ts', "import { z } from 'zod'"],
   [
     'a part of a package of another layer',
@@ -174,7 +245,7 @@ test('imports with the table are not reported', () => {
   const good = [
     ...importsOf('src/main.ts', "await import('./daemon.ts')"),
     ...importsOf('tools/x.ts', "import type { Kernel } from '../wire/kernel.ts'\nimport { z } from 'zod'"),
-    ...importsOf('src/core/x.ts', "export * from './call.ts'\nimport { readFileSync } from 'node:fs'"),
+    ...importsOf('src/calls/x.ts', "export * from './call.ts'\nimport { readFileSync } from 'node:fs'"),
   ]
   assert.is(good.length, 5)
   assert.equal(good.map(fault).filter(Boolean), [])

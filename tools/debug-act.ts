@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import type { Loaded, Suspension, WayOn } from '../wire/kernel.ts'
-import { defineTool, type KernelContext } from './define.ts'
+import type { KernelContext } from './contract.ts'
+import { defineTool } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
-import { orElsewhere } from './ids.ts'
+import { type Done, type Printed, printed, runSuspended, showPrinted, workOutcome } from './execution.ts'
 import { type Told, termsOf } from './languages.ts'
 import { loadedLines } from './load.ts'
-import { lookUp } from './looked.ts'
+import { lookUp, orElsewhere } from './look.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
-import { type Printed, printed, showPrinted } from './output.ts'
-import { runSuspended } from './run-work.ts'
-import { SOURCE_LENGTH } from './source.ts'
 import { conditionLine, type NumberedRestart, numbered, restartText } from './suspension-text.ts'
 import {
   type Finding,
@@ -23,8 +21,7 @@ import {
   stoppedOf,
   suspensionMeant,
 } from './suspensions.ts'
-import { duration, oneLine } from './wording.ts'
-import { type Done, workOutcome } from './work-outcome.ts'
+import { duration, oneLine, SOURCE_LENGTH } from './text.ts'
 
 /** The tools that act on a suspended evaluation: they run code in it, or resume it. */
 

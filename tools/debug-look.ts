@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { FrameLocal, FrameQuery, StackFrame, SuspendedFrame, Suspension } from '../wire/kernel.ts'
-import { defineTool, type KernelContext, type Ownership } from './define.ts'
-import { dataSize, fitting } from './fit.ts'
-import { orElsewhere } from './ids.ts'
+import type { KernelContext, Ownership } from './contract.ts'
+import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
-import { lookUp } from './looked.ts'
-import { counted } from './naming.ts'
+import { lookUp, orElsewhere } from './look.ts'
 import { type Outcome, ok } from './outcome.ts'
 import {
   backtrace,
@@ -24,7 +22,7 @@ import {
   SUSPENSION,
   suspensionMeant,
 } from './suspensions.ts'
-import { cutNote, indent, oneLine, setIn } from './wording.ts'
+import { counted, cutNote, dataSize, fitting, indent, oneLine, setIn } from './text.ts'
 
 /** The tools that look at a suspended evaluation. */
 

@@ -1,17 +1,18 @@
 import { z } from 'zod'
+import { ABILITIES, type Ability } from '../wire/kernel.ts'
 import {
-  ABILITIES,
-  type Ability,
-  type CallId,
-  type EvalEvent,
-  type Evaluated,
-  type Kernel,
-  type Question,
-  type Suspension,
-} from '../wire/kernel.ts'
-import type { Signal } from '../wire/signal.ts'
+  type KernelContext,
+  LEVELS,
+  type Level,
+  type PlanContext,
+  type Planned,
+  PROFILES,
+  type Preview,
+  type Profile,
+  stricter,
+  type ToolContext,
+} from './contract.ts'
 import type { Outcome } from './outcome.ts'
-import type { PlanContext, Planned, Preview, ProjectFiles } from './proposal.ts'
 
 export type {
   Choice,
@@ -26,24 +27,10 @@ export type {
   ProjectFiles,
   Proposal,
   SeenFile,
-} from './proposal.ts'
-
-/** The closed words of a definition, and what an author is told who breaks one of its rules. */
-
-/** What a call can do, never how it is meant (design section 3). */
-export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
-export type Level = (typeof LEVELS)[number]
-
-/** The stricter of two levels: a call may raise its own, never lower it. */
-export const stricter = (one: Level, other: Level): Level =>
-  LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
-
-/** The named sets of tools; each contains the ones before it. */
-export const PROFILES = ['core', 'live', 'full'] as const
-export type Profile = (typeof PROFILES)[number]
+} from './contract.ts'
 
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
-export const RESERVED = ['kernel', 'patience'] as const
+const RESERVED = ['kernel', 'patience'] as const
 
 /** The invariants of a definition. Those of seed 3 are here; so is what threats 6 and 12 ask for. */
 export const INVARIANTS = {
@@ -67,7 +54,7 @@ export const INVARIANTS = {
   unique: 'No two tools of a registry share a name or an alias.',
 } as const
 
-export type Invariant = keyof typeof INVARIANTS
+type Invariant = keyof typeof INVARIANTS
 
 /** A definition that breaks an invariant of the tool protocol contract (seed 3); `invariant` names which. */
 export class DefinitionError extends Error {
@@ -86,7 +73,7 @@ type Arguments = Readonly<Record<string, unknown>>
  * A tool's checked arguments as the journal keeps them: without those that say what would stand if they were left out,
  * and of what a person was only just typing (`typed`) the length alone.
  */
-export function journalledBy(shape: z.ZodRawShape, typed: readonly string[]): (args: Arguments) => Arguments {
+function journalledBy(shape: z.ZodRawShape, typed: readonly string[]): (args: Arguments) => Arguments {
   const defaults = defaultsOf(shape)
   const isSaid = (name: string, value: unknown) => {
     const standing = defaults.get(name)
@@ -189,136 +176,6 @@ function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Ar
 
 const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'
 
-/** What any handler is given. */
-export interface ToolContext {
-  readonly call: CallId
-  /** Who calls, as an image's history names them. */
-  readonly who: string
-  /** The level at which this run was let through the gate. A handler never does more than it allows. */
-  readonly level: Level
-  /** Aborts when the caller cancels. */
-  readonly signal: Signal
-  /** How long a look may take, in milliseconds. */
-  readonly lookMs: number
-  readonly jobs: Jobs
-  readonly texts: Texts
-  /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
-  pathOf(path: string): string
-  readonly files: ProjectFiles
-}
-
-/** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
-export interface KernelContext extends ToolContext {
-  readonly kernel: Kernel
-  readonly kernelName: string
-  /** The other kernels that live in the project, and that this tool may look into, for what this one does not have. */
-  others(): readonly OtherKernel[]
-  /** Where news of an evaluation goes; it keeps the output, and shows it to whoever watches. */
-  readonly output: OutputLog
-  /** The evaluations of this kernel that are suspended. */
-  readonly leases: Leases
-  /** The image was given this call before: it is asked what became of it, and begins nothing. */
-  readonly again: boolean
-  /** Puts a question of the running code to the caller; rejects where nobody can answer. */
-  ask(question: Question): Promise<string>
-  /** Whether somebody waits for the call who could answer. */
-  readonly canAsk: boolean
-}
-
-/** A kernel that a call is not for. */
-export interface OtherKernel {
-  readonly name: string
-  readonly kernel: Pick<Kernel, 'look'>
-}
-
-/** Whose the suspended evaluations of one kernel are, for one call. Anybody may look at them; only owners act on them. */
-export interface Leases {
-  /** How long errors keep the evaluations of this caller, in ms; null where it is shown no tool to go on with. */
-  readonly leaseMs: number | null
-  /** Undefined for one that has ended, or that this daemon has not seen stop: nobody acts on those. */
-  ownershipOf(id: string): Ownership | undefined
-  /** Whether it waits for longer because this caller looks at it. */
-  keeps(id: string): boolean
-  /** This call was answered with a suspension, which is its caller's unless it is somebody's already. */
-  own(suspension: Suspension): void
-  /** This call begins to run code in it, or to resume it. The answer is called with what a resumed one came to. */
-  acts(id: string): (evaluated: Evaluated) => void
-}
-
-/** Whose a suspended evaluation is, as a caller sees it. */
-export type Ownership =
-  | { readonly type: 'you' }
-  /** All agents of its project own it, this caller among them. */
-  | { readonly type: 'anyone' }
-  /** Another caller; `person`: somebody who sits. */
-  | { readonly type: 'other'; readonly who: string; readonly person: boolean }
-
-/** The output of one call, bounded, in order. */
-export interface OutputLog {
-  add(event: EvalEvent): void
-  soFar(): OutputSoFar
-}
-
-export interface OutputSoFar {
-  readonly stdout: string
-  readonly stderr: string
-  /** Both streams, in the order in which they were written. */
-  readonly output: string
-  readonly truncated: boolean
-  /** Characters that came too fast, or were too many, to be kept. */
-  readonly dropped: number
-  /** Leads to the whole of `output`, where it was cut. */
-  readonly handle?: string
-}
-
-/** Calls that outlived the patience of their caller, by name. */
-export interface Jobs {
-  find(name: string): Job | undefined
-  names(): readonly string[]
-}
-
-export interface Job {
-  readonly name: string
-  readonly call: CallId
-  readonly tool: string
-  /** Null, as the kernel is, for a tool that works without one. */
-  readonly kernelName: string | null
-  readonly kernel: Kernel | null
-  /** Milliseconds since it was dispatched or put before a person, or that it took. */
-  readonly elapsedMs: number
-  /** Absent while it runs. */
-  readonly outcome: Outcome | undefined
-  /** Set while a person is asked, before anything of it has run. */
-  readonly asking: Asking | undefined
-  readonly output: OutputLog
-  /** Resolves when it ends, when the time is over, or when `signal` aborts; never rejects. */
-  wait(options: { readonly ms: number; readonly signal: Signal }): Promise<void>
-}
-
-/** A plan that waits for a person. */
-export interface Asking {
-  readonly plan: string
-  /** For how long by now, in milliseconds. */
-  readonly waitedMs: number
-  /** Gives up: the job ends as `withdrawn`, unless it was let through in the same moment. */
-  withdraw(): void
-}
-
-/** Long texts that the daemon keeps, by handle. */
-export interface Texts {
-  owns(handle: string): boolean
-  /** Whether there was ever a text of that handle, kept or not. */
-  issued(handle: string): boolean
-  /** `undefined` where there is none, or it has made room for newer ones. */
-  read(part: { readonly handle: string; readonly from: number; readonly count: number }): TextPart | undefined
-}
-
-export interface TextPart {
-  readonly text: string
-  readonly total: number
-  readonly next: number | null
-}
-
 /** A parameter that names a file. */
 export interface NamedPath<Name extends string = string> {
   readonly name: Name
@@ -329,14 +186,14 @@ export interface NamedPath<Name extends string = string> {
 }
 
 /** One call as data: for documentation, for tests, and for every text syntax. */
-export interface Example<Arguments> {
+interface Example<Arguments> {
   readonly args: Arguments
   /** What the example shows, as a clause that begins in lower case. */
   readonly shows: string
 }
 
 /** The words in which a tool is defined. `Shape` is a zod shape; each entry carries its own description. */
-export interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Ability[]> {
+interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Ability[]> {
   /** Unique, in snake_case, as models write function names. */
   readonly name: string
   /** Older names: accepted, never listed. */
@@ -434,11 +291,13 @@ export interface Tool {
 }
 
 const NAME_LENGTH = 64
+
 const DESCRIPTION_LENGTH = 2_000
+
 const PARAMETER_DESCRIPTION_LENGTH = 1_000
 
 /** A definition as an author without a type checker might write it. */
-export interface UncheckedDefinition {
+interface UncheckedDefinition {
   readonly name: unknown
   readonly aliases: unknown
   readonly description: unknown
@@ -455,7 +314,7 @@ export interface UncheckedDefinition {
 }
 
 /** The strict schema of a definition that keeps every invariant; throws `DefinitionError` for one that does not. */
-export function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
+function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   const refuse = refuser(definition.name)
   checkNames(definition, refuse)
   checkText('description', definition.description, DESCRIPTION_LENGTH, refuse)

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { defineTool, type PlanContext } from './define.ts'
-import { PATH } from './file-arguments.ts'
-import { counted } from './naming.ts'
-import { notThere } from './nearly.ts'
+import type { PlanContext } from './contract.ts'
+import { defineTool } from './define.ts'
 import { newlineWord, spelled } from './newlines.ts'
-import { type Found, miscounted, occurrences, textFault } from './placing.ts'
+import { type Failed, failed } from './outcome.ts'
+import { halfCharacter, PATH } from './path-arguments.ts'
 import {
   isText,
   nothingThere,
@@ -15,7 +14,7 @@ import {
   type Work,
   type Written,
 } from './rewrite.ts'
-import { oneLine } from './wording.ts'
+import { beginning, counted, oneLine } from './text.ts'
 
 export const editFile = defineTool({
   name: 'edit_file',
@@ -118,4 +117,289 @@ function replaced(
     from = place + length
   }
   return parts.join('') + text.slice(from)
+}
+
+/** A text that was looked for in a file; `name` is that of the parameter that held it. */
+interface Sought {
+  readonly path: string
+  readonly text: string
+  readonly wanted: string
+  readonly name: string
+}
+
+/**
+ * The failure of a text that does not occur: says what it differs in from what is nearest to it, and gives that as it
+ * stands in the file. Nothing of it is ever applied.
+ */
+export function notThere(sought: Sought): Failed {
+  const { path, name, text } = sought
+  const looked = text.length <= LOOKED_CHARS
+  const near = looked ? nearest(sought) : undefined
+  const here = `${name} does not occur in ${oneLine(path)}`
+  const facts = { found: 0, lines: [] }
+  if (near === undefined)
+    return failed('no_unique_match', {
+      message: `${here}${looked ? ', and nothing like it does' : ''}. Nothing was changed.`,
+      details: { ...facts, nearest: null },
+      next: `Read the file with read_file, and pass ${name} exactly as it stands there.`,
+    })
+  const { differs, says, line, whole } = near
+  return failed('no_unique_match', {
+    message: `${here}; ${says}. Nothing was changed.`,
+    details: { ...facts, nearest: { differs, line, text: near.text } },
+    next: whole
+      ? `If that is the place, pass details.nearest.text as ${name}: it is what the file has there.`
+      : `Read on from line ${line} with read_file, and pass ${name} exactly as it stands there.`,
+  })
+}
+
+/** A file longer than this is not searched for what is like it. */
+const LOOKED_CHARS = 2 << 20
+
+interface Nearest {
+  /** In what: one of the names below, or `lines` where only its beginning is there. */
+  readonly differs: string
+  /** As a clause. */
+  readonly says: string
+  readonly line: number
+  /** The text of the file, to the character; only its first lines where it is long. */
+  readonly text: string
+  readonly whole: boolean
+}
+
+/** What two texts can differ in and yet be meant to be the same; what changes least comes first. */
+const DIFFERENCES: readonly {
+  readonly name: string
+  readonly says: string
+  /** Makes a line the same as another that differs only in this. */
+  line?(line: string): string
+  /** What was asked for as it may have been meant. */
+  meant?(wanted: string): string
+}[] = [
+  { name: 'line_ends', says: 'its line ends' },
+  { name: 'trailing_blanks', says: 'blanks at the ends of lines', line: line => line.trimEnd() },
+  { name: 'indentation', says: 'its indentation', line: line => line.trim() },
+  { name: 'blanks', says: 'its blanks', line: squeezed },
+  { name: 'escapes', says: 'being escaped once too often', line: squeezed, meant: unescaped },
+  { name: 'line_numbers', says: 'line numbers', line: squeezed, meant: withoutNumbers },
+  { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(squeezed(line)) },
+  { name: 'case', says: 'capitals', line: line => squeezed(line).toLowerCase() },
+]
+
+function nearest({ text, wanted }: Sought): Nearest | undefined {
+  const lines = rows(text)
+  for (const { name, says, line = same, meant = same } of DIFFERENCES) {
+    const asked = bare(meant(wanted)).map(line).join('\n')
+    if (asked.trim() === '') continue
+    const all = lines.map(row => line(row.text)).join('\n')
+    const places = occurrences(all, asked)
+    const [at, ...others] = lineNumbers(all, places)
+    if (at === undefined) continue
+    const more = others.length === 0 ? '' : `, and at ${others.length} further places`
+    const there = shown(lines, at, asked.split('\n').length)
+    return { differs: name, says: `at line ${at} it does but for ${says}${more}`, line: at, ...there }
+  }
+  return begun(lines, bare(wanted))
+}
+
+/** Lines of the file that are looked at as a beginning, and lines that are compared after one. */
+const BEGINNINGS = 200
+
+const COMPARED = 500
+
+/** Where the most lines in a row agree from the first one on. */
+function begun(lines: readonly Row[], wanted: readonly string[]): Nearest | undefined {
+  const asked = wanted.map(squeezed)
+  const from = asked.findIndex(line => line !== '')
+  const first = asked[from] ?? ''
+  if (first.length < 3) return undefined
+  const file = lines.map(row => squeezed(row.text))
+  const starts = [...file.keys()].filter(at => holds(file[at] ?? '', first)).slice(0, BEGINNINGS)
+  const agreeing = (start: number) => {
+    let count = 1
+    while (count < COMPARED && from + count < asked.length && file[start + count] === asked[from + count])
+      count++
+    return count
+  }
+  const best = starts
+    .map(start => ({ start, count: agreeing(start) }))
+    .reduce<{ start: number; count: number } | undefined>(
+      (most, one) => (most === undefined || one.count > most.count ? one : most),
+      undefined,
+    )
+  if (best === undefined) return undefined
+  const line = best.start + best.count + 1
+  const says = `its first line is at line ${best.start + 1}, and from line ${line} on the file goes on otherwise`
+  return {
+    differs: 'lines',
+    says,
+    line: best.start + 1,
+    ...shown(lines, best.start + 1, best.count + 1),
+    whole: false,
+  }
+}
+
+/** Not by `includes`, which can take the one length times the other. */
+const holds = (line: string, wanted: string): boolean =>
+  line.length >= wanted.length && occurrences(line, wanted).length > 0
+
+/** A line of the file without its end, and with it. */
+interface Row {
+  readonly text: string
+  readonly end: string
+}
+
+function rows(text: string): Row[] {
+  const parts = text.split(/(\r\n|\r|\n)/)
+  const found: Row[] = []
+  for (let at = 0; at < parts.length; at += 2) found.push({ text: parts[at] ?? '', end: parts[at + 1] ?? '' })
+  return found
+}
+
+/** The lines of what was asked for; one that only ends the last line is none. */
+function bare(wanted: string): string[] {
+  const lines = wanted.split(/\r\n|\r|\n/)
+  return lines.length > 1 && lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+const SHOWN_CHARS = 2_000
+
+function shown(lines: readonly Row[], line: number, count: number): { text: string; whole: boolean } {
+  const texts = lines.slice(line - 1, line - 1 + count).map(row => row.text + row.end)
+  const whole = texts.join('')
+  if (whole.length <= SHOWN_CHARS) return { text: whole, whole: true }
+  return { text: beginning(whole, SHOWN_CHARS), whole: false }
+}
+
+const same = (text: string): string => text
+
+function squeezed(line: string): string {
+  return line.trim().replace(/\s+/g, ' ')
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '"': '"',
+  "'": "'",
+  '\\': '\\',
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\([nrt"'\\])/g, (_, mark: string) => ESCAPES[mark] ?? mark)
+}
+
+/** As listings number their lines: `  12\t`, `12→`, `12: `, `12 | `. */
+function withoutNumbers(text: string): string {
+  return text.replace(/^[ \t]*\d+(?:\t|→|: ?| ?\| ?)/gm, '')
+}
+
+function lookalike(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[‘’‛′]/g, "'")
+    .replace(/[“”„″]/g, '"')
+    .replace(/[‐-―−]/g, '-')
+}
+
+/**
+ * Where `wanted` begins within `text`, each time, those that overlap included. Linear in both, whatever they are
+ * (Knuth, Morris and Pratt), while a search that begins anew at each place is not.
+ */
+export function occurrences<Item>(text: ArrayLike<Item>, wanted: ArrayLike<Item>): number[] {
+  if (wanted.length === 0) return []
+  const back = borders(wanted)
+  const found: number[] = []
+  let same = 0
+  for (let at = 0; at < text.length; at++) {
+    while (same > 0 && text[at] !== wanted[same]) same = back[same - 1] ?? 0
+    if (text[at] === wanted[same]) same++
+    if (same < wanted.length) continue
+    found.push(at + 1 - same)
+    same = back[same - 1] ?? 0
+  }
+  return found
+}
+
+/** For each beginning of `wanted`, how much of it is its end as well. */
+function borders<Item>(wanted: ArrayLike<Item>): Int32Array {
+  const back = new Int32Array(wanted.length)
+  let same = 0
+  for (let at = 1; at < wanted.length; at++) {
+    while (same > 0 && wanted[at] !== wanted[same]) same = back[same - 1] ?? 0
+    if (wanted[at] === wanted[same]) same++
+    back[at] = same
+  }
+  return back
+}
+
+/** The numbers of the lines in which these places are, counted from 1; the places rise. */
+export function lineNumbers(text: string, places: readonly number[]): number[] {
+  let line = 1
+  let next = text.indexOf('\n')
+  return places.map(place => {
+    for (; next !== -1 && next < place; next = text.indexOf('\n', next + 1)) line++
+    return line
+  })
+}
+
+/** A text to replace, and what is to stand there instead, as callers give them. */
+export interface Replacing {
+  readonly old_str: string
+  readonly new_str: string
+}
+
+/** Why these two texts say nothing that can be done, in whatever file. */
+export function textFault({ old_str, new_str }: Replacing): Failed | undefined {
+  if (old_str === '')
+    return failed('invalid_args', {
+      message: 'old_str is empty, which occurs everywhere. Nothing was changed.',
+      details: { parameter: 'old_str' },
+      next: 'Give the text to replace. To make a new file, or to write all of one, use write_file.',
+    })
+  if (old_str === new_str) return nothingToChange()
+  return halfCharacter('old_str', old_str) ?? halfCharacter('new_str', new_str)
+}
+
+export function nothingToChange(): Failed {
+  return failed('invalid_args', {
+    message: 'old_str and new_str are the same, so that there is nothing to change.',
+    details: { parameter: 'new_str' },
+    next: 'Give in new_str what is to stand there instead.',
+  })
+}
+
+/** Lines that are named where a text occurs more often than was said. */
+const NAMED = 20
+
+interface Found {
+  readonly text: string
+  /** Where it begins; rising, and those that overlap included. */
+  readonly places: readonly number[]
+  readonly length: number
+}
+
+/** Why it is not clear which of these places is meant; `counts` where the caller can say how many there are. */
+export function miscounted(
+  found: Found & { readonly count: number; readonly shown: string; readonly counts: boolean },
+): Failed | undefined {
+  const { text, places, length, count, shown, counts } = found
+  const overlap = places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0) + length)
+  if (places.length === count && !overlap) return undefined
+  const lines = lineNumbers(text, places.slice(0, NAMED))
+  const more = places.length > lines.length ? ', …' : ''
+  const where = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`
+  const often = `old_str occurs ${counted(places.length, 'time')} in ${shown} (${where})`
+  const said = counts ? `where ${count} was said` : 'where it has to occur once'
+  const all = counts ? `, or count ${places.length} to replace all of them` : ''
+  return failed('no_unique_match', {
+    message: overlap
+      ? `${often}, and some of these overlap, so that it is not clear what to replace. Nothing was changed.`
+      : `${often}, ${said}. Nothing was changed.`,
+    details: { found: places.length, expected: count, lines },
+    next: overlap
+      ? 'Give more of the text around the place that is meant.'
+      : `Give more of the text around the place that is meant${all}.`,
+  })
 }

@@ -1,24 +1,25 @@
 import { z } from 'zod'
 import type { Shown } from '../wire/kernel.ts'
-import { defineTool, type KernelContext } from './define.ts'
-import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
-import { termsOf } from './languages.ts'
-import { type Failed, failed } from './outcome.ts'
-import { type Printed, showPrinted } from './output.ts'
-import { ON_ERROR, runWork } from './run-work.ts'
+import type { KernelContext } from './contract.ts'
+import { defineTool } from './define.ts'
 import {
-  IN_PACKAGE,
+  type Diagnosed,
+  type Done,
+  diagnosed,
   type InForce,
   inForce,
-  insideWord,
-  PLACED,
-  packageRefused,
-  placeGiven,
-  SOURCE_LENGTH,
+  ON_ERROR,
+  type Printed,
+  runWork,
+  showDiagnosed,
   showInForce,
-} from './source.ts'
-import { cutNote, duration, typeWord } from './wording.ts'
-import { type Done, workOutcome } from './work-outcome.ts'
+  showPrinted,
+  workOutcome,
+} from './execution.ts'
+import { termsOf } from './languages.ts'
+import { type Failed, failed } from './outcome.ts'
+import { IN_PACKAGE, insideWord, PLACED, packageRefused, placeGiven } from './source.ts'
+import { cutNote, duration, SOURCE_LENGTH, typeWord } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
 export interface Evaluation extends Printed, Diagnosed, InForce {

@@ -1,7 +1,7 @@
+import type { Choice, Hunk, SeenFile } from './contract.ts'
 import { type FileDiff, hunkText } from './diff.ts'
 import { linesOf, type Newline, newlineOf, spelled, unspelled } from './newlines.ts'
-import type { Choice, Hunk, SeenFile } from './proposal.ts'
-import { indent, oneLine } from './wording.ts'
+import { indent, oneLine } from './text.ts'
 
 /** What of a file its hunks are made from. */
 export type Hunked = Pick<SeenFile, 'path' | 'shown' | 'newline'> & { readonly text: string }

@@ -1,12 +1,40 @@
 import { z } from 'zod'
-import type { Inspected } from '../wire/kernel.ts'
+import type {
+  Callable,
+  ExceptionFacts,
+  Hierarchy,
+  HierarchyQuery,
+  Inspected,
+  Members,
+  Piece,
+  Sample,
+  Section,
+  Slot,
+  Slots,
+  SlotsQuery,
+  Text,
+  TypeName,
+} from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
-import { showInspected } from './inspected.ts'
-import { type Told, told } from './languages.ts'
-import { anExpression, unfound } from './looked.ts'
-import { NAMED_IN } from './naming.ts'
-import { ok, rises } from './outcome.ts'
-import { insideWord, packageRefused, SOURCE_LENGTH } from './source.ts'
+import { type Told, termsOf, told } from './languages.ts'
+import { anExpression, lookUpName, stale, unfound } from './look.ts'
+import { failed, type Outcome, ok, rises } from './outcome.ts'
+import { insideWord, packageRefused } from './source.ts'
+import {
+  counted,
+  cutNote,
+  fitting,
+  given,
+  indent,
+  NAMED_IN,
+  named,
+  oneLine,
+  placeOf,
+  reportSetIn,
+  SOURCE_LENGTH,
+  setIn,
+  typeWord,
+} from './text.ts'
 
 export const inspect = defineTool({
   name: 'inspect',
@@ -54,3 +82,290 @@ export const inspect = defineTool({
 
   show: result => showInspected(result as Inspected & Told),
 })
+
+/** A value in sections as text: what it is first, then what it holds, then what is said about it. */
+function showInspected(value: Inspected & Told): string {
+  const terms = termsOf(value)
+  return [
+    headline(value),
+    ...section('repr', value.repr, textLines),
+    ...section(terms.exception, value.exception, exceptionLines),
+    ...section(terms.kind('callable'), value.callable, callableLines),
+    ...section('sample', value.sample, sampleLines),
+    ...section(terms.members, value.members, terms === termsOf({}) ? memberLines : slotLines),
+    ...(docShown(value) ? [] : section('doc', value.doc, textLines)),
+  ].join('\n')
+}
+
+/** Whether the documentation has been said with the signature. */
+const docShown = ({ callable }: Inspected) =>
+  callable !== undefined && 'doc' in callable && callable.doc !== null && callable.doc !== ''
+
+/** `list · sequence · len 10000000 · @ab12.3` */
+function headline(value: Inspected & Told): string {
+  const { type, kind, size, handle, read } = value
+  const words = [typeWord(type), termsOf(value).kind(kind)]
+  if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
+  else if (size !== undefined) {
+    if (size.len !== undefined) words.push(`len ${size.len}`)
+    if (size.shape !== undefined) words.push(`shape ${extents(size.shape)}`)
+  }
+  if (handle !== undefined) words.push(handle)
+  if (read === 'evaluated') words.push('code was run to see this')
+  return words.join(' · ')
+}
+
+/** `(3, 2)`, `(1000,)` or `()`, as Python writes it. */
+const extents = (shape: readonly number[]): string =>
+  shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`
+
+function section<Contents extends object>(
+  title: string,
+  contents: Section<Contents> | undefined,
+  lines: (title: string, contents: Contents) => string[],
+): string[] {
+  if (contents === undefined) return []
+  // A text may carry an `error` beside what it says; only a section that is nothing else has failed.
+  if ('error' in contents && Object.keys(contents).length === 1)
+    return [`${title}: failed: ${String(contents.error)}`]
+  return lines(title, contents as Contents)
+}
+
+function textLines(title: string, contents: Text): string[] {
+  const { text, truncated, handle, error } = contents
+  const cut = truncated ? ` (${cutNote(contents)}${rest(handle)})` : ''
+  const plain = error === undefined ? '' : ` (its own printer was not used: ${oneLine(error)})`
+  const short = !text.includes('\n')
+  return short ? [`${title}${cut}${plain}: ${text}`] : [`${title}${cut}${plain}:`, indent(text)]
+}
+
+function exceptionLines(title: string, { exc_type, message, traceback }: ExceptionFacts): string[] {
+  const said = message === null || message === '' ? exc_type : `${exc_type}: ${message}`
+  const first = `${title}: ${setIn(said)}`
+  return traceback === null ? [first] : [first, reportSetIn(traceback.trimEnd())]
+}
+
+function callableLines(title: string, facts: Callable): string[] {
+  const { module, signature, file, line, doc, source_preview, source_truncated } = facts
+  const place = file === null ? '' : `, ${file}${line === null ? '' : `:${line}`}`
+  const lines = [
+    `${title}: ${signature ?? 'no signature known'}${module === null ? '' : `, in ${module}`}${place}`,
+  ]
+  if (doc !== null && doc !== '') lines.push('doc:', indent(doc.trimEnd()))
+  if (source_preview === null) lines.push('source: not available')
+  else lines.push(source_truncated ? 'source (cut):' : 'source:', source_preview.trimEnd())
+  return lines
+}
+
+function sampleLines(title: string, { items, shown, total, truncated, handle }: Sample): string[] {
+  const count = truncated
+    ? ` (first ${shown} of ${total ?? 'unknown many'}${rest(handle)})`
+    : ` (all ${shown})`
+  return [`${title}${count}:`, ...items.map(item => indent(item))]
+}
+
+function memberLines(title: string, { data, callables, dunder_count, truncated }: Members): string[] {
+  if (data.length + callables.length === 0) return []
+  const cut = truncated ? ' (cut)' : ''
+  const special = dunder_count > 0 ? ` ${dunder_count} special` : ''
+  const lines = [`${title}${cut}:${special}`]
+  if (data.length > 0) lines.push(`  data: ${data.map(oneLine).join(', ')}`)
+  if (callables.length > 0) lines.push(`  callables: ${callables.map(oneLine).join(', ')}`)
+  return lines
+}
+
+/** The same where nothing but slots is there: `slots: customer, lines`. */
+function slotLines(title: string, { data, truncated }: Members): string[] {
+  return data.length === 0 ? [] : [`${title}${truncated ? ' (cut)' : ''}: ${data.map(oneLine).join(', ')}`]
+}
+
+const rest = (handle: string | undefined): string =>
+  handle === undefined ? '' : `; more: read_more ${handle}`
+
+/** How many slots, and how many subclasses, one answer has at most. */
+const SLOTS = 200
+
+const SUBCLASSES = 200
+
+export const classSlots = defineTool({
+  name: 'class_slots',
+  description:
+    'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
+    'properties, each with its annotation, default and the class it comes from, in Lisp with initargs, readers, ' +
+    'writers and documentation. Runs no code. For the methods and ' +
+    'the source of a class use inspect and symbol_definition.',
+  parameters: {
+    name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
+    package: NAMED_IN,
+  },
+  parameterAliases: { symbol: 'name' },
+  level: 'safe',
+  profile: 'full',
+  categories: ['introspection', 'classes'],
+  needs: ['slots'],
+  examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
+
+  handler({ name, package: inside }, context) {
+    const query = given<SlotsQuery>({ name, package: inside, limit: SLOTS })
+    return lookUpName({ look: 'slots', query }, context)
+  },
+
+  show: result => showSlots(result as Slots),
+})
+
+function showSlots({ class: of, slots, total }: Slots): string {
+  const count = slots.length === total ? counted(total, 'slot') : `${slots.length} of ${total} slots`
+  const lines = [`${typeLine(of)} · ${count}`]
+  let owner: string | undefined
+  for (const slot of slots) {
+    if (slot.from !== owner) lines.push(`from ${oneLine(slot.from)}:`)
+    owner = slot.from
+    lines.push(`  ${slotLine(slot)}`)
+  }
+  return lines.join('\n')
+}
+
+/** `field total: Decimal = Decimal('0')`, and of a Lisp slot as its definition says it: `lines  :initarg :lines`. */
+function slotLine(slot: Slot): string {
+  const { kind, name, annotation, default: value } = slot
+  if (slot.initargs !== undefined) return slotOptions(slot)
+  const typed = annotation === null ? '' : `: ${oneLine(annotation)}`
+  return `${kind} ${oneLine(name)}${typed}${value === null ? '' : ` = ${oneLine(value)}`}`
+}
+
+/** `shop::lines  :initarg :lines  :accessor shop:order-lines  :initform nil`, its documentation below it. */
+function slotOptions(slot: Slot): string {
+  const { name, initargs = [], readers = [], writers = [], allocation = ':instance', annotation, doc } = slot
+  const accessors = readers.filter(reader => writers.includes(`(setf ${reader})`))
+  const options: readonly (readonly [option: string, values: readonly (string | null)[]])[] = [
+    [':initarg', initargs],
+    [':accessor', accessors],
+    [':reader', readers.filter(reader => !accessors.includes(reader))],
+    [':writer', writers.filter(writer => !accessors.some(reader => writer === `(setf ${reader})`))],
+    [':initform', [slot.default]],
+    [':type', [annotation]],
+    [':allocation', [allocation === ':instance' ? null : allocation]],
+  ]
+  const said = options.flatMap(([option, values]) =>
+    values.flatMap(value => (value === null ? [] : [`${option} ${oneLine(value)}`])),
+  )
+  const below = doc === undefined || doc === null || doc === '' ? '' : `\n    ${oneLine(doc)}`
+  return `${[oneLine(name), ...said].join('  ')}${below}`
+}
+
+export const classHierarchy = defineTool({
+  name: 'class_hierarchy',
+  description:
+    'Show where a class stands: its bases, all classes it inherits from in the order in which they are asked, and ' +
+    'every loaded subclass as a tree. Runs no code. Use it to learn whom a change of a class would reach; for ' +
+    'what its instances hold use class_slots.',
+  parameters: {
+    name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
+    package: NAMED_IN,
+  },
+  parameterAliases: { symbol: 'name' },
+  level: 'safe',
+  profile: 'full',
+  categories: ['introspection', 'classes'],
+  needs: ['hierarchy'],
+  examples: [
+    { args: { name: 'shop.Order' }, shows: 'what a class inherits from, and what inherits from it' },
+  ],
+
+  handler({ name, package: inside }, context) {
+    const query = given<HierarchyQuery>({ name, package: inside, limit: SUBCLASSES })
+    return lookUpName({ look: 'hierarchy', query }, context)
+  },
+
+  show: result => showHierarchy(result as Hierarchy & Told),
+})
+
+function showHierarchy(found: Hierarchy & Told): string {
+  const terms = termsOf(found)
+  const { class: of, metaclass, bases, ancestors, subclasses, total } = found
+  const words = [typeLine(of)]
+  if (metaclass !== null) words.push(`metaclass ${typeLine(metaclass)}`)
+  const place = placeOf(found)
+  if (place !== '') words.push(place)
+  const lines = [words.join(' · '), `${terms.superclasses}: ${typeWords(bases, ', ')}`]
+  if (ancestors.length > 0) lines.push(`${terms.order}: ${typeWords(ancestors, ' → ')}`)
+  if (total === 0) return [...lines, 'no subclasses'].join('\n')
+  const cut = subclasses.length === total ? '' : `, ${subclasses.length} of them shown`
+  lines.push(`${counted(total, 'subclass', 'subclasses')}${cut}:`)
+  return [...lines, ...subclasses.map(({ type, depth }) => `${'  '.repeat(depth)}${typeLine(type)}`)].join(
+    '\n',
+  )
+}
+
+const typeWords = (types: readonly TypeName[], between: string): string =>
+  types.length === 0 ? 'none' : types.map(typeLine).join(between)
+
+const typeLine = (type: TypeName): string => oneLine(typeWord(type))
+
+export const readMore = defineTool({
+  name: 'read_more',
+  description:
+    'Read on in something that was cut: pass the handle that came with it. Texts are counted in characters, ' +
+    'samples in items, both from 0; `next` of the answer is the `from` of the next call. Runs no code. ' +
+    'For a closer look at a value itself, pass its handle to inspect instead.',
+  parameters: {
+    handle: z
+      .string()
+      .max(64)
+      .regex(/^@[0-9a-z]+\.[0-9]+$/)
+      .describe('A handle from an earlier answer, such as `@ab12.3` or `@out.7`.'),
+    from: z.int().min(0).default(0).describe('Where to begin.'),
+    count: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
+  },
+  level: 'safe',
+  profile: 'live',
+  categories: ['introspection'],
+  needs: ['more'],
+  examples: [
+    { args: { handle: '@out.7', from: 4_000 }, shows: 'the second part of a long output' },
+    { args: { handle: '@ab12.4', from: 16, count: 100 }, shows: 'the next hundred items of a sample' },
+  ],
+
+  // Output outlives the kernel that printed it, and is then most wanted.
+  withoutKernel({ handle, from, count }, { texts }) {
+    if (!texts.owns(handle)) return undefined
+    const part = texts.read({ handle, from, count })
+    if (part === undefined)
+      return texts.issued(handle) ? stale(handle, 'that text has made room for newer ones') : unknown(handle)
+    const { text, total, next } = part
+    return ok<Piece>({ type: 'text', text, from, total, next })
+  },
+
+  async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
+    const looked = await kernel.look('more', { handle, from, count }, { deadlineMs: lookMs, signal })
+    return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
+  },
+
+  show: result => showPiece(result as Piece),
+})
+
+/** Made up, or of a daemon that is gone. */
+function unknown(handle: string): Outcome<never> {
+  return failed('not_found', {
+    message: `No text is known as ${handle}: this daemon has not given out that handle.`,
+    details: { what: handle, nearest: [] },
+    next: 'Use a handle as the answer of an earlier call has it.',
+  })
+}
+
+/** The piece, ended earlier where its items are long. */
+function fitted(piece: Piece): Piece {
+  if (piece.type === 'text') return piece
+  const items = fitting(piece.items, item => item.length + 3)
+  return items.length === piece.items.length ? piece : { ...piece, items, next: piece.from + items.length }
+}
+
+function showPiece(piece: Piece): string {
+  const { from, total, next } = piece
+  const unit = piece.type === 'text' ? 'characters' : 'items'
+  const length = piece.type === 'text' ? piece.text.length : piece.items.length
+  const of = total === null ? '' : ` of ${total}`
+  const more = next === null ? 'the end' : `for more: from ${next}`
+  const heading = `${unit} ${from} to ${from + length}${of}; ${more}`
+  return [heading, ...(piece.type === 'text' ? [piece.text] : piece.items)].join('\n')
+}

@@ -1,17 +1,15 @@
 import { z } from 'zod'
 import type { InterruptReport } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
-import { compileForm } from './compile.ts'
-import { type Asking, defineTool, type Job, type Jobs, type Tool } from './define.ts'
+import { compileForm, macroexpandForm } from './compile.ts'
+import type { Asking, Job, Jobs } from './contract.ts'
+import { defineTool, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
-import { macroexpandForm } from './expand.ts'
+import { type Printed, printed, showPrinted } from './execution.ts'
 import { inspect } from './inspect.ts'
-import { loadFile, reload } from './load.ts'
+import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
-import { type Printed, printed, showPrinted } from './output.ts'
-import { runTests } from './run-tests.ts'
-import { isRunning, running, showRunning } from './running.ts'
-import { loadSystem } from './systems.ts'
+import { duration } from './text.ts'
 
 /** How long an interrupted job may take to hand over its last output, in milliseconds. */
 const LAST_WORDS_MS = 1_000
@@ -189,4 +187,65 @@ function showInterrupted(result: Interrupted): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a call is answered with that goes on after the patience of its caller. */
+interface Running extends Printed {
+  /** `waiting`: nothing of it has run, and a person is asked whether it may. */
+  readonly status: 'running' | 'waiting'
+  readonly job: string
+  readonly tool: string
+  /** Null for a tool that works without one. */
+  readonly kernel: string | null
+  readonly elapsed_ms: number
+  /** The plan that waits for a person. */
+  readonly plan?: string
+  readonly message?: string
+  readonly next: string
+}
+
+export function running(job: Job): Running {
+  const { name, tool, kernelName, elapsedMs, asking } = job
+  if (asking !== undefined) return waiting(job, asking)
+  return {
+    status: 'running',
+    job: name,
+    tool,
+    kernel: kernelName,
+    elapsed_ms: Math.round(elapsedMs),
+    ...printed(job.output.soFar()),
+    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; action "interrupt" stops it.`,
+  }
+}
+
+/** Nobody but a person can hurry this, and asking again would be a second question to them. */
+function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, waitedMs }: Asking): Running {
+  return {
+    status: 'waiting',
+    job: name,
+    tool,
+    kernel: kernelName,
+    elapsed_ms: Math.round(elapsedMs),
+    plan,
+    message: `${tool} waits for approval: ${plan} has been before a person for ${duration(waitedMs)}. Nothing ran yet.`,
+    ...printed(output.soFar()),
+    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for the answer; action "interrupt" withdraws the plan. Do not make the call again, and do not try another way.`,
+  }
+}
+
+export function isRunning(result: unknown): result is Running {
+  if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
+    return false
+  return result.status === 'running' || result.status === 'waiting'
+}
+
+export function showRunning(result: Running): string {
+  const { status, job, tool, kernel, elapsed_ms, message, next } = result
+  const where = kernel === null ? tool : `${tool} in ${kernel}`
+  const lines = [
+    message === undefined
+      ? `${status}: ${where} goes on as job ${job}, ${duration(elapsed_ms)} so far`
+      : `${status}: ${message} It is job ${job}.`,
+  ]
+  return [...lines, `next: ${next}`, ...showPrinted(result)].join('\n')
 }

@@ -1,12 +1,26 @@
 import { z } from 'zod'
-import type { Loaded, Survivor } from '../wire/kernel.ts'
-import { defineTool, type KernelContext } from './define.ts'
-import { type Diagnosed, diagnosed, showDiagnosed } from './diagnostics.ts'
-import { counted, NAME_LENGTH } from './naming.ts'
-import { type Printed, showPrinted } from './output.ts'
-import { type FreeWork, runWork } from './run-work.ts'
-import { duration, oneLine } from './wording.ts'
-import { type Done, workOutcome } from './work-outcome.ts'
+import {
+  type Loaded,
+  type Survivor,
+  TEST_FRAMEWORKS,
+  type TestFailure,
+  type TestReport,
+} from '../wire/kernel.ts'
+import type { KernelContext } from './contract.ts'
+import { defineTool } from './define.ts'
+import {
+  type Diagnosed,
+  type Done,
+  diagnosed,
+  type FreeWork,
+  type Printed,
+  runWork,
+  showDiagnosed,
+  showPrinted,
+  tallied,
+  workOutcome,
+} from './execution.ts'
+import { counted, dataSize, duration, fitting, indent, NAME_LENGTH, oneLine, placeOf } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
 interface Loading extends Printed, Diagnosed {
@@ -141,4 +155,189 @@ function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivo
   if (instances !== null && instances > 0)
     return `${counted(instances, 'instance')} of ${old}${held === '' ? '' : `, which ${held}`}`
   return held === '' ? `${old}; who holds it was not found` : `${old} ${held}`
+}
+
+/** What loading a system is answered with. */
+interface SystemLoading extends Printed, Diagnosed {
+  readonly system: string
+  /** Where it is defined; null where the image does not tell. */
+  readonly file: string | null
+  /** The systems that were not loaded before and are now. */
+  readonly added: readonly string[]
+  readonly elapsed_ms: number
+}
+
+export const loadSystem = defineTool({
+  name: 'load_system',
+  description:
+    'Load a system of definitions by its name, with everything it depends on, as the language’s own build tool does ' +
+    '(ASDF in Lisp): what is new or was changed since is compiled and loaded. Says which systems came in, what the ' +
+    'compiler said, and what was printed. For a single file use load_file, for one definition compile_form.',
+  parameters: {
+    system: z
+      .string()
+      .min(1)
+      .max(NAME_LENGTH)
+      .describe('The name of a system, such as `shop` or `shop/tests`.'),
+    force: z
+      .boolean()
+      .default(false)
+      .describe('Compile and load the files of this system again, though they have not changed.'),
+  },
+  parameterAliases: { name: 'system' },
+  level: 'cautious',
+  profile: 'full',
+  categories: ['execution', 'project'],
+  needs: ['system'],
+  examples: [
+    { args: { system: 'shop' }, shows: 'a project, with what it depends on' },
+    { args: { system: 'shop', force: true }, shows: 'all its files compiled anew' },
+  ],
+
+  preview: ({ system, force }) => ({
+    title: `Load the system ${system}${force ? ', all of it compiled anew' : ''}`,
+    body: 'Its definition and its files are run; they are not shown, and may hold another text by the time they run.',
+  }),
+
+  async handler({ system, force }, context) {
+    const evaluated = await runWork({ type: 'system', system, force }, context)
+    const raised = 'What was loaded before it stays loaded. Correct the file, and load the system again.'
+    const done = (ended: Done, text: Printed) => systemLoading(system, ended.loaded, { ended, text })
+    return workOutcome(evaluated, { output: context.output, done, raised })
+  },
+
+  show: result => showSystem(result as SystemLoading),
+})
+
+function systemLoading(
+  system: string,
+  loaded: Loaded | undefined,
+  { ended, text }: { readonly ended: Done; readonly text: Printed },
+): SystemLoading {
+  return {
+    system: loaded?.module ?? system,
+    file: loaded?.file ?? null,
+    added: loaded?.added ?? [],
+    ...diagnosed(ended.diagnostics),
+    ...text,
+    elapsed_ms: ended.elapsed_ms,
+  }
+}
+
+function showSystem(result: SystemLoading): string {
+  const { system, file, added, diagnostics = [], elapsed_ms } = result
+  const from = file === null ? '' : ` from ${oneLine(file)}`
+  const tally = diagnostics.length === 0 ? '' : `: ${tallied(diagnostics)}`
+  const news = added.length === 0 ? 'no system was added' : `added: ${added.map(oneLine).join(', ')}`
+  return [
+    `loaded ${oneLine(system)}${from}, ${duration(elapsed_ms)}${tally}`,
+    news,
+    ...showDiagnosed(result),
+    ...showPrinted(result),
+  ].join('\n')
+}
+
+/**
+ * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
+ * their `ok` where nobody knows whether they passed.
+ */
+interface TestRun extends Printed, Diagnosed {
+  readonly tests: TestReport | null
+  readonly elapsed_ms: number
+}
+
+export const runTests = defineTool({
+  name: 'run_tests',
+  description:
+    'Run tests in the live image, and get every failure as data: the test, what was expected, and the check. In ' +
+    'Lisp: suites and tests of FiveAM or Parachute that are loaded, or the `test-op` of an ASDF system, which is ' +
+    'loaded first: what FiveAM and Parachute check in it is counted, and without that only its output tells ' +
+    'whether the tests passed. Failing tests are a result, not an error. Load what you changed before: the tests ' +
+    'run what the image has, not what the files say.',
+  parameters: {
+    target: z
+      .string()
+      .min(1)
+      .max(NAME_LENGTH)
+      .describe(
+        'A test, a suite, a package with tests (such as `SHOP-TESTS`), or a system (such as `shop`).',
+      ),
+    framework: z
+      .enum(TEST_FRAMEWORKS)
+      .optional()
+      .describe('Whose test it is, where several could know it. Left out: the one that does.'),
+  },
+  level: 'cautious',
+  profile: 'full',
+  categories: ['execution', 'project'],
+  needs: ['tests'],
+  examples: [
+    { args: { target: 'shop-tests:totals' }, shows: 'one suite' },
+    { args: { target: 'shop', framework: 'asdf' }, shows: 'the test operation of a system' },
+  ],
+
+  preview: ({ target, framework }) => ({
+    title: `Run the tests of ${target}${framework === undefined ? '' : ` (${framework})`}`,
+    body: 'The tests are code of the image, and run there.',
+  }),
+
+  async handler({ target, framework }, context) {
+    const which = framework === undefined ? {} : { framework }
+    const evaluated = await runWork({ type: 'tests', target, ...which }, context)
+    return workOutcome(evaluated, { output: context.output, done: testRun })
+  },
+
+  show: result => showTestRun(result as TestRun),
+})
+
+function testRun({ tests, elapsed_ms, diagnostics }: Done, text: Printed): TestRun {
+  return {
+    tests: tests === undefined ? null : fitted(tests),
+    ...diagnosed(diagnostics),
+    ...text,
+    elapsed_ms,
+  }
+}
+
+/** The first failures, as many as fit. */
+function fitted(report: TestReport): TestReport {
+  const failures = fitting(report.failures, dataSize)
+  return { ...report, failures, omitted: report.omitted + report.failures.length - failures.length }
+}
+
+function showTestRun(result: TestRun): string {
+  const { tests, elapsed_ms } = result
+  const told =
+    tests === null
+      ? [`done, ${duration(elapsed_ms)}; the image tells no results`]
+      : [
+          `${verdict(tests)}, ${duration(elapsed_ms)}: ${came(tests, result)}`,
+          ...tests.failures.flatMap(failureLines),
+          ...(tests.omitted > 0 ? [`and ${counted(tests.omitted, 'more failure')}, not shown`] : []),
+        ]
+  return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
+}
+
+/** The first words, for whoever reads one line: `PASS shop-tests::totals (fiveam)`. */
+function verdict({ ok, target, framework }: TestReport): string {
+  const word = ok === null ? 'ran' : ok ? 'PASS' : 'FAIL'
+  return `${word} ${oneLine(target)} (${framework})`
+}
+
+/** What the checks came to, or what can be said where nobody counted any. */
+function came({ ok, framework, passed, failed, skipped }: TestReport, { output }: Printed): string {
+  const skips = skipped === null || skipped === 0 ? [] : [`${skipped} skipped`]
+  const told = passed === null ? [] : [`${passed} passed`, `${failed} failed`, ...skips]
+  if (ok !== null) return told.length === 0 ? `${framework} does not count checks` : told.join(', ')
+  if (passed !== null) return `${told.join(', ')}: no check came to anything, so nothing was tested`
+  if (output !== '') return 'without an error; whether the tests passed is in the output'
+  return 'without an error, and printed nothing: as far as can be told, nothing was tested'
+}
+
+/** `✗ shop-tests::totals-add-up  /srv/shop/tests.lisp:12`, below it why, and the check. */
+function failureLines(failure: TestFailure): string[] {
+  const { test, reason, expression } = failure
+  const place = placeOf(failure)
+  const lines = [`✗ ${oneLine(test)}${place === '' ? '' : `  ${place}`}`, indent(reason.trimEnd())]
+  return expression === null || expression === '' ? lines : [...lines, `  in: ${oneLine(expression)}`]
 }

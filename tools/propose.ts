@@ -1,22 +1,21 @@
 import { z } from 'zod'
-import { defineTool, type PlanContext } from './define.ts'
-import { halfCharacter, PATH } from './file-arguments.ts'
-import { type Edit, type Fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widened } from './hunks.ts'
-import { counted } from './naming.ts'
-import { notThere } from './nearly.ts'
-import { newlineWord, spelled } from './newlines.ts'
-import { type Failed, failed } from './outcome.ts'
+import type { PlanContext, SeenFile } from './contract.ts'
+import { defineTool } from './define.ts'
 import {
   lineNumbers,
   miscounted,
   nothingToChange,
+  notThere,
   occurrences,
   type Replacing,
   textFault,
-} from './placing.ts'
-import type { SeenFile } from './proposal.ts'
-import { countLines } from './remarks.ts'
+} from './edit.ts'
+import { type Edit, type Fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widened } from './hunks.ts'
+import { newlineWord, spelled } from './newlines.ts'
+import { type Failed, failed } from './outcome.ts'
+import { halfCharacter, PATH } from './path-arguments.ts'
 import {
+  countLines,
   isText,
   nothingThere,
   notText,
@@ -26,7 +25,7 @@ import {
   type WrittenFile,
   writtenFile,
 } from './rewrite.ts'
-import { oneLine } from './wording.ts'
+import { counted, oneLine } from './text.ts'
 
 /** One edit of a file, as it was asked for. */
 export interface Asked extends Replacing {

@@ -6,12 +6,11 @@ import {
   type ReferencesQuery,
   type Relation,
 } from '../wire/kernel.ts'
-import { defineTool, type KernelContext } from './define.ts'
-import { dataSize, fitting } from './fit.ts'
-import { lookUpName } from './looked.ts'
-import { counted, given, NAMED_IN, named, placeOf } from './naming.ts'
+import type { KernelContext } from './contract.ts'
+import { defineTool } from './define.ts'
+import { lookUpName } from './look.ts'
 import { type Failed, failed, type Ok, ok } from './outcome.ts'
-import { oneLine } from './wording.ts'
+import { counted, dataSize, fitting, given, NAMED_IN, named, oneLine, placeOf } from './text.ts'
 
 export const whoReferences = defineTool({
   name: 'who_references',
@@ -53,7 +52,7 @@ export const whoReferences = defineTool({
 const TOLD_BY_ALL: readonly Relation[] = ['uses', 'holds']
 
 /** Asks who stands so to a name, and answers with as many as fit. What the image cannot tell is a failure. */
-export async function findReferences(
+async function findReferences(
   asked: { readonly [Key in keyof ReferencesQuery]: ReferencesQuery[Key] | undefined },
   context: KernelContext,
 ): Promise<Ok<References> | Failed> {
@@ -80,7 +79,7 @@ function untellable(
 }
 
 /** `found` is what a reference is called where only one kind was asked for. */
-export function showReferences(
+function showReferences(
   { qualified, references, total, searched, complete }: References,
   found: { readonly one: string; readonly many: string } = { one: 'reference', many: 'references' },
 ): string {
@@ -115,3 +114,28 @@ function ofKind(title: string, references: readonly Reference[], kind: Reference
 
 const listed = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map(line => `  ${line}`)]
+
+export const whoCalls = defineTool({
+  name: 'who_calls',
+  description:
+    'Find the functions and methods of the live image that call a function, each with its place in a file. Runs no ' +
+    'code. Says what was looked through: code that was never compiled, and calls through a variable, cannot be ' +
+    'seen. For every other use of a name (who binds, sets or expands it, who specializes on a class) use ' +
+    'who_references.',
+  parameters: {
+    name: named('A function, such as `shop::total`, or a handle.'),
+    package: NAMED_IN,
+    limit: z.int().min(1).max(500).default(50).describe('How many callers are shown at most.'),
+  },
+  parameterAliases: { symbol: 'name' },
+  level: 'safe',
+  profile: 'full',
+  categories: ['introspection', 'xref'],
+  needs: ['references', 'callers'],
+  examples: [{ args: { name: 'shop:total' }, shows: 'who calls a Lisp function' }],
+
+  handler: ({ name, package: inside, limit }, context) =>
+    findReferences({ name, package: inside, limit, relations: ['calls'] }, context),
+
+  show: result => showReferences(result as References, { one: 'caller', many: 'callers' }),
+})

@@ -1,18 +1,17 @@
 import { z } from 'zod'
-import { defineTool, type ToolContext } from './define.ts'
-import type { Walk, WalkedEntry } from './entries.ts'
-import { halfCharacter } from './file-arguments.ts'
-import { scan } from './file-matches.ts'
-import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK } from './folder-arguments.ts'
-import { countsOf, cutLine } from './left-out.ts'
-import { type Matcher, openMatcher } from './matching.ts'
+import type { EntryKind, ToolContext, Walk, WalkedEntry } from './contract.ts'
+import { defineTool } from './define.ts'
+import { type Counts, countsOf, cutLine, leftOutLine, nameWord, sizeWord } from './folders.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
-import { type Found, type Searched, type Skipped, showSearched } from './searched.ts'
+import { EXCLUDE, FOLDER, halfCharacter, INCLUDE_IGNORED, OF_LOOK } from './path-arguments.ts'
+import { counted, oneLine } from './text.ts'
 
 /** Bytes of the largest file that is searched for a text. */
 const FILE_BYTES = 2 * 1024 * 1024
+
 /** Lines of one file that are shown, so that a file full of them does not take the place of all others. */
 const LINES_OF_FILE = 20
+
 /** Characters of all lines that are shown. */
 const ANSWER_LENGTH = 24_000
 
@@ -226,4 +225,347 @@ class Page {
       notes: [...remarks, ...[cutLine(cut)].filter(line => line !== null)],
     }
   }
+}
+
+/** What `search_files` answers with. */
+export interface Searched {
+  /** Where the search began, from the project's root. */
+  readonly path: string
+  /** What has the name that was asked for; with `text`, the files in which that occurs. */
+  readonly found: readonly Found[]
+  /** Lines with the text, in all files of this page; null where none was searched for. */
+  readonly matches: number | null
+  /** Files that were looked into for the text. */
+  readonly searched: number
+  /** Files that were not, and why. */
+  readonly skipped: Readonly<Partial<Record<Skipped, number>>>
+  /** How many names were passed over, and why. */
+  readonly left_out: Counts
+  readonly truncated: boolean
+  /** The arguments that search on; null at the end. */
+  readonly next: { readonly after: string } | null
+  readonly notes: readonly string[]
+}
+
+export interface Found {
+  readonly path: string
+  readonly kind: EntryKind
+  readonly bytes?: number
+  readonly target?: string
+  /** Lines of the file in which the text occurs. */
+  readonly matches?: number
+  /** The first of them, and the lines around them that were asked for. */
+  readonly lines?: readonly FoundLine[]
+  /** Lines with the text that are not among `lines`. */
+  readonly more?: number
+}
+
+/** Why a file was not looked into. */
+type Skipped = 'binary' | 'too_large' | 'unreadable' | 'vanished'
+
+const SKIPPED = {
+  binary: 'binary',
+  too_large: 'too large',
+  unreadable: 'not readable',
+  vanished: 'gone meanwhile',
+} as const satisfies Record<Skipped, string>
+
+/** How much was found, and then each file with its lines, as `grep` shows them. */
+function showSearched(result: Searched): string {
+  const { path, found, left_out, next, notes } = result
+  const more = next === null ? null : `for more: after ${JSON.stringify(next.after)}`
+  const facts = [...counts(result), leftOutLine(left_out), more].filter(fact => fact !== null)
+  return [`${oneLine(path)}: ${facts.join('; ')}`, ...notes, ...found.flatMap(foundLines)].join('\n')
+}
+
+function counts({ found, matches, searched, skipped }: Searched): (string | null)[] {
+  if (matches === null) return [found.length === 0 ? 'no such name' : counted(found.length, 'name')]
+  const parts = (Object.keys(SKIPPED) as Skipped[]).flatMap(why => {
+    const count = skipped[why] ?? 0
+    return count === 0 ? [] : [`${count} ${SKIPPED[why]}`]
+  })
+  const lines =
+    matches === 0 ? 'not found' : `${counted(matches, 'line')} in ${counted(found.length, 'file')}`
+  return [`${lines} of ${searched} searched`, parts.length === 0 ? null : `not searched: ${parts.join(', ')}`]
+}
+
+function foundLines({ path, kind, bytes, target, lines, more }: Found): string[] {
+  const size = bytes === undefined || lines !== undefined ? '' : `  ${sizeWord(bytes)}`
+  const name = nameWord({ name: path, kind, ...(target !== undefined && { target }) })
+  const rest = more === undefined ? [] : [`  … ${counted(more, 'more line')}: search this file alone`]
+  return [`${name}${size}`, ...(lines ?? []).flatMap(shownLine), ...rest]
+}
+
+/** `  12: the line` with the text in it, `  13- the next one`, and `  --` where lines are left out between them. */
+function shownLine({ line, column, text }: FoundLine, index: number, all: readonly FoundLine[]): string[] {
+  const before = all[index - 1]
+  const hasContext = all.some(one => one.column === null)
+  const gap = hasContext && before !== undefined && before.line < line - 1 ? ['  --'] : []
+  return [...gap, `  ${line}${column === null ? '-' : ':'} ${visible(text)}`]
+}
+
+/** A tab stays; what would end the line, or move the cursor, is written as an escape. */
+const visible = (text: string): string => text.split('\t').map(oneLine).join('\t')
+
+/** The lines of one file in which a text occurs. */
+interface FileMatches {
+  /** Lines in which it occurs, also those that are not shown. */
+  readonly count: number
+  readonly lines: readonly FoundLine[]
+  /** Lines with the text among `lines`. */
+  readonly shown: number
+  /** Characters of `lines`. */
+  readonly size: number
+}
+
+export interface FoundLine {
+  /** From 1. */
+  readonly line: number
+  /** Where the text begins in the whole line, in characters from 1; null for a line that is shown with it. */
+  readonly column: number | null
+  readonly text: string
+  /** Whether it is only a part of the line. */
+  readonly cut?: true
+}
+
+interface Scan {
+  readonly text: string
+  readonly matcher: Matcher
+  /** Lines before and after each that are shown with it. */
+  readonly context: number
+  /** Lines with the text that are shown at most. */
+  readonly most: number
+  /** Asked every now and then: whether to stop. */
+  isOver(): boolean | Promise<boolean>
+}
+
+/** Characters that are looked through between two turns of others; a longer line is looked through in parts. */
+const PART = 64 * 1024
+
+/** What a line costs however short it is, in characters. */
+const LINE_COST = 32
+
+/** All lines of a text; undefined where there was no time for them. */
+export async function scan(o: Scan): Promise<FileMatches | undefined> {
+  const found: FoundLine[] = []
+  const recent: FoundLine[] = []
+  let [count, shown, after, looked] = [0, 0, 0, 0]
+  for (const { number, line } of linesIn(o.text)) {
+    const isLong = line.length > PART
+    looked += line.length + LINE_COST
+    if (looked > PART) {
+      if (await o.isOver()) return undefined
+      looked = 0
+    }
+    const place = isLong ? await firstInParts(o, line) : o.matcher.first(line)
+    if (place === 'over') return undefined
+    if (place !== undefined) {
+      count++
+      if (shown < o.most) {
+        found.push(...recent.splice(0), { ...foundLine(number, line, place), column: columnOf(line, place) })
+        shown++
+        after = o.context
+        continue
+      }
+    }
+    if (after > 0 && shown > 0) {
+      found.push(foundLine(number, line, undefined))
+      after--
+    } else if (o.context > 0 && shown < o.most) {
+      recent.push(foundLine(number, line, undefined))
+      if (recent.length > o.context) recent.shift()
+    }
+  }
+  return { count, lines: found, shown, size: found.reduce((sum, { text }) => sum + text.length + 8, 0) }
+}
+
+async function firstInParts({ matcher, isOver }: Scan, line: string): Promise<Place | 'over' | undefined> {
+  for (let from = 0; from < line.length; from += PART) {
+    if (await isOver()) return 'over'
+    // Some characters more on both sides, so that what lies across two parts is found, and what is beside it is seen.
+    const begin = Math.max(0, from - 2)
+    const place = matcher.first(line.slice(begin, from + 2 * PART), from - begin)
+    // What begins behind this part is seen better in the next.
+    if (place !== undefined && begin + place.at < from + PART) return { ...place, at: begin + place.at }
+  }
+  return undefined
+}
+
+function foundLine(number: number, line: string, place: Place | undefined): FoundLine {
+  const { text, cut } = around(line, place)
+  return { line: number, column: null, text, ...(cut && { cut: true as const }) }
+}
+
+function columnOf(line: string, { at }: Place): number {
+  let column = 1
+  for (let unit = 0; unit < at; unit++) {
+    const code = line.charCodeAt(unit)
+    if (code < 0xdc00 || code >= 0xe000) column++
+  }
+  return column
+}
+
+/** The lines of a text, whichever way each of them ends. */
+function* linesIn(text: string): Generator<{ number: number; line: string }> {
+  const end = /\r\n|\n|\r/g
+  let number = 1
+  let from = 0
+  for (let found = end.exec(text); found !== null; found = end.exec(text)) {
+    yield { number, line: text.slice(from, found.index) }
+    number++
+    from = end.lastIndex
+  }
+  if (from < text.length) yield { number, line: text.slice(from) }
+}
+
+/** Where a text occurs in a line: literally, for a pattern of a model's own could take a machine for good. */
+
+interface Wanted {
+  readonly text: string
+  readonly ignoreCase: boolean
+  readonly wholeWord: boolean
+}
+
+interface Place {
+  /** The first UTF-16 unit of it, from 0. */
+  readonly at: number
+  readonly length: number
+}
+
+interface Matcher {
+  /** The first place at or after `from`. What it costs grows with the line, whatever the text and the line are. */
+  first(line: string, from?: number): Place | undefined
+  /** A text that a file holds to the letter where it occurs; null where none is known. */
+  readonly holding: string | null
+}
+
+/** A text up to this length the engine looks for; of a longer one its beginning is what a file has to hold. */
+const SHORT = 32
+
+export function openMatcher({ text, ignoreCase, wholeWord }: Wanted): Matcher {
+  const fits = wholeWord ? isWord : () => true
+  const isEasy = !ignoreCase && !wholeWord && text.length <= SHORT
+  return {
+    holding: ignoreCase ? null : text.slice(0, whole(text, SHORT)),
+    first: isEasy
+      ? (line, from = 0) => placeAt(line.indexOf(text, from), text)
+      : finder(text, { ignoreCase, fits }),
+  }
+}
+
+const placeAt = (at: number, { length }: string): Place | undefined =>
+  at === -1 ? undefined : { at, length }
+
+interface Seeking {
+  readonly ignoreCase: boolean
+  fits(line: string, place: Place): boolean
+}
+
+/** As Knuth, Morris and Pratt: each unit of a line is looked at once, also by a text that almost occurs everywhere. */
+function finder(text: string, { ignoreCase, fits }: Seeking): Matcher['first'] {
+  const unitAt = ignoreCase ? foldedUnit : (line: string, at: number) => line.charCodeAt(at)
+  const { length } = text
+  const wanted = Uint16Array.from({ length }, (_, at) => unitAt(text, at))
+  const borders = bordersOf(wanted)
+  return (line, from = 0) => {
+    let met = 0
+    for (let at = from; at < line.length; at++) {
+      const unit = unitAt(line, at)
+      while (met > 0 && unit !== wanted[met]) met = borders[met - 1] ?? 0
+      if (unit === wanted[met]) met++
+      if (met < length) continue
+      const place = { at: at + 1 - length, length }
+      if (fits(line, place)) return place
+      met = borders[met - 1] ?? 0
+    }
+    return undefined
+  }
+}
+
+/** For each beginning of a text the length of its longest end, shorter than itself, that the text begins with too. */
+function bordersOf(units: Uint16Array): Uint16Array {
+  const borders = new Uint16Array(units.length)
+  for (let at = 1, met = 0; at < units.length; at++) {
+    while (met > 0 && units[at] !== units[met]) met = borders[met - 1] ?? 0
+    if (units[at] === units[met]) met++
+    borders[at] = met
+  }
+  return borders
+}
+
+/** Of each unit that stands for itself, what it is folded to, and 0 while that was not asked. */
+const FOLDED = new Uint16Array(0x1_0000)
+
+/** Upper and lower case as Unicode folds single characters; a letter and two that stand for it stay different. */
+function foldedUnit(text: string, at: number): number {
+  const unit = text.charCodeAt(at)
+  if (unit >= 0xd800 && unit < 0xe000) return foldedHalf(text, at)
+  const known = FOLDED[unit] ?? 0
+  if (known !== 0) return known
+  const folded = foldedCharacter(text.charAt(at)).charCodeAt(0)
+  FOLDED[unit] = folded
+  return folded
+}
+
+/** Characters of two units fold to such, so that lengths stay. */
+function foldedHalf(text: string, at: number): number {
+  const begin = whole(text, at)
+  const character = after(text, begin)
+  const folded = foldedCharacter(character)
+  return (folded.length === character.length ? folded : character).charCodeAt(at - begin)
+}
+
+/** Folded by Unicode otherwise than by way of their upper case: the dotless i is no case of I. */
+const APART: ReadonlyMap<string, string> = new Map([
+  ['\u0131', '\u0131'],
+  ['\u1fd3', '\u0390'],
+  ['\u1fe3', '\u03b0'],
+  ['\ufb05', '\ufb06'],
+])
+
+function foldedCharacter(character: string): string {
+  const apart = APART.get(character)
+  if (apart !== undefined) return apart
+  const upper = character.toUpperCase()
+  const single = upper.length === character.length ? upper : character
+  const lower = single.toLowerCase()
+  return lower.length === character.length ? lower : single
+}
+
+const WORD = /[\p{L}\p{M}\p{N}_]/u
+
+/** Whether it is no part of a longer word: where it begins or ends with a part of a word, none stands beside it. */
+function isWord(line: string, { at, length }: Place): boolean {
+  const [first, last] = [after(line, at), before(line, at + length)]
+  const opens = !WORD.test(first) || !WORD.test(before(line, at))
+  return opens && (!WORD.test(last) || !WORD.test(after(line, at + length)))
+}
+
+const after = (line: string, at: number): string => {
+  const point = line.codePointAt(at)
+  return point === undefined ? '' : String.fromCodePoint(point)
+}
+
+const before = (line: string, at: number): string => {
+  const last = line.charCodeAt(at - 1)
+  return at <= 0 ? '' : line.slice(last >= 0xdc00 && last < 0xe000 ? at - 2 : at - 1, at)
+}
+
+/** Characters of a line that are shown, and of those before a place in it. */
+const LINE_SHOWN = 240
+
+const BEFORE_PLACE = 80
+
+/** A line, or of a long one what is around the place, with `…` where it was cut. */
+function around(line: string, place: Place | undefined): { text: string; cut: boolean } {
+  if (line.length <= LINE_SHOWN) return { text: line, cut: false }
+  const from = whole(line, Math.max(0, Math.min((place?.at ?? 0) - BEFORE_PLACE, line.length - LINE_SHOWN)))
+  const to = whole(line, Math.min(line.length, from + LINE_SHOWN))
+  return { text: `${from > 0 ? '…' : ''}${line.slice(from, to)}${to < line.length ? '…' : ''}`, cut: true }
+}
+
+/** That place, or the one before it where it is in the middle of a character. */
+function whole(line: string, at: number): number {
+  const unit = line.charCodeAt(at)
+  return at > 0 && unit >= 0xdc00 && unit < 0xe000 ? at - 1 : at
 }

@@ -1,9 +1,8 @@
 import type { Raised } from '../wire/kernel.ts'
 import type { Tool } from './define.ts'
-import { type Diagnosed, showDiagnosed } from './diagnostics.ts'
+import { type Diagnosed, type Printed, showDiagnosed, showPrinted } from './execution.ts'
+import { isRunning, showRunning } from './job.ts'
 import type { Envelope, ToolError } from './outcome.ts'
-import { type Printed, showPrinted } from './output.ts'
-import { isRunning, showRunning } from './running.ts'
 import {
   isSuspendedDetails,
   restartChoices,
@@ -20,7 +19,7 @@ import {
   reportSetIn,
   restartLines,
   setIn,
-} from './wording.ts'
+} from './text.ts'
 
 /** An answer as the text that a model, or a person at a terminal, reads. Code in it is not escaped. */
 export function showEnvelope(envelope: Envelope, tool: Tool | undefined): string {

@@ -1,13 +1,6 @@
 import { z } from 'zod'
 import type { Kernel, SourcePlace } from '../wire/kernel.ts'
 import { type Failed, failed } from './outcome.ts'
-import { oneLine } from './wording.ts'
-import type { Done } from './work-outcome.ts'
-
-/** What the tools share that are given source text: how much of it, where it stands, and what it is read in. */
-
-/** How long source text may be that one call carries: characters, as `String.length` counts them. */
-export const SOURCE_LENGTH = 1_048_576
 
 /** The parameters that say where in the user's files the source text stands. */
 export const PLACED = {
@@ -71,27 +64,3 @@ export function packageRefused(
 /** ` in the package SHOP`, for the title of what a person approves. */
 export const insideWord = (inside: string | undefined): string =>
   inside === undefined ? '' : ` in the package ${inside}`
-
-/** What the next evaluation is read in, where the language has packages and read tables. */
-export interface InForce {
-  readonly package?: string
-  readonly readtable?: string
-  /** Which of them this call has changed. */
-  readonly changed?: readonly ('package' | 'readtable')[]
-}
-
-export function inForce({ package: inside, readtable, changed }: Done): InForce {
-  return {
-    ...(inside !== undefined && { package: inside }),
-    ...(readtable !== undefined && { readtable }),
-    ...(changed !== undefined && { changed }),
-  }
-}
-
-/** `package in force now: SHOP`, and the read table: each only where the call has changed it. */
-export function showInForce(inForce: InForce): string[] {
-  return (inForce.changed ?? []).flatMap(what => {
-    const now = inForce[what]
-    return now === undefined ? [] : [`${what} in force now: ${oneLine(now)}`]
-  })
-}

@@ -1,7 +1,6 @@
 import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
 import { type Told, termsOf } from './languages.ts'
-import { placeOf } from './naming.ts'
-import { duration, indent, oneLine, typeWord } from './wording.ts'
+import { duration, indent, oneLine, placeOf, typeWord } from './text.ts'
 
 /** Suspended evaluations as text: in the form in which the debuggers of their language show them, with all numbers. */
 

@@ -1,13 +1,19 @@
 import { z } from 'zod'
 import type { Refused, SuspendedState, Suspension } from '../wire/kernel.ts'
-import type { KernelContext, Ownership } from './define.ts'
-import { idsOf, isShortId } from './ids.ts'
+import type {
+  KernelContext,
+  Looking,
+  Ownership,
+  PlanContext,
+  PlanImage,
+  Planned,
+  Preview,
+} from './contract.ts'
 import type { Told } from './languages.ts'
-import { anExpression, type Looking, lookUp, type Words } from './looked.ts'
+import { anExpression, idsOf, isShortId, lookUp, type Words } from './look.ts'
 import { type Failed, failed } from './outcome.ts'
-import type { PlanContext, PlanImage, Planned, Preview } from './proposal.ts'
 import { conditionLine, frameWord } from './suspension-text.ts'
-import { beginning, oneLine } from './wording.ts'
+import { beginning, oneLine } from './text.ts'
 
 /** Which suspended evaluation a call is about, and whose it is. */
 

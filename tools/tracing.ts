@@ -1,15 +1,37 @@
 import { z } from 'zod'
-import type { TraceQuery } from '../wire/kernel.ts'
-import { defineTool, type KernelContext } from './define.ts'
-import { ALL_TRACEPOINTS, idsOf, isShortId, orElsewhere } from './ids.ts'
-import { aName, type Looking, lookUp, lookUpName, unfound, type Words } from './looked.ts'
-import { counted, given, NAME_LENGTH, NAMED_IN } from './naming.ts'
+import type { Shown, TracedCall, Tracepoint, TraceQuery, Traces, TracesQuery } from '../wire/kernel.ts'
+import type { KernelContext, Looking } from './contract.ts'
+import { defineTool } from './define.ts'
+import { type Told, termsOf } from './languages.ts'
+import {
+  ALL_TRACEPOINTS,
+  aName,
+  idsOf,
+  isShortId,
+  lookUp,
+  lookUpName,
+  orElsewhere,
+  unfound,
+  type Words,
+} from './look.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
-import { type Tracing, tracepointLines } from './traces-text.ts'
-import { oneLine } from './wording.ts'
+import {
+  counted,
+  cutNote,
+  dataSize,
+  duration,
+  fitting,
+  given,
+  indent,
+  NAME_LENGTH,
+  NAMED_IN,
+  oneLine,
+  placeOf,
+  typeWord,
+} from './text.ts'
 
 /** The parameter that says which tracepoint. */
-export const TRACEPOINT = z
+const TRACEPOINT = z
   .string()
   .min(1)
   .max(200)
@@ -112,7 +134,7 @@ async function removedOf(tracepoint: string, context: KernelContext): Promise<Ou
 }
 
 /** The tracepoint of that name, which may be the number alone. That there is one of a whole name is not looked at. */
-export async function tracepointMeant(
+async function tracepointMeant(
   named: string,
   context: Looking & Pick<KernelContext, 'kernelName'>,
 ): Promise<{ readonly type: 'meant'; readonly id: string } | Failed> {
@@ -133,7 +155,7 @@ export async function tracepointMeant(
 }
 
 /** How a tool speaks of a tracepoint. */
-export const aTracepoint = (words: Words): Words => ({
+const aTracepoint = (words: Words): Words => ({
   ...words,
   parameter: 'tracepoint',
   wanted: 'a tracepoint',
@@ -144,4 +166,164 @@ export const aTracepoint = (words: Words): Words => ({
 
 function showTracing({ tracepoint, next }: Tracing): string {
   return [...tracepointLines(tracepoint), ...(next === undefined ? [] : [`next: ${next}`])].join('\n')
+}
+
+export const traceCalls = defineTool({
+  name: 'trace_calls',
+  description:
+    'Show the calls that a tracepoint has taken down: arguments, result or error, time, thread and caller of each, ' +
+    'in the order in which they began, with handles that inspect accepts. Values are shown as they were then. ' +
+    'Without a tracepoint: all there are, with how many calls each has seen. Runs no code. trace_function sets one.',
+  parameters: {
+    tracepoint: TRACEPOINT.optional().describe(
+      'Which one, such as `t1@ab12`, or `t1`. Left out: a list of all, without their calls.',
+    ),
+    from: z.int().min(1).max(1_000_000).default(1).describe('The first call that is shown.'),
+    count: z.int().min(1).max(200).default(20).describe('How many calls are shown at most.'),
+  },
+  level: 'safe',
+  profile: 'full',
+  categories: ['debugging'],
+  needs: ['traces'],
+  onlyLiving: true,
+  examples: [
+    { args: {}, shows: 'the tracepoints there are' },
+    { args: { tracepoint: 't1@ab12' }, shows: 'its first calls' },
+    { args: { tracepoint: 't1@ab12', from: 21 }, shows: 'the page after' },
+  ],
+
+  async handler({ tracepoint: named, from, count }, context) {
+    const meant = named === undefined ? undefined : await tracepointMeant(named, context)
+    const query = (tracepoint?: string) => given<TracesQuery>({ tracepoint, from, count })
+    const found = meant?.type === 'failed' ? meant : await tracesOf(query(meant?.id), context)
+    return orElsewhere(found, { given: named, look: 'traces' }, context)
+  },
+
+  show: result => showTraces(result as Traces & Told),
+})
+
+async function tracesOf(query: TracesQuery, context: KernelContext): Promise<Outcome<Traces & Told>> {
+  const words = aTracepoint(aName(context.kernel))
+  const looked = await lookUp({ look: 'traces', query, words }, context)
+  if (looked.type === 'failed') return looked
+  const { calls: found, next } = looked.result
+  const calls = fitting(found, dataSize)
+  const last = calls.at(-1)
+  const cut = calls.length < found.length && last !== undefined
+  return ok<Traces & Told>({ ...looked.result, calls, next: cut ? last.number + 1 : next })
+}
+
+function showTraces(traces: Traces & Told): string {
+  const { tracepoints, calls, next } = traces
+  if (tracepoints.length === 0) return 'no tracepoints; trace_function sets one'
+  const [only, ...more] = tracepoints
+  if (only === undefined || more.length > 0) return listOf(tracepoints).join('\n')
+  const lines = tracepointLines(only)
+  lines.push(...calls.flatMap(call => callLines(call, { name: only.name, told: traces })))
+  if (next !== null) lines.push(`for more: from ${next}`)
+  return lines.join('\n')
+}
+
+/** Tracepoints and what they took down as text: calls as their language writes them. */
+
+/** What `trace_function` and `untrace_function` answer with. */
+interface Tracing {
+  readonly tracepoint: Tracepoint
+  readonly next?: string
+}
+
+/** All of them, a line each, and what is to be known of them once. */
+function listOf(tracepoints: readonly Tracepoint[]): string[] {
+  const notes = new Set(tracepoints.flatMap(tracepoint => tracepoint.notes))
+  return [...tracepoints.map(tracepointLine), ...[...notes].map(noteLine)]
+}
+
+/** `t1@ab12 shop.total: 3 of 10 calls so far, by sys.monitoring, for claude-code; ends in 5 min` and its notes. */
+function tracepointLines(tracepoint: Tracepoint): string[] {
+  return [tracepointLine(tracepoint), ...tracepoint.notes.map(noteLine)]
+}
+
+function tracepointLine(tracepoint: Tracepoint): string {
+  const { id, name, who, by } = tracepoint
+  return `${oneLine(id)} ${oneLine(name)}: ${stateOf(tracepoint)} (by ${oneLine(by)}, for ${oneLine(who)})`
+}
+
+const noteLine = (note: string): string => indent(`note: ${oneLine(note)}`)
+
+function stateOf({ state, seen, wanted, expires_in_ms }: Tracepoint): string {
+  const calls = `${counted(seen, 'call')} of ${wanted}`
+  switch (state) {
+    case 'on':
+      return `on, ${calls} so far${expires_in_ms === null ? '' : `; ends in ${duration(expires_in_ms)} at the latest`}`
+    case 'full':
+      return `full, ${calls}; it is out of the program`
+    case 'expired':
+      return `its time is over, ${calls}; it is out of the program`
+    case 'removed':
+      return `removed, ${calls}`
+    default:
+      return state satisfies never
+  }
+}
+
+/** `#1 total(order=<Order>) → 3, 2 ms`, set in as deep as it was called, and below it where and when that was. */
+function callLines(
+  call: TracedCall,
+  { name, told }: { readonly name: string; readonly told: Told },
+): string[] {
+  const { number, at, thread, depth, caller, elapsed_ms } = call
+  const took = elapsed_ms === null ? '' : `, ${shortly(elapsed_ms)}`
+  const place = caller === null ? '' : placeOf(caller)
+  const from = caller === null ? '' : `, from ${oneLine(caller.function)}${place === '' ? '' : ` (${place})`}`
+  const lines = [
+    `#${number} ${written(call, { name, told })} ${ended(call)}${took}`,
+    indent(`${at}, thread ${JSON.stringify(thread)}${from}`),
+    ...handleLines(call),
+  ]
+  return lines.map(line => `${'  '.repeat(Math.min(depth, 20))}${line}`)
+}
+
+/** Most calls take less than a millisecond. */
+const shortly = (ms: number): string => (ms < 1 ? `${Math.max(1, Math.round(ms * 1_000))} µs` : duration(ms))
+
+/** `(shop::total #<ORDER>)` in Lisp, `total(order=<Order>)` elsewhere. */
+function written(
+  { arguments: given, arguments_omitted }: TracedCall,
+  { name, told }: { readonly name: string; readonly told: Told },
+): string {
+  const texts = given.map(one => ({ name: oneLine(one.name), text: valueText(one.value) }))
+  const more = arguments_omitted === 0 ? '' : ` and ${counted(arguments_omitted, 'more argument')}`
+  return `${termsOf(told).call(oneLine(name), texts)}${more}`
+}
+
+function ended({ outcome }: TracedCall): string {
+  switch (outcome.type) {
+    case 'running':
+      return 'has not returned yet'
+    case 'returned':
+      return outcome.values.length === 0 ? '→ no value' : `→ ${outcome.values.map(valueText).join(', ')}`
+    case 'raised': {
+      const { type, message } = outcome.exception
+      return `raised ${oneLine(message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`)}`
+    }
+    case 'left':
+      return 'was left without a value'
+    default:
+      return outcome satisfies never
+  }
+}
+
+const valueText = ({ repr }: Shown): string =>
+  `${oneLine(repr.text)}${repr.truncated ? ` (${cutNote(repr)})` : ''}`
+
+/** `inspect: order @ab12.3, result @ab12.4` */
+function handleLines({ arguments: given, outcome }: TracedCall): string[] {
+  const results = outcome.type === 'returned' ? outcome.values : []
+  const handles = [
+    ...given.flatMap(({ name, value }) =>
+      value.handle === undefined ? [] : [`${oneLine(name)} ${value.handle}`],
+    ),
+    ...results.flatMap(({ handle }) => (handle === undefined ? [] : [`result ${handle}`])),
+  ]
+  return handles.length === 0 ? [] : [indent(`inspect: ${handles.join(', ')}`)]
 }

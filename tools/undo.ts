@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import { defineTool, type PlanContext } from './define.ts'
+import type { CommittedFile, FileChange, PlanContext, Planned, SeenFile } from './contract.ts'
+import { defineTool } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
-import { counted } from './naming.ts'
 import type { Failed } from './outcome.ts'
-import type { CommittedFile, FileChange, Planned, SeenFile } from './proposal.ts'
-import { countLines, remarksOn } from './remarks.ts'
-import { contentWord, goneFolders, madeFolders, renameText } from './whole-file.ts'
-import { oneLine } from './wording.ts'
+import { countLines, remarksOn } from './rewrite.ts'
+import { counted, oneLine } from './text.ts'
+import { contentWord, goneFolders, madeFolders, renameText } from './write.ts'
 
 /** What `undo_change` answers with. */
 export interface Undoing {

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Seat } from '../../src/core/approvals.ts'
+import type { Seat } from '../../src/approvals/contract.ts'
 import { Desk } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import { type CallsRig, openCallsRig, toolAt } from '../../test/support/calls-rig.ts'
@@ -62,12 +62,16 @@ async function called(rig: CallsRig, text: string): Promise<void> {
 }
 
 let scene: Scene | undefined
+
 let users = 0
+
 let calls = 0
+
 const place = () => {
   if (scene === undefined) throw new Error('the row was not set up')
   return scene
 }
+
 const shared = {
   async setUp() {
     users++
@@ -98,6 +102,7 @@ export const askingCost: Row = {
 }
 
 setFlagsFromString('--expose-gc')
+
 const collectGarbage: () => void = runInNewContext('gc')
 
 /** After all that only waited to be thrown away is gone. */
@@ -110,6 +115,7 @@ async function heapBytes(): Promise<number> {
 }
 
 const PLANS = 1_000
+
 const PLAN_TEXT = 'x = 1\n'.repeat(16)
 
 export const manyPlans: Row = {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { decide } from '../../src/core/gate.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { openRegistry, type Registry, validate } from '../../src/core/registry.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { decide } from '../../src/policy/rules.ts'
+import { openRegistry, type Registry, validate } from '../../src/registry/registry.ts'
 import { defineTool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { ok } from '../../tools/outcome.ts'
@@ -32,9 +32,12 @@ function registryOf(count: number): Registry {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'imago-bench-inside-'))
+
 // Whichever rows are run, this module is loaded.
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+
 const policy = openPolicy(folder)
+
 const registries = new Map([10, 10_000].map(count => [count, registryOf(count)]))
 
 /** Microseconds for what stands before a safe call: find, validate, level, rules, gate. */

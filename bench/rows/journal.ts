@@ -2,12 +2,15 @@ import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type JournalEntry, type OpenJournal, openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { type OpenJournal, openJournal } from '../../src/journal/journal.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { interleaved, median, type Row } from '../row.ts'
 
 let folder = ''
+
 const folders = new Set<string>()
+
 // A round that fails leaves nothing behind either.
 process.once('exit', () => {
   for (const path of folders) rmSync(path, { recursive: true, force: true })
@@ -73,6 +76,7 @@ export const journalOpen: Row = {
 }
 
 const fileSync = promisify(fdatasync)
+
 /** About what a dispatched call takes in the journal. */
 const BYTES = Buffer.alloc(290, 'x')
 

@@ -1,5 +1,5 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
-import { shownPlan } from '../../src/core/shown-plan.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
+import { shownPlan } from '../../src/approvals/preview.ts'
 import { Desk } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import { Screen } from '../../src/terminal/screen.ts'
@@ -9,12 +9,16 @@ import { median, percentile, type Row } from '../row.ts'
 import { type TwoFiles, twoFiles } from './diffs.ts'
 
 const SIZE = { columns: 80, rows: 24 }
+
 /** Of a file with so many lines, a word in every tenth of which is another, the diff has over 10,000. */
 const LINES = 12_500
 
 let files: TwoFiles | undefined
+
 let body = ''
+
 let users = 0
+
 const shared = {
   async setUp() {
     if (users++ > 0) return

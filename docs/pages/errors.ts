@@ -1,4 +1,4 @@
-import { INTERNAL_REASONS, TOOL_ERRORS } from '../../tools/errors.ts'
+import { INTERNAL_REASONS, TOOL_ERRORS } from '../../tools/outcome.ts'
 import { FAILURES } from '../../wire/codec/messages.ts'
 import { WIRE_ERRORS } from '../../wire/errors.ts'
 import { GENERATED, table } from './markdown.ts'

@@ -1,8 +1,11 @@
-import { describeTool } from '../../src/core/describe.ts'
-import { annotations, type Described } from '../../src/core/forms.ts'
-import { openRegistry } from '../../src/core/registry.ts'
-import { parametersWithin } from '../../src/core/usage.ts'
-import { PROFILES } from '../../tools/define.ts'
+import {
+  annotations,
+  type Described,
+  describeTool,
+  parametersWithin,
+} from '../../src/registry/descriptions.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { PROFILES } from '../../tools/contract.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { GENERATED, table } from './markdown.ts'
 

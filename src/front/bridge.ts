@@ -3,10 +3,11 @@ import { openSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { escapeText } from '../core/escape.ts'
+import { messageOf } from '../../wire/errors.ts'
 import { helloEnvironment } from '../environment.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
+import { EXIT, type ExitCode, Failure } from '../failure.ts'
 import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
+import { escapeText } from '../text/escape.ts'
 
 /** The streams between which bytes are carried, and where a fault is told: the process itself, but in tests. */
 export interface BridgeStreams {
@@ -39,6 +40,7 @@ interface Wanted {
 }
 
 const PROFILES = ['core', 'live', 'full']
+
 const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--structured]'
 
 function wantedBy(args: string[]): Wanted {

@@ -1,10 +1,15 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { InternalReason, ToolErrorCode } from '../../tools/errors.ts'
-import { type Failing, type ToolError, toolError } from '../../tools/outcome.ts'
-import { type RemoteFailure, WireError } from '../../wire/errors.ts'
+import {
+  type Failing,
+  type InternalReason,
+  type ToolError,
+  type ToolErrorCode,
+  toolError,
+} from '../../tools/outcome.ts'
+import { messageOf, type RemoteFailure, WireError } from '../../wire/errors.ts'
 import { languageNamed, namesOf } from '../../wire/languages.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../failure.ts'
+import { EXIT, type ExitCode, Failure } from '../failure.ts'
 import { type Command, type CommandInput, OPTIONS, type OpenDaemon, type Options } from './command.ts'
 import { frontLanguage } from './languages.ts'
 import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'

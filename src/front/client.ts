@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '../../tools/outcome.ts'
-import { WireError } from '../../wire/errors.ts'
+import { messageOf, WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
+import { Refusal } from '../../wire/link/calls.ts'
 import { openClient } from '../../wire/link/handshake.ts'
-import { type Link, Refusal } from '../../wire/link/link.ts'
+import type { Link } from '../../wire/link/link.ts'
+import { startOf } from '../../wire/process-start.ts'
+import type { CallEvent } from '../calls/contract.ts'
 import { helloEnvironment } from '../environment.ts'
-import { Failure, messageOf } from '../failure.ts'
-import { startOf } from '../instance.ts'
+import { Failure } from '../failure.ts'
 import { findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
-import type {
-  Ask,
-  CallEvent,
-  Method,
-  Methods,
-  SeatEvent,
-  SuspensionEvent,
-  TerminalChallenge,
-  WatchEvent,
-} from './protocol.ts'
+import type { SuspensionEvent } from '../suspensions/rows.ts'
+import type { Ask, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 
 export interface ConnectOptions {

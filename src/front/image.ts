@@ -3,10 +3,13 @@ import { isAbsolute, relative } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
+import type { CallEvent } from '../calls/contract.ts'
+import type { KernelRow } from '../kernels/rows.ts'
 import { findRoot, VERSION } from '../paths.ts'
+import type { SuspensionEvent } from '../suspensions/rows.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './print.ts'
-import type { CallEvent, KernelRow, Method, Methods, SuspensionEvent } from './protocol.ts'
+import type { Method, Methods } from './protocol.ts'
 import { type OpenSeat, openSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
@@ -62,7 +65,9 @@ export const WAIT_SECONDS = 1_000_000
 const REMEMBERED = 512
 
 const RECONNECTED = 'imago: the connection to the daemon was lost, and made again; the image is the same.\n'
+
 const NEW_IMAGE = 'imago: the daemon was lost, and with it the image; another one begins here.\n'
+
 const JOINED_AGAIN =
   'imago: the daemon was lost. Another one joins the same image again; handles of before, and jobs, are gone.\n'
 

@@ -1,7 +1,7 @@
 import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { Question } from '../../wire/kernel.ts'
-import { escapeText } from '../core/escape.ts'
+import { escapeText } from '../text/escape.ts'
 import { isCapable } from './print.ts'
 
 /** Lines that a person types, or that standard input holds, one at a time as they are asked for. */
@@ -68,6 +68,7 @@ export async function askPerson(lines: Lines, { prompt, secret }: Question): Pro
 
 /** Asks the terminal to mark where a paste begins and ends. */
 const MARK_PASTES = '\x1b[?2004h'
+
 const LEAVE_PASTES = '\x1b[?2004l'
 
 /** Entered with Ctrl-D. */

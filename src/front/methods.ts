@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import { LEVELS, PROFILES } from '../../tools/define.ts'
+import { LEVELS, PROFILES } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
-import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
+import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
+import type { Link } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
-import type { CallEvent, Caller, Calls } from '../core/call.ts'
-import { describe, FORMATS } from '../core/describe.ts'
-import type { Kernels } from '../core/kernels.ts'
-import type { Registry } from '../core/registry.ts'
+import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
+import type { Kernels } from '../kernels/kernels.ts'
+import { describe, FORMATS } from '../registry/descriptions.ts'
+import type { Registry } from '../registry/registry.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { PolicyMethods } from './policy-methods.ts'
 import {
@@ -81,13 +82,19 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
 }
 
 const key = z.string().min(1).max(128)
+
 /** Which names a kernel can have is for the kernels to say. */
 const name = z.string().max(1_024)
+
 const reason = z.string().max(10_000)
+
 const nothing = z.strictObject({})
+
 const whyChosen = reason.nullable()
+
 /** A person may keep a stack for an hour without looking at it, and no longer. */
 const leaseMs = z.int().min(1_000).max(3_600_000)
+
 const choice = z.discriminatedUnion('decision', [
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),

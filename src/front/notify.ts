@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { oneLine } from '../../tools/wording.ts'
-import { messageOf } from '../failure.ts'
+import { oneLine } from '../../tools/text.ts'
+import { messageOf } from '../../wire/errors.ts'
 
 /** Tells a person that something waits for them, wherever they look. */
 export interface Notifier {
@@ -21,6 +21,7 @@ export interface NotifierOptions {
 
 /** Characters of a notification. */
 const MOST = 160
+
 /** A program that shows them has ended by then, in milliseconds, or is ended. */
 const PATIENCE_MS = 10_000
 

@@ -1,6 +1,6 @@
-import { Refusal, type ServedCall } from '../../wire/link/link.ts'
-import { KernelError } from '../core/kernel-error.ts'
-import { SuspensionError } from '../core/suspensions/desk.ts'
+import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
+import { KernelError } from '../kernels/kernel-error.ts'
+import { SuspensionError } from '../suspensions/desk.ts'
 import type { FailureData } from './protocol.ts'
 
 /** Errors of kernels are answers of these methods, and keep their code; what cannot be meant is `invalid_params`. */

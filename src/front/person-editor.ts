@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { oneLine } from '../../tools/wording.ts'
-import { escapePlanLine } from '../core/escape.ts'
-import { messageOf } from '../failure.ts'
+import { oneLine } from '../../tools/text.ts'
+import { messageOf } from '../../wire/errors.ts'
+import { escapePlanLine } from '../text/escape.ts'
 
 /** A text that a person is to go on with in their own editor. */
 export interface Draft {
@@ -63,6 +63,7 @@ function editorOf({ VISUAL, EDITOR, TERM }: NodeJS.ProcessEnv): string | undefin
 
 /** What a shell ends with where there is no such program, and where it is none. */
 const NOT_FOUND = 127
+
 const NOT_RUN = 126
 
 /** Undefined once it has ended well. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { CallId } from '../../wire/kernel.ts'
-import { enveloped } from '../core/answer.ts'
-import { originOf } from '../core/call.ts'
-import type { PolicyDesk } from '../core/policy/desk.ts'
+import { originOf } from '../approvals/contract.ts'
+import { enveloped } from '../calls/answer.ts'
+import type { PolicyDesk } from '../calls/policy-desk.ts'
 import type { Methods } from './protocol.ts'
 import type { ServeContext } from './server.ts'
 

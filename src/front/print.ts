@@ -1,6 +1,6 @@
 import { type Envelope, type ToolError, toolError } from '../../tools/outcome.ts'
-import { escapeJson, escapeText } from '../core/escape.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
+import { escapeJson, escapeText } from '../text/escape.ts'
 
 /** Where commands print. What cannot be seen is escaped, at a terminal and in a pipe. */
 export interface Printer {

@@ -1,14 +1,15 @@
 /** The client protocol in types; `docs/editor-protocol.md` is its specification. Times are milliseconds. */
 
-import type { Level, Profile } from '../../tools/define.ts'
+import type { Level, Profile } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question, Theirs } from '../../wire/kernel.ts'
-import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../core/approvals.ts'
-import type { CallEvent } from '../core/call.ts'
-import type { Announced, AnnouncedRow, KernelRow } from '../core/kernels.ts'
-import type { PolicyReport } from '../core/policy/report.ts'
-import type { SuspendedRow, SuspensionEvent } from '../core/suspensions/rows.ts'
-import type { Trial } from '../core/trial.ts'
+import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../approvals/contract.ts'
+import type { CallEvent } from '../calls/contract.ts'
+import type { Announced, AnnouncedRow } from '../kernels/attach.ts'
+import type { KernelRow } from '../kernels/rows.ts'
+import type { Trial } from '../kernels/trial.ts'
+import type { PolicyReport } from '../policy/report.ts'
+import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
 
 /** What a client may ask of the daemon. */
 export interface Methods {
@@ -155,6 +156,7 @@ export interface Methods {
 }
 
 export type Method = keyof Methods
+
 type Empty = Readonly<Record<string, never>>
 
 /** A suspended evaluation, by its kernel and its id: `s3@ab12`. */
@@ -169,6 +171,7 @@ export interface SuspensionNamed {
  * not hold, the daemon fails with `in_use`.
  */
 export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
+
 export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]
 
 /** The names of the kernels that end with the daemon, and of those whose programs run on without it. */

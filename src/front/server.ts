@@ -1,13 +1,14 @@
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { messageOf } from '../../wire/errors.ts'
+import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
 import { acceptClient } from '../../wire/link/handshake.ts'
-import { type Link, Refusal, type ServedCall } from '../../wire/link/link.ts'
+import type { Link } from '../../wire/link/link.ts'
 import { listen } from '../../wire/link/transport.ts'
-import { plainName } from '../core/escape.ts'
-import { keepSecret, secretsOf } from '../core/redact.ts'
-import { messageOf } from '../failure.ts'
+import { keepSecret, secretsOf } from '../journal/redaction.ts'
 import type { Log } from '../log.ts'
+import { plainName } from '../text/escape.ts'
 import type { CLIENT_FAILURES } from './protocol.ts'
 
 /** Who is at the other end of one connection: fixed by its hello, and the same until it ends. */

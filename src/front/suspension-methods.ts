@@ -1,6 +1,6 @@
 import type { Link } from '../../wire/link/link.ts'
-import type { Person, SuspensionDesk } from '../core/suspensions/desk.ts'
-import type { CallerIdentity } from '../core/suspensions/owners.ts'
+import type { Person, SuspensionDesk } from '../suspensions/desk.ts'
+import type { CallerIdentity } from '../suspensions/owners.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { HeldSeat } from './seat/seats.ts'

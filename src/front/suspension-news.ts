@@ -1,6 +1,6 @@
 import { conditionLine } from '../../tools/suspension-text.ts'
-import { beginning, oneLine } from '../../tools/wording.ts'
-import type { SuspendedRow, SuspensionEvent } from './protocol.ts'
+import { beginning, oneLine } from '../../tools/text.ts'
+import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
 
 /** Characters of an error in a line of news. */
 const ERROR_CHARS = 200

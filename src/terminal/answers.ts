@@ -1,17 +1,17 @@
 import { homedir } from 'node:os'
 import { z } from 'zod'
+import { isRunning } from '../../tools/job.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import { isRunning } from '../../tools/running.ts'
 import { isSuspendedDetails, withoutRestarts } from '../../tools/suspension-text.ts'
-import { duration, linesOf, oneLine, REPORT_MARGIN, setIn } from '../../tools/wording.ts'
-import type { EntryRead } from '../core/journal/reading.ts'
-import { journalDir } from '../core/journal/segments.ts'
-import { messageOf } from '../failure.ts'
+import { duration, linesOf, oneLine, REPORT_MARGIN, setIn } from '../../tools/text.ts'
+import { messageOf } from '../../wire/errors.ts'
 import { kernelsText } from '../front/commands/kernels.ts'
 import type { Image } from '../front/image.ts'
 import { noteText } from '../front/log/lines.ts'
 import { type CallStory, EVERYTHING, type Note, type Story, showStories } from '../front/log/stories.ts'
 import { withoutOutput } from '../front/print.ts'
+import type { EntryRead } from '../journal/reader.ts'
+import { journalDir } from '../journal/segments.ts'
 import { highlightTraceback, languageNamed, type Spoken } from './languages.ts'
 import {
   afterOf,
@@ -49,6 +49,7 @@ type CallTool = (tool: string, args: Readonly<Record<string, unknown>>) => Promi
 
 /** Characters of one value that are fetched for reading at most. */
 const MOST = 4_000_000
+
 const STEP = 40_000
 
 export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display {
@@ -201,15 +202,21 @@ const TEXT = z.object({
   original_len: z.number().nullable().optional(),
   handle: z.string().optional(),
 })
+
 const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: z.string().nullable() }) })
+
 const EVALUATION = z.object({ values: z.array(SHOWN) })
+
 const LEFT = z.object({
   status: z.literal('left'),
   acted_on: z.string(),
   newest: z.object({ id: z.string() }).nullish(),
 })
+
 const RETURNED = z.object({ acted_on: z.string(), returned_to_owner: z.literal(true) })
+
 const NOTICE = z.object({ notice: z.string() })
+
 const RAISED = z.object({
   exception: z.object({ traceback: z.string().min(1) }),
 })

@@ -1,9 +1,9 @@
 import type { DebugFrame, DebugState } from '../../tools/debug-look.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { conditionLine } from '../../tools/suspension-text.ts'
-import { duration, oneLine } from '../../tools/wording.ts'
+import { duration, oneLine } from '../../tools/text.ts'
 import { WAIT_SECONDS } from '../front/image.ts'
-import type { SuspendedRow } from '../front/protocol.ts'
+import type { SuspendedRow } from '../suspensions/rows.ts'
 import type { Command, Context } from './colon.ts'
 import { fitted, plain } from './layout.ts'
 import { frameSpans, stateSpans, suspendedTable, theirLine } from './suspension-spans.ts'
@@ -361,6 +361,7 @@ const words = (text: string): string[] => /^(\S*)\s*([\s\S]*)$/.exec(text.trim()
 
 /** What a person at the console can do where a call about one of these has failed. */
 const SUSPENDED = ':debug lists its restarts and frames, :suspended what is suspended.'
+
 const TRACED = ':calls lists the tracepoints.'
 
 /** The answer of a tool as a person is shown it: what can be done next is said in commands, and not in tools. */

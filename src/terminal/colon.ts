@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { isRunning } from '../../tools/running.ts'
-import { nearest } from '../core/nearest.ts'
+import { isRunning } from '../../tools/job.ts'
 import { type Image, WAIT_SECONDS } from '../front/image.ts'
+import { nearest } from '../text/nearest.ts'
 import type { Display } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import type { History } from './history.ts'
@@ -113,6 +113,7 @@ const SCHEMA = z.object({
   properties: z.record(z.string(), z.object({ type: z.unknown().optional() })).default({}),
   required: z.array(z.string()).default([]),
 })
+
 const LISTING = z.array(
   z.object({
     name: z.string(),

@@ -1,5 +1,5 @@
-import { oneLine } from '../../tools/wording.ts'
-import type { Grant, Pause, SeatAnswer, ShownPlan } from '../core/approvals.ts'
+import { oneLine } from '../../tools/text.ts'
+import type { Grant, Pause, SeatAnswer, ShownPlan } from '../approvals/contract.ts'
 import { Decisions } from '../front/hunks/decisions.ts'
 import type { SeatWanted } from '../front/protocol.ts'
 import type { Look } from './layout.ts'
@@ -156,11 +156,15 @@ export const letThrough = (pattern: string): string => `${oneLine(pattern)} is l
 
 /** How long a note stays on the screen, in milliseconds. */
 const NOTE_MS = 8_000
+
 /** The same while others wait for their turn. */
 const BUSY_MS = 4_000
+
 /** One that could not be shown for so long is looked up, if anybody wants it. */
 const STALE_MS = 60_000
+
 const MOST_WAITING = 20
+
 const MOST_SAID = 50
 
 /** The sentences for a person: each stands its while on the screen, those for which there is no room after the others. */

@@ -1,5 +1,6 @@
-import type { SeatAnswer } from '../core/approvals.ts'
-import type { Decision, Decisions } from '../front/hunks/decisions.ts'
+import type { SeatAnswer } from '../approvals/contract.ts'
+import type { Decisions } from '../front/hunks/decisions.ts'
+import type { Decision } from '../front/hunks/patch.ts'
 import { argumentsDraft, type DraftResult, readArguments } from '../front/person-editor.ts'
 import {
   type AnswerWords,

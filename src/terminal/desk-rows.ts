@@ -1,4 +1,4 @@
-import { duration, oneLine } from '../../tools/wording.ts'
+import { duration, oneLine } from '../../tools/text.ts'
 import type { Decisions, Piece } from '../front/hunks/decisions.ts'
 import { split } from '../front/hunks/patch.ts'
 import {
@@ -157,6 +157,7 @@ interface Foot {
 
 /** A screen with fewer rows has no row for notes while there is none, and none for notes while a line is written. */
 const TALL = 16
+
 /** Of a long line that is being written, so many rows. */
 const WRITTEN_ROWS = 3
 

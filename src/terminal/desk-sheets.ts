@@ -1,6 +1,7 @@
-import { oneLine } from '../../tools/wording.ts'
-import type { ShownPlan } from '../core/approvals.ts'
-import type { Decision, Decisions, Piece } from '../front/hunks/decisions.ts'
+import { oneLine } from '../../tools/text.ts'
+import type { ShownPlan } from '../approvals/contract.ts'
+import type { Decisions, Piece } from '../front/hunks/decisions.ts'
+import type { Decision } from '../front/hunks/patch.ts'
 import { KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
 import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
@@ -171,9 +172,12 @@ function bodyOf({ body, kernel }: ShownPlan, palette: Palette): PlanText {
 
 /** Nobody has to have seen it. */
 const aside = (plan: ShownPlan, o: SheetOptions): Part => own(asideOf(plan), o, { aside: true })
+
 const text = (outside: string, { palette }: SheetOptions) => new PlanText(outside, { palette, as: 'text' })
+
 const diffOf = ({ hunk }: Piece, { palette }: SheetOptions) =>
   new PlanText(hunk.diff, { palette, as: 'diff' })
+
 const own = (lines: readonly OwnLine[], { palette }: SheetOptions, o?: { aside: boolean }) =>
   new OwnLines(lines, palette, o)
 
@@ -282,10 +286,12 @@ function decidedSpan({ decision }: Piece, signs: Signs): Span {
 }
 
 const BLANK: OwnLine = { value: [] }
+
 const field = (name: string, value: string): OwnLine => ({
   label: looking('hint', name),
   value: [prose(undefined, value)],
 })
+
 const hint = (sentence: string): OwnLine => ({ value: [prose('hint', sentence)] })
 
 const counted = (count: number, of: string) =>

@@ -1,6 +1,6 @@
-import { oneLine } from '../../tools/wording.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../core/approvals.ts'
-import { messageOf } from '../failure.ts'
+import { oneLine } from '../../tools/text.ts'
+import { messageOf } from '../../wire/errors.ts'
+import type { SeatAnswer, ShownPlan, Taken } from '../approvals/contract.ts'
 import { asksText } from '../front/notify.ts'
 import type { Draft, DraftResult } from '../front/person-editor.ts'
 import type { SeatWanted } from '../front/protocol.ts'
@@ -36,7 +36,9 @@ interface DeskOptions {
 
 /** What was withdrawn while it was looked at goes by itself once no key was pressed for so long. */
 const LEFT_ALONE_MS = 10_000
+
 const MOST_PAST = 50
+
 /** Turns that are known to have rung. */
 const MOST_TURNS = 256
 

@@ -1,5 +1,5 @@
 import { eastAsianWidth } from 'get-east-asian-width'
-import { escapeText } from '../core/escape.ts'
+import { escapeText } from '../text/escape.ts'
 
 export interface Size {
   readonly columns: number
@@ -72,7 +72,9 @@ export function openPalette({ coloured }: { readonly coloured: boolean }): Palet
 export const wantsColour = (env: Readonly<Record<string, string | undefined>>) => !env.NO_COLOR
 
 export const plain = (text: string): Span => ({ text })
+
 export const looking = (look: Look, text: string): Span => ({ text, look })
+
 export const prose = (look: Look | undefined, text: string): Span => ({ text, look, prose: true })
 
 /** The piece of a text between two places, with another look. */
@@ -95,6 +97,7 @@ export function restyled(
 }
 
 export const beforeOf = (spans: readonly Span[], at: number): Span[] => pieceOf(spans, { from: 0, to: at })
+
 export const afterOf = (spans: readonly Span[], at: number): Span[] =>
   pieceOf(spans, { from: at, to: Number.POSITIVE_INFINITY })
 
@@ -121,6 +124,7 @@ interface Grapheme {
 }
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
 const PLAIN = /^[\x20-\x7e]*$/
 
 /** Characters of one line, in order. */
@@ -184,6 +188,7 @@ function graphemeOf(text: string): Grapheme {
 }
 
 const WIDE_SIGNS = /\u{fe0f}|\u{200d}|\p{Regional_Indicator}{2}/u
+
 const COMBINING = /^\p{Mark}/u
 
 function columnsOf(grapheme: string): number {
@@ -211,6 +216,7 @@ export interface Layout {
 
 /** Where the cursor is to stand, between two spans. */
 export const CURSOR = Symbol('cursor')
+
 export type Piece = Span | typeof CURSOR
 
 /** Breaks pieces into rows that fit. Nothing that is written moves the cursor: controls are shown as marks. */

@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff'
 import { eastAsianWidth } from 'get-east-asian-width'
-import { escapeText } from '../core/escape.ts'
 import { DiffLines, type Role } from '../front/hunks/diff-lines.ts'
+import { escapeText } from '../text/escape.ts'
 import {
   type Look,
   layOut,
@@ -175,9 +175,12 @@ interface Made {
 }
 
 const NO_ROW = { rows: 0, row: () => ({ text: '', columns: 0 }), rowOf: () => 0 }
+
 const MARGIN = 2
+
 /** A longer line has no colours. */
 const LONG = 4_000
+
 /** Lines that stay as they were made. */
 const KEPT = 500
 
@@ -217,6 +220,7 @@ function piece(spans: readonly Span[], from: number, to: number): Span[] {
 }
 
 const MARK = /⟦U\+[0-9A-F]{4,6}⟧|␍/g
+
 /** As long as a mark is. */
 const MARK_CHARS = 10
 
@@ -331,9 +335,12 @@ interface ChangedWords {
 
 /** Of longer lines, and of more of them at once, nobody sees the words; and finding them takes long. */
 const MOST_CHARS = 4_000
+
 const MOST_LINES = 60
+
 /** How many words may differ for the shortest difference to be sought. */
 const MOST_EDITS = 400
+
 /** Of a line of which less stays than this share, no words stand out: all of it is another one. */
 const LEAST_ALIKE = 0.3
 

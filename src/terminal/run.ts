@@ -1,7 +1,7 @@
+import { isRunning } from '../../tools/job.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import { isRunning } from '../../tools/running.ts'
 import { isSuspendedDetails } from '../../tools/suspension-text.ts'
-import { duration } from '../../tools/wording.ts'
+import { duration } from '../../tools/text.ts'
 import type { Question } from '../../wire/kernel.ts'
 import type { ExitCode } from '../failure.ts'
 import { type Image, WAIT_SECONDS } from '../front/image.ts'
@@ -181,7 +181,9 @@ function elapsedOf(envelope: Envelope | undefined): number | undefined {
 
 /** After so long it is said how long it has been running, in milliseconds, and so often what is said changes. */
 const QUIET_MS = 2_000
+
 const TICK_MS = 1_000
+
 /** Output is shown as it comes, and no more often than this. */
 const FRAME_MS = 16
 

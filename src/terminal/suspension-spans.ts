@@ -9,10 +9,10 @@ import {
   suspensionLine,
 } from '../../tools/suspension-text.ts'
 import { ownerWords } from '../../tools/suspensions.ts'
-import { cutNote, duration, oneLine, setIn } from '../../tools/wording.ts'
+import { cutNote, duration, oneLine, setIn } from '../../tools/text.ts'
 import type { TheirError } from '../../wire/kernel.ts'
 import { table } from '../front/print.ts'
-import type { SuspendedRow } from '../front/protocol.ts'
+import type { SuspendedRow } from '../suspensions/rows.ts'
 import type { Language } from './languages.ts'
 import { looking, plain, prose, type Span } from './layout.ts'
 

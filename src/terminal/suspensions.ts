@@ -1,6 +1,6 @@
 import type { Image } from '../front/image.ts'
-import type { SuspendedRow, SuspensionEvent } from '../front/protocol.ts'
 import { newsText } from '../front/suspension-news.ts'
+import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
 
 /** One suspended evaluation, by its kernel and its id. */
 export interface Named {

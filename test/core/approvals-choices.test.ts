@@ -1,4 +1,4 @@
-import type { Choice } from '../../tools/proposal.ts'
+import type { Choice } from '../../tools/contract.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { book } from '../support/book.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -7,10 +7,13 @@ import { takeSeat } from '../support/seat.ts'
 import { someHunks } from '../support/some-hunks.ts'
 
 const test = suite('choices on a seat')
+
 const still = new LightSignal()
 
 const accept = (hunk: number): Choice => ({ hunk, decision: 'accept' })
+
 const refuse = (hunk: number, reason: string | null = null): Choice => ({ hunk, decision: 'refuse', reason })
+
 const edit = (hunk: number, text: string): Choice => ({ hunk, decision: 'edit', text, reason: null })
 
 test('choices that do not fit the hunks are refused, and the plan goes on waiting for ones that do', async () => {

@@ -1,5 +1,5 @@
-import type { CallEvent } from '../../src/core/call.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallEvent } from '../../src/calls/contract.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { errorOf, resultOf, settled } from '../support/calls-rig.ts'
 import { fileRigsOf, PUT } from '../support/file-rigs.ts'
@@ -7,6 +7,7 @@ import { assert, suite } from '../support/harness.ts'
 import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('asking')
+
 const rig = fileRigsOf(test)
 
 test('a plan that nobody answers is denied after its time, and nothing can approve it then (fault 26)', async () => {

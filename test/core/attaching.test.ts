@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Attach, KernelError, type Kernels, openKernels } from '../../src/core/kernels.ts'
-import { openRemembered } from '../../src/core/remembered.ts'
+import type { Attach } from '../../src/kernels/attach.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import { openRemembered } from '../../src/kernels/remembered.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { CallId } from '../../wire/kernel.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -12,10 +14,15 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('attached kernels')
 
 let folder = ''
+
 let shop = ''
+
 let launcher = new FakeLauncher()
+
 let programs = new FakePrograms()
+
 let logged: string[] = []
+
 let kernels: Kernels = openKernels({ launch: launcher.launch })
 
 /** Another daemon on the same state. */
@@ -33,14 +40,18 @@ test.before.each(() => {
   logged = []
   kernels = open()
 })
+
 test.after.each(async () => {
   await kernels.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 const attach = (target: string, more: Partial<Attach> = {}) => kernels.attach({ target, root: shop, ...more })
+
 const here = (name?: string) => ({ root: shop, env: {}, name })
+
 const kept = () => JSON.parse(readFileSync(join(folder, 'attached.json'), 'utf8')).attached
+
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 async function refusal(work: Promise<unknown>): Promise<KernelError> {

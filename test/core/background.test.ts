@@ -1,20 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Background } from '../../src/core/background.ts'
-import { openKernels } from '../../src/core/kernels.ts'
-import { openTexts, type TextStore } from '../../src/core/texts.ts'
+import { Background } from '../../src/kernels/background.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
+import { openTexts, type TextStore } from '../../src/text/texts.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('background output')
 
 let folder = ''
+
 let texts: TextStore
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-background-'))
   texts = openTexts({ stateDir: folder, log: message => assert.unreachable(message) })
 })
+
 test.after.each(() => {
   texts.close()
   rmSync(folder, { recursive: true, force: true })

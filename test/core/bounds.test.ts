@@ -1,4 +1,4 @@
-import { bound, RESULT_CHARS } from '../../src/core/answer.ts'
+import { bound, RESULT_CHARS } from '../../src/calls/answer.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('bounds')
@@ -77,13 +77,16 @@ test('a surrogate pair is not cut in half', () => {
 })
 
 const circle: Record<string, unknown> = { name: 'circle' }
+
 circle.self = circle
+
 const trap = {
   fine: 1,
   get broken() {
     throw new Error('no such luck')
   },
 }
+
 const untouchable = new Proxy(
   {},
   {

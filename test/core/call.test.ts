@@ -1,8 +1,7 @@
-import type { CallEvent } from '../../src/core/call.ts'
-import { NODE_FILES } from '../../src/core/journal/disk.ts'
-import { TOOL_ERRORS } from '../../tools/errors.ts'
+import type { CallEvent } from '../../src/calls/contract.ts'
+import { NODE_FILES } from '../../src/journal/segments.ts'
 import { TOOLS } from '../../tools/index.ts'
-import { failed, ok } from '../../tools/outcome.ts'
+import { failed, ok, TOOL_ERRORS } from '../../tools/outcome.ts'
 import { errorOf, type RigOptions, resultOf, rigsOf, toolAt } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -82,6 +81,7 @@ test('kernel names the kernel, and never reaches the tool', async () => {
 
 /** Ways to be refused, each with what is asked and with the code of the answer. */
 const dangerous = toolAt('dangerous')
+
 const REFUSED: readonly (readonly [string, RigOptions, string, unknown, string])[] = [
   ['unknown tool', {}, 'eval_exp', { expr: 'x' }, 'unknown_function'],
   ['wrong arguments', {}, 'eval_expr', { expr: 7 }, 'invalid_args'],

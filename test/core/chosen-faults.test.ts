@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Approvals, ShownPlan } from '../../src/core/approvals.ts'
-import { openRegistry } from '../../src/core/registry.ts'
+import type { Approvals, ShownPlan } from '../../src/approvals/contract.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { defineTool } from '../../tools/define.ts'
 import { errorOf, resultOf, settled } from '../support/calls-rig.ts'
 import {
@@ -22,6 +22,7 @@ import { changes, type Step, Steps, systemError } from '../support/steps.ts'
 import { afterwards, openWholePath } from '../support/whole-path.ts'
 
 const test = suite('what a person chose, and what comes between')
+
 const opened = choosingRigsOf(test)
 
 test('a file that moves while a person chooses makes the plan stale, even one of which they want nothing (threat 18)', async () => {

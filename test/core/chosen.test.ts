@@ -1,5 +1,5 @@
+import type { Choice } from '../../tools/contract.ts'
 import type { Fate } from '../../tools/hunks.ts'
-import type { Choice } from '../../tools/proposal.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'
 import {
   ACCEPT,
@@ -16,6 +16,7 @@ import { assert, suite } from '../support/harness.ts'
 import { typesOf } from '../support/history.ts'
 
 const test = suite('what a person chose')
+
 const opened = choosingRigsOf(test)
 
 const fatesOf = (result: Record<string, unknown>) => result.hunks as Fate[]

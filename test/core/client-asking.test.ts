@@ -1,5 +1,5 @@
-import type { Plan } from '../../src/core/plan.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { Plan } from '../../src/approvals/plan.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { book, MINUTE } from '../support/book.ts'
 import { errorOf, settled } from '../support/calls-rig.ts'
@@ -11,6 +11,7 @@ import { somePlan, somePlanOn } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
 
 const test = suite('asking the client of a call')
+
 const rig = fileRigsOf(test)
 
 const still = new LightSignal()

@@ -1,4 +1,4 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 import { ok, rises } from '../../tools/outcome.ts'
 import { errorOf, resultOf, rigsOf, toolAt } from '../support/calls-rig.ts'
 import { fileRigsOf, PUT } from '../support/file-rigs.ts'
@@ -6,7 +6,9 @@ import { assert, suite } from '../support/harness.ts'
 import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('dangerous')
+
 const open = rigsOf(test)
+
 const rig = fileRigsOf(test)
 
 test('an approved plan is carried out exactly as shown, once, and the journal tells the whole of it', async () => {

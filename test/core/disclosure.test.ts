@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { ShownPlan } from '../../src/core/approvals.ts'
-import { type Files, openFiles } from '../../src/core/files.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
+import { type Files, openFiles } from '../../src/files/files.ts'
 import type { Fate } from '../../tools/hunks.ts'
 import type { Envelope, ToolError } from '../../tools/outcome.ts'
 import { type CallsRig, errorOf, resultOf, rigsOf } from '../support/calls-rig.ts'
@@ -9,15 +9,21 @@ import { assert, suite } from '../support/harness.ts'
 import type { Reply } from '../support/seat.ts'
 
 const test = suite('what a plan tells of files')
+
 const open = rigsOf(test)
 
 const SECRET = 'first = 1\nkey = "s3cret"\nlast = 3\n'
+
 const KEY = 'private/key.txt'
+
 const GONE = 'private/gone.txt'
 
 const rule = (...lines: string[]) => `[[rule]]\n${lines.join('\n')}\n`
+
 const DENIES = rule('decision = "deny"', 'tool = "read_file"', 'path = "private"')
+
 const ASKS = rule('decision = "ask"', 'path = "private"')
+
 const ALLOWS = rule('decision = "allow"', 'effect = "write_file"')
 
 /** A project with a file that is no business of the caller's; `filesAs` is what its files do otherwise. */
@@ -37,7 +43,9 @@ function project(policy: string, filesAs: (files: Files) => Files = files => fil
 }
 
 const at = ({ root }: CallsRig, path: string) => join(root, path)
+
 const put = (rig: CallsRig, path: string, text: string) => writeFileSync(at(rig, path), text)
+
 const textOf = (rig: CallsRig, path: string) => readFileSync(at(rig, path), 'utf8')
 
 type Call = readonly [tool: string, args: object]
@@ -46,10 +54,12 @@ const edit = (path: string, old_str: string, more: object = {}): Call => [
   'edit_file',
   { path, old_str, new_str: 'other', ...more },
 ]
+
 const insert = (path: string, expected: string, more: object = {}): Call => [
   'insert_at_line',
   { path, line: 2, content: 'x\n', expected, ...more },
 ]
+
 const propose = (path: string, old_str: string): Call => [
   'propose_file_edit',
   { edits: [{ path, old_str, new_str: 'other' }] },

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openKernels } from '../../src/core/kernels.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -10,9 +10,11 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('ended programs')
 
 let root = ''
+
 test.before.each(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'imago-ended-')))
 })
+
 test.after.each(() => rmSync(root, { recursive: true, force: true }))
 
 function open() {

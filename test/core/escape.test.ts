@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { shownPlan, unshowable } from '../../src/approvals/preview.ts'
 import {
   escapeJson,
   escapePlan,
@@ -6,8 +7,7 @@ import {
   escapeText,
   fitsEscapedPlan,
   warningsOf,
-} from '../../src/core/escape.ts'
-import { shownPlan, unshowable } from '../../src/core/shown-plan.ts'
+} from '../../src/text/escape.ts'
 import { assert, suite } from '../support/harness.ts'
 import { somePlan } from '../support/plans.ts'
 
@@ -59,6 +59,7 @@ test('whatever a text holds, nothing that cannot be seen is left in what is prin
 })
 
 const RGI = String.raw`\p{RGI_Emoji}`
+
 const EMOJI = new RegExp(`${RGI}`, 'gv')
 
 const HIDDEN: readonly (readonly [what: string, text: string, shown: string, threat: 16 | 17])[] = [

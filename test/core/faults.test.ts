@@ -1,10 +1,11 @@
-import { KernelError } from '../../src/core/kernels.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
 import type { Tool } from '../../tools/define.ts'
 import { WireError, type WireErrorCode } from '../../wire/errors.ts'
 import { errorOf, rigsOf, toolAt } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('faults')
+
 const rig = rigsOf(test)
 
 /** What a kernel throws, and what a caller is told of it, when looking and when running. */

@@ -1,4 +1,4 @@
-import type { Disk } from '../../src/core/files/disk.ts'
+import type { Disk } from '../../src/files/disk.ts'
 import { refusal, shortWriting, watchedDisk } from '../support/failing-disk.ts'
 import {
   CHANGE,

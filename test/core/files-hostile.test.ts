@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { type Disk, NODE_DISK } from '../../src/core/files/disk.ts'
-import type { WalkedEntry } from '../../tools/entries.ts'
+import { type Disk, NODE_DISK } from '../../src/files/disk.ts'
+import type { WalkedEntry } from '../../tools/contract.ts'
 import { refusal, watchedDisk } from '../support/failing-disk.ts'
 import { codeOf, FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -12,15 +12,19 @@ import { listOrder, seen, walked, walkOrder } from '../support/walks.ts'
 const test = suite('looks into hostile folders')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
 })
+
 test.after.each(() => rig.close())
 
 const project = (files = rig.files) => files.of(rig.root)
+
 const put = (...paths: string[]) => {
   for (const path of paths) rig.put(path, `text of ${path}\n`)
 }
+
 const names = (entries: readonly { readonly name: string }[]) => entries.map(({ name }) => name)
 
 /** The real disk, acted on before any of its calls. */

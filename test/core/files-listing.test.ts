@@ -1,6 +1,6 @@
 import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Disk, NODE_DISK, type RawName } from '../../src/core/files/disk.ts'
+import { type Disk, NODE_DISK, type RawName } from '../../src/files/disk.ts'
 import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { listOrder, seen, walked, walkOrder } from '../support/walks.ts'
@@ -8,17 +8,22 @@ import { listOrder, seen, walked, walkOrder } from '../support/walks.ts'
 const test = suite('looks into folders')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
 })
+
 test.after.each(() => rig.close())
 
 const project = (files = rig.files) => files.of(rig.root)
+
 const put = (...paths: string[]) => {
   for (const path of paths) rig.put(path, `text of ${path}\n`)
 }
+
 const list = async (path = '.', order: Parameters<typeof listOrder>[0] = {}) =>
   seen(await project().list(path, listOrder(order)))
+
 const names = (entries: readonly { readonly name: string }[]) => entries.map(({ name }) => name)
 
 test('a folder is listed in the order of its bytes, with kind, size and time', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { NODE_DISK, type Stat } from '../../src/core/files/disk.ts'
+import { NODE_DISK, type Stat } from '../../src/files/disk.ts'
 import { type DiskCall, watchedDisk } from '../support/failing-disk.ts'
 import { deleting, making, moving } from '../support/file-moves.ts'
 import { type Raced, race } from '../support/file-races.ts'
@@ -39,13 +39,16 @@ const MOVE = async (rig: FilesRig) => {
   rig.put('src/x', '')
   return moving(rig, ['a.py', 'src/b.py'])
 }
+
 const DELETION = async (rig: FilesRig) => {
   rig.put('a.py', 'held')
   return deleting(rig, 'a.py')
 }
+
 const IN_NEW_FOLDERS = async (rig: FilesRig) => making(rig, 'lib/deep/a.py')
 
 const at = (rig: FilesRig, path: string) => (existsSync(rig.at(path)) ? rig.text(path) : null)
+
 const told = ({ came, call }: Raced) => `before call ${call.number}, ${call.name}: ${came}`
 
 const WRITERS: Readonly<Record<string, (path: string) => void>> = {

@@ -13,8 +13,8 @@ import {
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { folded } from '../../src/core/files/confine.ts'
-import type { Disk } from '../../src/core/files/disk.ts'
+import type { Disk } from '../../src/files/disk.ts'
+import { folded } from '../../src/files/roots.ts'
 import { watchedDisk } from '../support/failing-disk.ts'
 import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -22,12 +22,14 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('paths of files')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
   rig.put('shop.py', 'price = 1\n')
   rig.put('src/a.py', 'a = 1\n')
   writeFileSync(join(rig.outside, 'secret'), 'secret')
 })
+
 test.after.each(() => rig.close())
 
 test('a path counts from the project, and is shown from it, however it is written', async () => {

@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Disk, NODE_DISK, type Stat } from '../../src/core/files/disk.ts'
+import { type Disk, NODE_DISK, type Stat } from '../../src/files/disk.ts'
 import { watchedDisk } from '../support/failing-disk.ts'
 import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -8,11 +8,13 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('protected files')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
   rig.put('shop.py', 'price = 1\n')
   rig.put('src/a.py', 'a = 1\n')
 })
+
 test.after.each(() => rig.close())
 
 test('nothing of Imago’s own is touched, there or not, by whatever name (threat 10)', async () => {

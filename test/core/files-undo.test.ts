@@ -1,16 +1,18 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Files } from '../../src/core/files.ts'
-import type { Undone } from '../../tools/proposal.ts'
+import type { Files } from '../../src/files/files.ts'
+import type { Undone } from '../../tools/contract.ts'
 import { cameTo, codeOf, FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('undoing')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
 })
+
 test.after.each(() => rig.close())
 
 const undo = () => join(rig.state, 'undo')

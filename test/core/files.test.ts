@@ -13,21 +13,24 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { decode, encode } from '../../src/core/files/look.ts'
-import { NO_FILES } from '../../src/core/files.ts'
-import type { TextEncoding } from '../../tools/proposal.ts'
+import { NO_FILES } from '../../src/files/files.ts'
+import { decode, encode } from '../../src/files/look.ts'
+import type { TextEncoding } from '../../tools/contract.ts'
 import { cameTo, FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('files')
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
 })
+
 test.after.each(() => rig.close())
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
+
 const project = () => rig.files.of(rig.root)
 
 test('the encoding of a file is told by its bytes, and nothing is guessed', async () => {

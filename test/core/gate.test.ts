@@ -1,15 +1,18 @@
-import { type Asked, DECISIONS, type Decision, decide, type Rule } from '../../src/core/gate.ts'
-import { LEVELS, type Level } from '../../tools/define.ts'
+import { DECISIONS, type Decision } from '../../src/journal/entries.ts'
+import { type Asked, decide, type Rule } from '../../src/policy/rules.ts'
+import { LEVELS, type Level } from '../../tools/contract.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('gate')
 
 const from = { type: 'user', file: '/policy.toml', number: 1 } as const
+
 const rule = (decision: Decision, matching: Partial<Rule> = { tool: 't' }): Rule => ({
   decision,
   ...matching,
   from,
 })
+
 const ask = (asked: Partial<Asked>): Decision =>
   decide({ tool: 't', level: 'cautious', kernel: 'k', rules: [], ...asked }).decision
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type OpenFiles, openFiles } from '../../src/core/files.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { type OpenFiles, openFiles } from '../../src/files/files.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { errorOf, type RigOptions, resultOf, rigsOf } from '../support/calls-rig.ts'
 import { fileRigsOf } from '../support/file-rigs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -9,7 +9,9 @@ import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 import type { ScriptedSeat } from '../support/seat.ts'
 
 const test = suite('grants over real files')
+
 const open = rigsOf(test)
+
 const memory = fileRigsOf(test)
 
 /** A project with `src` and `lib`, in which a person has granted `write_file` on `src/**`, and refuses all else. */

@@ -1,4 +1,4 @@
-import type { Plan } from '../../src/core/plan.ts'
+import type { Plan } from '../../src/approvals/plan.ts'
 import { book } from '../support/book.ts'
 import { ask, byDefault, granted, HOUR, isLetThrough, noticesOf, still } from '../support/granted.ts'
 import { assert, suite } from '../support/harness.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { globsOf, NO_RULES } from '../../src/core/files/ignoring.ts'
+import { globsOf, NO_RULES } from '../../src/files/ignore.ts'
 import { FilesRig } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { seen, walked } from '../support/walks.ts'
@@ -11,9 +11,11 @@ import { seen, walked } from '../support/walks.ts'
 const test = suite('ignore files', { limitMs: 50_000 })
 
 let rig: FilesRig
+
 test.before.each(() => {
   rig = new FilesRig()
 })
+
 test.after.each(() => rig.close())
 
 const project = () => rig.files.of(rig.root)
@@ -33,6 +35,7 @@ function gitFiles(root: string): string[] {
 }
 
 const NAMES = ['a', 'b', 'c.log', 'd e', '!x', '#y', '[z]', 'build', 'é', 'A']
+
 const PARTS = [
   ...[
     'a',
@@ -61,6 +64,7 @@ const PARTS = [
     'b\\',
   ],
 ]
+
 const someOf = (words: readonly string[]) => fc.constantFrom(...words)
 
 const line = fc

@@ -1,13 +1,15 @@
-import type { CallEvent } from '../../src/core/call.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallEvent } from '../../src/calls/contract.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { type CallsRig, errorOf, resultOf, rigsOf, settled } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('jobs')
+
 const rig = rigsOf(test)
 
 const output = (text: string) => ({ type: 'output', stream: 'stdout', text }) as const
+
 const LONG = {
   evaluate: {
     loop: { events: [output('begun\n')], ends: 'never' },

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Verified, verifyJournal } from '../../src/core/journal/verification.ts'
+import { type Verified, verifyJournal } from '../../src/journal/verify.ts'
 import { assert, suite } from '../support/harness.ts'
 import { dispatched, ended, journalsOf, remembered } from '../support/journals.ts'
 
 const test = suite('journal chain', { limitMs: 60_000 })
+
 const journals = journalsOf(test)
 
 const verified = () => verifyJournal(journals.dir)

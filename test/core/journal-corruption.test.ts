@@ -1,16 +1,19 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyJournal } from '../../src/core/journal/verification.ts'
-import { JournalError } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { JournalError } from '../../src/journal/journal.ts'
+import { verifyJournal } from '../../src/journal/verify.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { dispatched, ended, journalsOf, systemError, watched } from '../support/journals.ts'
 
 const test = suite('journal corruption', { limitMs: 60_000 })
+
 const journals = journalsOf(test)
 
 const path = (name: string) => join(journals.dir, name)
+
 const id = (call: string) => call as CallId
+
 const problem = async () => (await verifyJournal(journals.dir)).problem
 
 /** Changes one byte of one line, counted from 1. */

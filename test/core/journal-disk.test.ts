@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { NODE_FILES } from '../../src/core/journal/disk.ts'
-import { verifyJournal } from '../../src/core/journal/verification.ts'
-import { JournalError, type OpenJournal } from '../../src/core/journal.ts'
+import { JournalError, type OpenJournal } from '../../src/journal/journal.ts'
+import { NODE_FILES } from '../../src/journal/segments.ts'
+import { verifyJournal } from '../../src/journal/verify.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
   type DiskCall,
@@ -16,9 +16,11 @@ import {
 } from '../support/journals.ts'
 
 const test = suite('journal disk', { limitMs: 60_000 })
+
 const journals = journalsOf(test)
 
 const verified = () => verifyJournal(journals.dir)
+
 const callsOf = async (type: string) =>
   (await journals.entries()).filter(entry => entry.type === type).map(({ call }) => call)
 

@@ -2,28 +2,35 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JournalNote } from '../../src/core/journal/entries.ts'
-import { type JournalEntry, type JournalOptions, openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry, JournalNote } from '../../src/journal/entries.ts'
+import { type JournalOptions, openJournal } from '../../src/journal/journal.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { textOf } from '../support/imports.ts'
 
 const test = suite('docs/journal.md')
+
 const page = textOf('docs/journal.md')
 
 let folder = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-journal-page-'))
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 type Line = Readonly<Record<string, unknown>>
+
 const blocks = (words: string): string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${words}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, text = '']) => text)
+
 const examples = (words: string): Line[] => blocks(words).map(text => JSON.parse(text))
 
 const dir = () => join(folder, 'journal')
+
 const filesIn = () => readdirSync(dir()).sort()
+
 const lines = (): Line[] =>
   filesIn().flatMap(name =>
     readFileSync(join(dir(), name), 'utf8')
@@ -46,8 +53,11 @@ async function written(entries: readonly JournalEntry[], options: Partial<Journa
 }
 
 const call = 'c' as CallId
+
 const args = { path: 'p' }
+
 const on = { tool: 't', level: 'dangerous', kernel: null, epoch: null, caller: 'c', args } as const
+
 const plan = { id: 'p', hash: 'h', title: 't', preview_sha256: 's', preview_bytes: 1, paths: ['/p'] }
 
 /** One of each type, with all members that it can have, by the types of the code. */
@@ -192,5 +202,6 @@ test('the program of the page agrees to files that are what was written, and to 
 })
 
 const sorted = (names: readonly string[]) => [...names].sort()
+
 const shapeOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.keys(value) : typeof value

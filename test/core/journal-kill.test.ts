@@ -2,20 +2,23 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { verifyJournal } from '../../src/core/journal/verification.ts'
-import { openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { verifyJournal } from '../../src/journal/verify.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { CALLS, effects, runDaemon } from '../support/journal-daemon.ts'
 import { dispatched, entriesIn } from '../support/journals.ts'
 
 const test = suite('journal kill', { limitMs: 150_000 })
+
 const DAEMON = join(import.meta.dirname, '../support/journal-daemon.ts')
 
 let folder = ''
+
 test.before(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-journal-kill-'))
 })
+
 test.after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Whether it was killed; false where it came to its end before. */

@@ -1,10 +1,11 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type LineRead, type ReadOptions, readEntries } from '../../src/core/journal/reading.ts'
+import { type LineRead, type ReadOptions, readEntries } from '../../src/journal/reader.ts'
 import { assert, suite } from '../support/harness.ts'
 import { dispatched, ended, journalsOf } from '../support/journals.ts'
 
 const test = suite('journal reading')
+
 const journals = journalsOf(test)
 
 async function read(options: ReadOptions = {}): Promise<LineRead[]> {

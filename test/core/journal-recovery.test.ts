@@ -1,16 +1,19 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyJournal } from '../../src/core/journal/verification.ts'
-import type { JournalEntry } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { verifyJournal } from '../../src/journal/verify.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { decided, dispatched, ended, journalsOf, requested } from '../support/journals.ts'
 
 const test = suite('journal recovery', { limitMs: 60_000 })
+
 const journals = journalsOf(test)
 
 const path = (name: string) => join(journals.dir, name)
+
 const id = (call: string) => call as CallId
+
 const problem = async () => (await verifyJournal(journals.dir)).problem
 
 test('whatever byte an end was torn at, the whole lines before it are kept, and the rest is said and cut off (fault 9)', async () => {

@@ -2,21 +2,25 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
-import { type JournalEntry, JournalError, openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { JournalError, openJournal } from '../../src/journal/journal.ts'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/segments.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { journalLines } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('journal')
 
 let folder = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-journal-'))
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const file = () => join(folder, 'journal/000001.jsonl')
+
 const calls = () => journalLines(folder).map(line => line.call)
 
 function dispatched(call: string, args: unknown = {}): JournalEntry {

@@ -1,20 +1,23 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { NO_FILES } from '../../src/core/files.ts'
-import { judgedPath, judgedPaths } from '../../src/core/judged-paths.ts'
+import { NO_FILES } from '../../src/files/files.ts'
+import { judgedPath, judgedPaths } from '../../src/policy/judged-paths.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('judged paths')
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-judged-')))
   root = join(folder, 'project')
   mkdirSync(join(root, 'secrets'), { recursive: true })
   writeFileSync(join(root, 'secrets/s.py'), 'x = 1')
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const anywhere = (path: string) => judgedPath({ path, confined: false, root, files: NO_FILES })

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type KernelsOptions, openKernels } from '../../src/core/kernels.ts'
+import { type KernelsOptions, openKernels } from '../../src/kernels/kernels.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -9,15 +9,19 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('news of kernels')
 
 let folder = ''
+
 let news: [kernel: string, epoch: string | null, what: string][] = []
+
 test.before.each(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-news-')))
   mkdirSync(join(folder, 'shop'))
   news = []
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
+
 const opened = (options: Omit<KernelsOptions, 'noted'>) =>
   openKernels({ ...options, noted: ({ kernel, epoch, what }) => news.push([kernel, epoch, what]) })
 

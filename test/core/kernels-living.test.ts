@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { KernelError, type Kernels, openKernels } from '../../src/core/kernels.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -10,7 +11,9 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('kernels that are only looked for')
 
 let folder = ''
+
 let launcher = new FakeLauncher()
+
 let kernels: Kernels = openKernels({ launch: launcher.launch })
 
 test.before.each(() => {

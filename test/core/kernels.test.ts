@@ -1,17 +1,22 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { KernelError, type Kernels, openKernels } from '../../src/core/kernels.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { CallId, Kernel } from '../../wire/kernel.ts'
+import type { Kernel } from '../../wire/kernel.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('kernels by name')
 
 let folder = ''
+
 let launcher = new FakeLauncher()
+
 let kernels: Kernels = openKernels({ launch: launcher.launch })
+
 let clock = 0
 
 test.before.each(() => {
@@ -26,6 +31,7 @@ test.before.each(() => {
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const at = (root: string) => ({ root: join(folder, root), env: { LANG: 'C' } })
+
 const python = (root: string) => ({ ...at(root), language: 'python' })
 
 /** What a call is told in place of a kernel. */

@@ -1,13 +1,16 @@
 import { z } from 'zod'
-import { sha256 } from '../../src/core/sha256.ts'
-import { defineTool, type Evidence } from '../../tools/define.ts'
+import { sha256 } from '../../src/sha256.ts'
+import type { Evidence } from '../../tools/contract.ts'
+import { defineTool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
-import type { Definition, Kernel } from '../../wire/kernel.ts'
+import type { Definition } from '../../wire/contract/names.ts'
+import type { Kernel } from '../../wire/kernel.ts'
 import { errorOf, rigsOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('a plan on a kernel')
+
 const rig = rigsOf(test)
 
 const SHOWN: Definition = {
@@ -25,7 +28,9 @@ const SHOWN: Definition = {
   wrappers: [],
   notes: [],
 }
+
 const NAMED = { name: SHOWN.name, max_length: 1_000 }
+
 const inTime = { deadlineMs: 1_000 }
 
 /** What the image has under that name now. */

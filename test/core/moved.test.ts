@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openPolicy } from '../../src/core/policy.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
 import type { Tool } from '../../tools/define.ts'
 import { failed } from '../../tools/outcome.ts'
 import { LightSignal } from '../../wire/signal.ts'
@@ -12,6 +12,7 @@ import { invariantsOf } from '../support/history.ts'
 import { putTool, swapped } from '../support/memory-files.ts'
 
 const test = suite('moved')
+
 const open = fileRigsOf(test)
 
 /** A rig with one tool, as the registry has it now. */

@@ -1,10 +1,12 @@
-import { noticed, noticeOf } from '../../src/core/answer.ts'
+import { noticed, noticeOf } from '../../src/calls/answer.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('notice of a new image')
+
 const place = { name: 'python', replaces: 'python was killed by SIGKILL.\nIts last words: …' }
+
 const NOTICE =
   'This is a new and empty image of python. The one before was lost: python was killed by SIGKILL.'
 

@@ -1,6 +1,6 @@
-import { KernelError } from '../../src/core/kernel-error.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
 import { rises } from '../../tools/outcome.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { errorOf, resultOf, rigsOf, settled, toolAt, until } from '../support/calls-rig.ts'
 import { doneWith } from '../support/fake-kernel.ts'
 import { fileRigsOf, PUT } from '../support/file-rigs.ts'
@@ -8,10 +8,13 @@ import { assert, suite } from '../support/harness.ts'
 import { invariantsOf, ofCalls, typesOf } from '../support/history.ts'
 
 const test = suite('once')
+
 const rig = rigsOf(test)
+
 const fileRig = fileRigsOf(test)
 
 const call = 'call-1' as CallId
+
 const SCRIPT = { evaluate: { x: { ends: doneWith('1') }, loop: { ends: 'never' } } } as const
 
 test('a call that is asked for again is not run again; its answer is given (fault 29)', async () => {

@@ -3,27 +3,32 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { openOutput, openTexts, SHOWN_CHARS, type TextStore } from '../../src/core/texts.ts'
-import type { EvalEvent, Stream } from '../../wire/kernel.ts'
+import { openOutput, openTexts, SHOWN_CHARS, type TextStore } from '../../src/text/texts.ts'
+import type { EvalEvent, Stream } from '../../wire/contract/evaluation.ts'
 import { settled } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('output')
 
 let folder = ''
+
 let texts: TextStore
+
 const logged: string[] = []
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-output-'))
   texts = openTexts({ stateDir: folder, log: message => logged.push(message) })
   logged.length = 0
 })
+
 test.after.each(() => {
   texts.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 const printed = (text: string, stream: Stream = 'stdout'): EvalEvent => ({ type: 'output', stream, text })
+
 const log = () => openOutput({ texts, on: () => undefined })
 
 /** Bytes of memory that are held on to; what only waits to be collected does not count. */

@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/core/plan.ts'
+import { canonical, copied, freeze, isIntact, journalPlan, toolHash } from '../../src/approvals/plan.ts'
 import { defineTool, type Tool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evidenceThat, somePlan } from '../support/plans.ts'
 
 const test = suite('plans')
 
 const bytes = (text: string) => Buffer.from(text)
+
 const change = { path: '/project/a.txt', shown: 'a.txt', before: bytes('old'), after: bytes('new') }
+
 const PARTS = {
   call: 'call-1' as CallId,
   tool: 'put',

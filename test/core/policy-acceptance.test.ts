@@ -11,16 +11,20 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Asked, decide } from '../../src/core/gate.ts'
-import { type OpenPolicy, openPolicy, type PolicyChange } from '../../src/core/policy.ts'
+import { type OpenPolicy, openPolicy, type PolicyChange } from '../../src/policy/policy.ts'
+import { type Asked, decide } from '../../src/policy/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy acceptance')
 
 let folder = ''
+
 let root = ''
+
 let changes: PolicyChange[] = []
+
 let faults: string[] = []
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-accept-'))
   root = join(folder, 'project')
@@ -28,11 +32,15 @@ test.before.each(() => {
   changes = []
   faults = []
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'config/policy.toml')
+
 const projectFile = () => join(root, 'imago.toml')
+
 const records = () => join(folder, 'state/policy-accepted')
+
 const open = (): OpenPolicy =>
   openPolicy(join(folder, 'config'), {
     stateDir: join(folder, 'state'),
@@ -42,7 +50,9 @@ const open = (): OpenPolicy =>
   })
 
 const ALLOW = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
+
 const ASK = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+
 const DENY = '[[rule]]\ndecision = "deny"\ntool = "eval_expr"\n'
 
 /** What comes of a dangerous call of `write_file`, and of a cautious one of `eval_expr`. */

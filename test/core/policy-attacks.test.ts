@@ -1,23 +1,28 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Asked, decide } from '../../src/core/gate.ts'
-import { openPolicy } from '../../src/core/policy.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { type Asked, decide } from '../../src/policy/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy attacks')
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   root = join(folder, 'project')
   mkdirSync(root)
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'policy.toml')
+
 const projectFile = () => join(root, 'imago.toml')
+
 const read = () => openPolicy(folder).rulesFor(root)
 
 /** What would be a rule about the text of code or of a command. There is no such word. */
@@ -62,6 +67,7 @@ const HOSTILE: readonly string[] = [
   '[[rule]]\ndecision = "ask"\npath = "~/x"\n',
   '__proto__ = 1\n',
 ]
+
 for (const text of HOSTILE)
   test(`a project cannot say ${JSON.stringify(text.split('\n').slice(0, 2).join(' '))} (threat 9)`, () => {
     writeFileSync(projectFile(), text)

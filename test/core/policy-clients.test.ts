@@ -1,29 +1,35 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decide } from '../../src/core/gate.ts'
-import { previewOf } from '../../src/core/policy/preview.ts'
-import { reportPolicy } from '../../src/core/policy/report.ts'
-import { openPolicy } from '../../src/core/policy.ts'
 import { policyText } from '../../src/front/commands/policy.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { previewOf, reportPolicy } from '../../src/policy/report.ts'
+import { decide } from '../../src/policy/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** What the policy says of the yes of MCP clients: loosened by a person alone, like any rule. */
 const test = suite('policy for clients')
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-clients-'))
   root = join(folder, 'project')
   for (const name of ['config', 'state', 'project']) mkdirSync(join(folder, name))
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const said = (name: string, yes: string) => `[[client]]\nname = "${name}"\nyes = "${yes}"\n`
+
 const user = (text: string) => writeFileSync(join(folder, 'config/policy.toml'), text)
+
 const project = (text: string) => writeFileSync(join(root, 'imago.toml'), text)
+
 const open = () => openPolicy(join(folder, 'config'), { stateDir: join(folder, 'state') })
+
 const accept = (policy: ReturnType<typeof open>) => policy.accept(policy.standing(root), 'seat-1')
 
 test('a client of which nobody says anything is left to what is known of it', () => {

@@ -1,33 +1,40 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openFiles } from '../../src/core/files.ts'
-import { type Decision, decide } from '../../src/core/gate.ts'
-import { previewOf } from '../../src/core/policy/preview.ts'
-import { reportPolicy } from '../../src/core/policy/report.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { openRegistry } from '../../src/core/registry.ts'
+import { openFiles } from '../../src/files/files.ts'
 import { policyText } from '../../src/front/commands/policy.ts'
+import type { Decision } from '../../src/journal/entries.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { previewOf, reportPolicy } from '../../src/policy/report.ts'
+import { decide } from '../../src/policy/rules.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { errorOf, rigsOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** Rules about exactly one file: `file` beside `path`. */
 const test = suite('rules about one file')
+
 const open = rigsOf(test)
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   root = join(folder, 'project')
   mkdirSync(root)
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const write = (text: string) => writeFileSync(join(folder, 'policy.toml'), text)
+
 const tools = openRegistry(TOOLS)
+
 const problem = () => openPolicy(folder, { tools }).rulesFor(root).problem
+
 const rule = (decision: Decision, lines: string) => `[[rule]]\ndecision = "${decision}"\n${lines}\n`
 
 function said(path: string): Decision {

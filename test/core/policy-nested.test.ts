@@ -1,23 +1,28 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Decision, decide } from '../../src/core/gate.ts'
-import { reportPolicy } from '../../src/core/policy/report.ts'
-import { openPolicy } from '../../src/core/policy.ts'
+import type { Decision } from '../../src/journal/entries.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { reportPolicy } from '../../src/policy/report.ts'
+import { decide } from '../../src/policy/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy of nested folders')
 
 let folder = ''
+
 test.before.each(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-policy-')))
   for (const name of ['config', 'state', 'mono/shop/sub/deep', 'other'])
     mkdirSync(at(name), { recursive: true })
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const at = (name: string) => join(folder, name)
+
 const open = () => openPolicy(at('config'), { stateDir: at('state'), freshMs: Number.POSITIVE_INFINITY })
+
 const write = (name: string, ...rules: string[]) =>
   writeFileSync(at(name), rules.map(rule => `[[rule]]\n${rule}\n`).join(''))
 
@@ -41,6 +46,7 @@ const CALLERS: readonly (readonly [string, string, string, Decision])[] = [
   ['above, about another project', 'mono', 'mono/else/x', 'allow'],
   ['elsewhere', 'other', 'other/x', 'allow'],
 ]
+
 for (const [what, root, path, decision] of CALLERS)
   test(`what a project denies is judged for a caller ${what}: ${decision} (threat 9)`, () => {
     write('mono/shop/imago.toml', DENIED)

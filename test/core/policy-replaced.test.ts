@@ -14,16 +14,20 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Asked, decide } from '../../src/core/gate.ts'
-import { type OpenPolicy, openPolicy, type PolicyChange } from '../../src/core/policy.ts'
+import { type OpenPolicy, openPolicy, type PolicyChange } from '../../src/policy/policy.ts'
+import { type Asked, decide } from '../../src/policy/rules.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy replaced')
 
 let folder = ''
+
 let root = ''
+
 let changes: PolicyChange[] = []
+
 let faults: string[] = []
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-accept-'))
   root = join(folder, 'project')
@@ -31,9 +35,11 @@ test.before.each(() => {
   changes = []
   faults = []
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'config/policy.toml')
+
 const open = (): OpenPolicy =>
   openPolicy(join(folder, 'config'), {
     stateDir: join(folder, 'state'),
@@ -100,6 +106,7 @@ const REPLACEMENTS: readonly (readonly [string, (text: string) => void])[] = [
 ]
 
 const CALM = '[[rule]]\ndecision = "deny"\ntool = "eval_expr" \n'
+
 for (const [what, replace] of REPLACEMENTS) {
   test(`a file of rules ${what} loosens nothing (threat 10)`, () => {
     writeFileSync(userFile(), CALM)

@@ -1,27 +1,32 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Disk, NODE_DISK } from '../../src/core/files/disk.ts'
-import { openFiles } from '../../src/core/files.ts'
-import { decide } from '../../src/core/gate.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { openRegistry } from '../../src/core/registry.ts'
+import { type Disk, NODE_DISK } from '../../src/files/disk.ts'
+import { openFiles } from '../../src/files/files.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { decide } from '../../src/policy/rules.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy rules')
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   root = join(folder, 'project')
   mkdirSync(root)
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'policy.toml')
+
 const projectFile = () => join(root, 'imago.toml')
+
 const read = () => openPolicy(folder).rulesFor(root)
 
 const REAL: readonly (readonly [string, string, string, boolean])[] = [
@@ -32,6 +37,7 @@ const REAL: readonly (readonly [string, string, string, boolean])[] = [
   ['in other letters, which some disks take for the same', 'user', 'Secrets', true],
   ['the root itself', 'project', '.', true],
 ]
+
 for (const [what, whose, path, speaks] of REAL)
   test(`a path (${what}) ${speaks ? 'covers' : 'does not cover'} what is in it`, () => {
     const file = whose === 'user' ? userFile() : projectFile()
@@ -116,6 +122,7 @@ effect = "write_file"
 decision = "deny"
 path = "~/keys"
 `
+
 const TESTS: readonly (readonly [string, string, RegExp | undefined])[] = [
   [
     'holds',
@@ -149,6 +156,7 @@ const TESTS: readonly (readonly [string, string, RegExp | undefined])[] = [
     /expects rule 1 to decide, and rule 2 did\.$/,
   ],
 ]
+
 for (const [what, lines, expected] of TESTS)
   test(`a test of rules that ${what} is ${expected === undefined ? 'in order' : 'a problem that says so'}`, () => {
     writeFileSync(userFile(), `${TESTED}\n[[test]]\n${lines}\n`)

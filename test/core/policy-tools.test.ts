@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Decision, decide } from '../../src/core/gate.ts'
-import { reportPolicy } from '../../src/core/policy/report.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { openRegistry } from '../../src/core/registry.ts'
 import { policyText } from '../../src/front/commands/policy.ts'
+import type { Decision } from '../../src/journal/entries.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { reportPolicy } from '../../src/policy/report.ts'
+import { decide } from '../../src/policy/rules.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { defineTool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { ok } from '../../tools/outcome.ts'
@@ -23,21 +24,29 @@ const own = defineTool({
   examples: [],
   handler: () => ok(null),
 })
+
 const tools = openRegistry([...TOOLS, own])
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   root = join(folder, 'project')
   mkdirSync(root)
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'policy.toml')
+
 const write = (...blocks: string[]) => writeFileSync(userFile(), blocks.join('\n'))
+
 const rule = (about: string, decision: Decision = 'deny') => `[[rule]]\ndecision = "${decision}"\n${about}\n`
+
 const open = () => openPolicy(folder, { tools })
+
 const problem = () => open().rulesFor(root).problem
 
 const ALIASES = TOOLS.flatMap(({ name, aliases }) => aliases.map(alias => [alias, name] as const))
@@ -88,6 +97,7 @@ const VOID: readonly (readonly [string, string, string])[] = [
     'test 1 names a path, and press_button',
   ],
 ]
+
 for (const [what, text, expected] of VOID)
   test(`${what} is a problem, and forbids what is not safe`, () => {
     write(text)
@@ -103,6 +113,7 @@ const HOLD = [
   rule('tool = "*"\npath = "docs"'),
   rule('tool = "write_*"\npath = "docs"'),
 ]
+
 for (const text of HOLD)
   test(`${text.split('\n').slice(2).join(' ').trim()} is in order`, () => {
     write(text)

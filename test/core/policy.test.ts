@@ -11,22 +11,28 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { markOf, openPolicy } from '../../src/core/policy.ts'
+import { markOf } from '../../src/policy/file.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy')
 
 let folder = ''
+
 let root = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-policy-'))
   root = join(folder, 'project')
   mkdirSync(root)
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const userFile = () => join(folder, 'policy.toml')
+
 const projectFile = () => join(root, 'imago.toml')
+
 const read = () => openPolicy(folder).rulesFor(root)
 
 test('without any file there are no rules and no problem', () => {

@@ -1,5 +1,5 @@
-import { KernelError } from '../../src/core/kernel-error.ts'
-import { findTarget, parentOf } from '../../src/core/programs.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { findTarget, parentOf } from '../../src/kernels/programs.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
 

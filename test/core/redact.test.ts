@@ -1,14 +1,16 @@
 import fc from 'fast-check'
-import type { JournalEntry } from '../../src/core/journal.ts'
-import { keepSecret, redacted, redactedText, redactedValue, secretsOf } from '../../src/core/redact.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { keepSecret, redacted, redactedText, redactedValue, secretsOf } from '../../src/journal/redaction.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('redaction')
 
 /** Put together here, so that nobody takes this file for a leak. */
 const made = (...parts: readonly string[]) => parts.join('')
+
 const LETTERS = 'aB3dE6gH1jK2mN4pQ7rS8tU9vW5xY0zAbCdEfGhIjKlMnOpQrStUvWxYz123456789'
+
 const letters = (count: number) => LETTERS.repeat(4).slice(0, count)
 
 const FORMS: readonly (readonly [kind: string, secret: string])[] = [

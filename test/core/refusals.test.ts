@@ -1,6 +1,6 @@
-import type { Rules } from '../../src/core/policy.ts'
-import * as refusals from '../../src/core/refusals.ts'
-import { LEVELS, type Level } from '../../tools/define.ts'
+import * as refusals from '../../src/calls/refusals.ts'
+import type { Rules } from '../../src/policy/policy.ts'
+import { LEVELS, type Level } from '../../tools/contract.ts'
 import { failed, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import { toolAt } from '../support/calls-rig.ts'
 import { FakeKernel } from '../support/fake-kernel.ts'
@@ -10,8 +10,11 @@ import { somePlan } from '../support/plans.ts'
 const test = suite('refusals')
 
 const { tool } = toolAt('dangerous')
+
 const plan = somePlan()
+
 const policy: Rules = { rules: [], problem: undefined, waiting: [], userFile: '/config/policy.toml' }
+
 const fromUser = { type: 'user', file: '/config/policy.toml', number: 2 } as const
 
 function judged(level: Level, from: typeof fromUser | { readonly type: 'default' } | typeof takenOut) {
@@ -20,6 +23,7 @@ function judged(level: Level, from: typeof fromUser | { readonly type: 'default'
 }
 
 const takenOut = { ...fromUser, removed: true } as const
+
 const inside = failed('invalid_args', { message: 'text is too long.' })
 
 /** Every refusal there is, and whether whoever is refused has to stop. */

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openRepeated, ruleAgainst } from '../../src/core/shown-plan.ts'
+import { openRepeated, ruleAgainst } from '../../src/approvals/preview.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { book } from '../support/book.ts'
 import { errorOf, resultOf } from '../support/calls-rig.ts'
@@ -10,7 +10,9 @@ import { somePlan, somePlanOn } from '../support/plans.ts'
 import { takeSeat } from '../support/seat.ts'
 
 const test = suite('what is asked again')
+
 const rig = fileRigsOf(test)
+
 const still = new LightSignal()
 
 test('from the third time on, whoever sits and whoever called are told how often, and the rule that settles it', async () => {

@@ -1,14 +1,18 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { KernelError, type KernelRow, type Kernels, openKernels } from '../../src/core/kernels.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { KernelRow } from '../../src/kernels/rows.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('scripts of kernels')
 
 let folder = ''
+
 let launcher = new FakeLauncher()
+
 let kernels: Kernels = openKernels({ launch: launcher.launch })
 
 test.before.each(() => {
@@ -22,6 +26,7 @@ test.before.each(() => {
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 const at = (root: string) => ({ root: join(folder, root), env: { LANG: 'C' } })
+
 const python = (root: string) => ({ ...at(root), language: 'python' })
 
 /** What a call is told in place of a kernel. */

@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { openFiles } from '../../src/core/files.ts'
+import { openFiles } from '../../src/files/files.ts'
 import { type CallsRig, resultOf, rigsOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('what the policy lets a search show')
+
 const open = rigsOf(test)
 
 /** A project of files that all hold the same word, with the user's policy. */
@@ -27,6 +28,7 @@ function put({ root }: CallsRig, file: string, text: string): void {
 }
 
 const FILES = ['a', 'keys/one', 'keys/deep/two', 'src/b']
+
 const rule = (...lines: string[]) => `[[rule]]\n${lines.join('\n')}\n`
 
 async function found(rig: CallsRig, args: object = {}): Promise<[paths: string[], withheld: unknown]> {

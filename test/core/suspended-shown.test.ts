@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
-import type { NewLife } from '../../src/core/kernel-row.ts'
-import { type KernelRow, openKernels } from '../../src/core/kernels.ts'
+import { reasonToStay } from '../../src/daemon.ts'
 import { kernelLine } from '../../src/front/commands/kernels.ts'
 import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { EVERYTHING, showStories } from '../../src/front/log/stories.ts'
-import { reasonToStay } from '../../src/in-use.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
+import type { KernelRow, NewLife } from '../../src/kernels/rows.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { FakeKernel } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -16,9 +17,11 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('suspended evaluations, as they are shown')
 
 let folder = ''
+
 test.before.each(() => {
   folder = mkdtempSync(join(tmpdir(), 'imago-shown-'))
 })
+
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Kernels by name, each life of which is another fake. */

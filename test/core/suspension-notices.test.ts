@@ -1,5 +1,5 @@
-import { Notices } from '../../src/core/suspensions/notices.ts'
-import type { Evaluated } from '../../wire/kernel.ts'
+import { Notices } from '../../src/suspensions/notices.ts'
+import type { Evaluated } from '../../wire/contract/evaluation.ts'
 import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import { doneWith, type Scene, type Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
@@ -21,9 +21,11 @@ import {
 } from '../support/leases-rig.ts'
 
 const test = suite('what owners of suspended evaluations are told')
+
 const rigOf = leasesRigsOf(test)
 
 const ONE = { expr: '1' }
+
 const S2 = 's2@ab12'
 
 /** A rig in which an evaluation of Claude's is suspended. */
@@ -152,6 +154,7 @@ const goesOn = (scene: Scene): Script => ({
     },
   },
 })
+
 const BY_RESTART = { suspension: S1, restart: 'GIVE-AWAY' }
 
 const CAME_TO = [

@@ -1,6 +1,6 @@
-import type { SuspensionError } from '../../src/core/suspensions/desk.ts'
-import { GONE_MS } from '../../src/core/suspensions/owners.ts'
-import type { LookName } from '../../wire/kernel.ts'
+import type { SuspensionError } from '../../src/suspensions/desk.ts'
+import { GONE_MS } from '../../src/suspensions/owners.ts'
+import type { LookName } from '../../wire/contract/looks.ts'
 import { errorOf, HandClock, resultOf, until } from '../support/calls-rig.ts'
 import { doneWith, type Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
@@ -20,12 +20,15 @@ import {
   stops,
 } from '../support/leases-rig.ts'
 
-/** The rule of `src/core/suspensions/owners.ts`, as callers and people meet it. */
+/** The rule of `src/suspensions/owners.ts`, as callers and people meet it. */
 const test = suite('whose a suspended evaluation is')
+
 const rigOf = leasesRigsOf(test)
 
 const S2 = 's2@ab12'
+
 const LEAVES = { suspension: S1, leave: true }
+
 /** An image in which code in a frame of S1 stops as S2. */
 const NESTED: Script = {
   evaluate: {

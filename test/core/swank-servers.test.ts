@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Attach, KernelError, type Kernels, openKernels } from '../../src/core/kernels.ts'
-import { swankAddress } from '../../src/core/programs.ts'
-import { openRemembered } from '../../src/core/remembered.ts'
+import type { Attach } from '../../src/kernels/attach.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import { swankAddress } from '../../src/kernels/programs.ts'
+import { openRemembered } from '../../src/kernels/remembered.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
@@ -13,7 +15,9 @@ import { assert, suite } from '../support/harness.ts'
 const test = suite('swank servers')
 
 let folder = ''
+
 let programs = new FakePrograms()
+
 let kernels: Kernels = openKernels({ launch: new FakeLauncher().launch })
 
 function open(): Kernels {
@@ -28,6 +32,7 @@ test.before.each(() => {
   programs.secret = { type: 'there', path: '/home/user/.slime-secret' }
   kernels = open()
 })
+
 test.after.each(async () => {
   await kernels.close()
   rmSync(folder, { recursive: true, force: true })
@@ -35,6 +40,7 @@ test.after.each(async () => {
 
 const attach = (target: string, more: Partial<Attach> = {}) =>
   kernels.attach({ target, root: join(folder, 'shop'), ...more })
+
 const kept = () => JSON.parse(readFileSync(join(folder, 'attached.json'), 'utf8')).attached
 
 async function refusal(work: Promise<unknown>): Promise<KernelError> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openRegistry, type Problem, validate } from '../../src/core/registry.ts'
+import { openRegistry, type Problem, validate } from '../../src/registry/registry.ts'
 import { defineTool } from '../../tools/define.ts'
 import { ok } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -39,6 +39,7 @@ const tool = defineTool({
   examples: [{ args: { expr: 'a line' }, shows: 'a line' }],
   handler: () => ok(null),
 })
+
 const registry = openRegistry([tool])
 
 function issuesOf(args: unknown): Problem[] {

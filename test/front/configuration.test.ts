@@ -3,16 +3,19 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { guard } from '../../src/guard.ts'
+import { guard } from '../../src/daemon.ts'
 import { findRoot, PACKAGE_ROOT } from '../../src/paths.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('configuration')
+
 const folder = mkdtempSync(join(tmpdir(), 'imago-configuration-'))
+
 test.after(() => rmSync(folder, { recursive: true, force: true }))
 
 const page = readFileSync(join(PACKAGE_ROOT, 'docs/configuration.md'), 'utf8')
+
 const [configText = '', policyText = ''] = [...page.matchAll(/```toml\n([\s\S]*?)```/g)].map(
   ([, text]) => text,
 )

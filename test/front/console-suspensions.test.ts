@@ -1,7 +1,7 @@
-import type { SuspendedRow, SuspensionEvent } from '../../src/core/suspensions/rows.ts'
 import { newsText } from '../../src/front/suspension-news.ts'
+import type { SuspendedRow, SuspensionEvent } from '../../src/suspensions/rows.ts'
 import { ConsoleSuspensions } from '../../src/terminal/suspensions.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('what is suspended, at the console')

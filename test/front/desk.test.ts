@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
-import type { Grant } from '../../src/core/approvals.ts'
+import type { Grant } from '../../src/approvals/contract.ts'
 import { DiffLines } from '../../src/front/hunks/diff-lines.ts'
 import { openPalette, widthOf } from '../../src/terminal/layout.ts'
 import { breaksOf, changedWords, PlanText } from '../../src/terminal/plan-text.ts'
@@ -13,9 +13,13 @@ import { PROPOSED } from '../support/watch-plans.ts'
 const test = suite('desk')
 
 const long = (count: number) => Array.from({ length: count }, (_, n) => `line ${n + 1}`).join('\n')
+
 const ONE = shownPlanOf({ id: 'plan-aaaaaaaa', hash: 'a'.repeat(64), title: 'Write one', turn: 'turn-1' })
+
 const TWO = shownPlanOf({ id: 'plan-bbbbbbbb', hash: 'b'.repeat(64), title: 'Write two', turn: 'turn-1' })
+
 const OTHER = shownPlanOf({ id: 'plan-cccccccc', hash: 'c'.repeat(64), title: 'Write three', turn: 'turn-2' })
+
 const LONG = shownPlanOf({ id: 'plan-llllllll', title: 'Write much', body: long(200) })
 
 test('nothing waits, and it says so', () => {
@@ -240,6 +244,7 @@ test('after a resize the same line stands at the top', () => {
 })
 
 const COLOURED = openPalette({ coloured: true })
+
 const PLAIN = openPalette({ coloured: false })
 
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[34][0-7]`)

@@ -1,4 +1,4 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 import { assert, suite } from '../support/harness.ts'
 import { HOSTILE_ASKERS } from '../support/hostile-askers.ts'
 import { type HostileAsker, hostilePlan } from '../support/hostile-plan.ts'
@@ -33,6 +33,7 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
 /** The text as it was before a terminal or an asker broke it into rows. */
 const unbroken = (rows: readonly string[], margin: RegExp) =>
   rows.map(row => row.replace(margin, '').trimEnd()).join('')
+
 /** However it is broken into rows, and however numbers are written. */
 const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
 

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
 import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { EVERYTHING, showStories } from '../../src/front/log/stories.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import { assert, suite } from '../support/harness.ts'
 import { dangerous, id, planned } from '../support/journal-sample.ts'
 
@@ -34,8 +35,11 @@ async function said(entries: readonly JournalEntry[], long = false): Promise<str
 }
 
 const call = id('a')
+
 const on = { call, tool: 'propose_file_edit', args: { edits: [] }, ...dangerous } as const
+
 const requested = { type: 'requested', ...on, plan: planned('plan-asked', 'Edit 2 files: 3 hunks') } as const
+
 const decided = { type: 'decided', call, plan: 'plan-asked', by: 'seat-1', reason: null } as const
 
 const CHOSEN: readonly JournalEntry[] = [

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
   dangerous,
@@ -15,7 +16,9 @@ import {
 import { openRig, until } from '../support/rig.ts'
 
 const test = suite('imago log --follow', { limitMs: 60_000 })
+
 const rig = openRig()
+
 test.after(() => rig.close())
 
 test('of a long journal only the end is read where the last calls are wanted', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JournalEntry } from '../../src/core/journal.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
@@ -18,8 +18,11 @@ import { openRig } from '../support/rig.ts'
 import { ESCAPE, ranIn } from '../support/terminal.ts'
 
 const test = suite('imago log', { limitMs: 60_000 })
+
 const rig = openRig()
+
 test.after(() => rig.close())
+
 const withJournal = (entries?: readonly JournalEntry[], options?: { segmentBytes?: number }) =>
   journalWith(rig, entries, options)
 
@@ -128,6 +131,7 @@ test('what would steer a terminal is a mark wherever it goes, colours are for te
 })
 
 const COLOURS = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g')
+
 const imago = [process.execPath, join(import.meta.dirname, '../../dist/src/main.js')]
 
 test('what is asked for in a wrong way is refused with exit code 2, in words or as an envelope', async () => {

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
-import { LINE_BYTES } from '../../src/front/mcp-lines.ts'
+import { LINE_BYTES } from '../../src/front/mcp-transport.ts'
 import { type Envelope, toolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import type { Line } from '../support/line-peer.ts'
 import { call, connect, deferred, errorOf, open, request, resultOf, three } from '../support/mcp-by-hand.ts'
 
 const test = suite('mcp lines')
+
 const REVISION = '2025-11-25'
 
 test('a line that is not JSON is answered with a parse error, and the next one is served', async () => {

@@ -1,5 +1,5 @@
-import type { CallRequest } from '../../src/core/call.ts'
-import { REPLY_BYTES } from '../../src/front/mcp-answers.ts'
+import type { CallRequest } from '../../src/calls/contract.ts'
+import { REPLY_BYTES } from '../../src/front/mcp.ts'
 import { type Envelope, toolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import type { Line } from '../support/line-peer.ts'

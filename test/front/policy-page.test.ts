@@ -1,17 +1,19 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MATCHERS } from '../../src/core/policy/written.ts'
-import { type Looked, openPolicy } from '../../src/core/policy.ts'
-import { openRegistry } from '../../src/core/registry.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { MATCHERS } from '../../src/policy/file.ts'
+import { type Looked, openPolicy } from '../../src/policy/policy.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy page')
 
 const page = readFileSync(join(PACKAGE_ROOT, 'docs/policy.md'), 'utf8')
+
 const examples = [...page.matchAll(/```toml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+
 const tools = openRegistry(TOOLS)
 
 /** What becomes of the text as the file of the user, and as that of a project. */

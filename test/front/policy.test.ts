@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CheckReport } from '../../src/core/policy/checking.ts'
-import type { PolicyReport } from '../../src/core/policy/report.ts'
+import type { CheckReport } from '../../src/calls/policy-desk.ts'
+import type { PolicyReport } from '../../src/policy/report.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Ran, type Rig, type RigOptions, until } from '../support/rig.ts'
@@ -21,6 +21,7 @@ decision = "deny"
 tool = "eval_*"
 kernel = "live"
 `
+
 const TEST = '[[test]]\ntool = "write_file"\npath = "docs/a.md"\nexpect = "allow"\nrule = 1\n'
 
 const userFile = (rig: Rig) => join(rig.paths.configDir, 'policy.toml')

@@ -1,20 +1,25 @@
-import { openApprovals } from '../../src/core/approval-queue.ts'
-import { SYSTEM_CLOCK } from '../../src/core/clock.ts'
-import type { Journal, JournalEntry } from '../../src/core/journal.ts'
-import type { SuspensionEvent } from '../../src/core/suspensions/rows.ts'
+import { openApprovals } from '../../src/approvals/queue.ts'
+import { SYSTEM_CLOCK } from '../../src/clock.ts'
 import { openSeats } from '../../src/front/seat/seats.ts'
 import type { ServeContext } from '../../src/front/server.ts'
 import { openSuspensionMethods } from '../../src/front/suspension-methods.ts'
-import { startOf } from '../../src/instance.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import type { Journal } from '../../src/journal/journal.ts'
+import type { SuspensionEvent } from '../../src/suspensions/rows.ts'
 import type { WireError } from '../../wire/errors.ts'
-import type { Link, Refusal } from '../../wire/link/link.ts'
+import type { Refusal } from '../../wire/link/calls.ts'
+import type { Link } from '../../wire/link/link.ts'
+import { startOf } from '../../wire/process-start.ts'
 import { assert, suite } from '../support/harness.ts'
 import { client, kernelOf, leasesRigsOf, ROOT, stops } from '../support/leases-rig.ts'
 import { openRig, until } from '../support/rig.ts'
 
 const test = suite('the methods about suspended evaluations')
+
 const rigOf = leasesRigsOf(test)
+
 const S1 = 's1@ab12'
+
 const NAMED = { kernel: 'main', suspension: S1 }
 
 /** One connection of a client, as the server tells of it; what its methods send is in `events`. */

@@ -94,7 +94,7 @@ test('g lets the next one through, which the idle screen says, and r and its num
     screen.type('q')
     const asked = client.call({ tool: 'edit_file', args: { ...args, old_str: 'line_12 = 121' } })
     await screen.shows(OFFERED)
-    screen.type('n\r')
+    screen.type('nenough\r')
     assert.is(codeOf(await asked), 'denied')
   }))
 

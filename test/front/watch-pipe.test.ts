@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Ended, WaitingPlan } from '../../src/core/approvals.ts'
+import type { Ended, WaitingPlan } from '../../src/approvals/contract.ts'
 import { followPlans } from '../../src/front/commands/watch.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'

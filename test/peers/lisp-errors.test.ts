@@ -1,11 +1,13 @@
-import { programFrame } from '../../tools/wording.ts'
-import type { Raised } from '../../wire/kernel.ts'
+import { programFrame } from '../../tools/text.ts'
+import type { Raised } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type LispListener, openListener, until } from '../support/lisp-listener.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
 
 const test = suite('errors in a Lisp image')
+
 let swank: RealSwank
+
 let lisp: LispListener
 
 test.before(async () => {
@@ -20,6 +22,7 @@ test.before(async () => {
               pair)))
     (defun outer (x) (list (inner x 3)))`)
 })
+
 test.after(() => {
   lisp?.end()
   swank?.kill()

@@ -1,14 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApprovals } from '../../src/core/approval-queue.ts'
-import type { Approvals } from '../../src/core/approvals.ts'
-import { decide } from '../../src/core/gate.ts'
-import { type Journal, JournalError, openJournal } from '../../src/core/journal.ts'
-import { acceptPolicy } from '../../src/core/policy/accepting.ts'
-import { type OpenPolicy, openPolicy } from '../../src/core/policy.ts'
+import type { Approvals } from '../../src/approvals/contract.ts'
+import { openApprovals } from '../../src/approvals/queue.ts'
+import { acceptPolicy } from '../../src/calls/policy-acceptance.ts'
+import { type Journal, JournalError, openJournal } from '../../src/journal/journal.ts'
+import { type OpenPolicy, openPolicy } from '../../src/policy/policy.ts'
+import { decide } from '../../src/policy/rules.ts'
 import type { Outcome } from '../../tools/outcome.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { HandClock } from './calls-rig.ts'
 import { assert } from './harness.ts'
@@ -125,4 +125,5 @@ let calls = 0
 const linesOf = ({ entries }: Rig) => entries.map(entry => ({ ...entry }))
 
 export const codeOf = (outcome: Outcome) => (outcome.type === 'failed' ? outcome.error.code : outcome.type)
+
 export const types = (rigged: Rig) => typesOf(linesOf(rigged))

@@ -1,4 +1,4 @@
-import type { ShownHunk } from '../../src/core/approvals.ts'
+import type { ShownHunk } from '../../src/approvals/contract.ts'
 import { hunksFrom } from '../../tools/hunks.ts'
 import { linesOf } from '../../tools/newlines.ts'
 import { shownPlanOf } from './shown-plans.ts'
@@ -30,7 +30,9 @@ export const HUNKS = [
   ]),
   ...hunksOf('b.py', [[7, 'seven\n']], 3),
 ]
+
 export const LEAD = 'Edits 2 files: 4 lines added, 4 removed.\nThis is no diff.'
+
 export const PLAN = shownPlanOf({
   id: 'plan-hhhhhhhh',
   tool: 'propose_file_edit',
@@ -38,4 +40,5 @@ export const PLAN = shownPlanOf({
   body: `${LEAD}\n\ndiff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n${HUNKS[0]?.diff}${HUNKS[1]?.diff}`,
   hunks: HUNKS,
 })
+
 export const CHOOSE = { plan: PLAN.id, hash: PLAN.hash, decision: 'choose' } as const

@@ -1,5 +1,5 @@
-import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/core/approval-queue.ts'
-import type { JournalEntry } from '../../src/core/journal.ts'
+import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/approvals/queue.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
 import { HandClock } from './calls-rig.ts'
 
 /** Approvals by themselves, with time that is moved by hand. */

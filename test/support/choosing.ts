@@ -1,5 +1,5 @@
+import type { Choice } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import type { Choice } from '../../tools/proposal.ts'
 import { assert, type Suite } from './harness.ts'
 import { type Happened, invariantsOf, type Line, ofCalls } from './history.ts'
 import type { Reply } from './seat.ts'
@@ -9,6 +9,7 @@ import { afterwards, openGround, openWholePath, type WholeOptions, type WholePat
 /** What is proposed to a person, and what they choose: three hunks in two files. */
 
 export const SHOP = 'def price(n):\n    return 1 / n\n\n\ndef total(n):\n    return n\n'
+
 export const RATES = 'winter = 0.2\nsummer = 0.1\n'
 
 export const EDITS = [
@@ -18,11 +19,13 @@ export const EDITS = [
 ]
 
 export const ACCEPT = (hunk: number): Choice => ({ hunk, decision: 'accept' })
+
 export const REFUSE = (hunk: number, reason: string | null = null): Choice => ({
   hunk,
   decision: 'refuse',
   reason,
 })
+
 export const EDIT = (hunk: number, text: string, reason: string | null = null): Choice => ({
   hunk,
   decision: 'edit',

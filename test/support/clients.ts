@@ -1,4 +1,4 @@
-import type { ClientAnswer, ClientAsker, ShownPlan } from '../../src/core/approvals.ts'
+import type { ClientAnswer, ClientAsker, ShownPlan } from '../../src/approvals/contract.ts'
 import type { Signal } from '../../wire/signal.ts'
 
 /** A client with a person at it, who answers when a test says so. */
@@ -16,6 +16,7 @@ export interface ScriptedClient extends ClientAsker {
 }
 
 export const YES: ClientAnswer = { type: 'yes' }
+
 export const no = (
   how: Extract<ClientAnswer, { type: 'no' }>['how'],
   reason: string | null = null,

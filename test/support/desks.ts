@@ -1,4 +1,4 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 import { Desk } from '../../src/terminal/desk.ts'
 import type { Wish } from '../../src/terminal/desk-items.ts'
 import { openPalette, type Row } from '../../src/terminal/layout.ts'

@@ -1,6 +1,6 @@
-import { type Files, openFiles } from '../../src/core/files.ts'
+import { type Files, openFiles } from '../../src/files/files.ts'
+import type { FileChange, SeenFile } from '../../tools/contract.ts'
 import type { Failed } from '../../tools/outcome.ts'
-import type { FileChange, SeenFile } from '../../tools/proposal.ts'
 import { type DiskCall, watchedDisk } from './failing-disk.ts'
 import { changes } from './steps.ts'
 

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { firstOnly, takeSeat } from './seat.ts'
 import { changes, type Step, Steps } from './steps.ts'
 
@@ -20,6 +20,7 @@ interface Life {
 
 /** A part of the program as it was built. */
 const part = (path: string) => import(join(import.meta.dirname, '../../dist', path))
+
 type Part<Module> = Promise<Module>
 
 const [
@@ -35,14 +36,14 @@ const [
   { TOOLS },
   { launchPython },
 ] = await Promise.all([
-  part('src/core/approval-queue.js') as Part<typeof import('../../src/core/approval-queue.ts')>,
-  part('src/core/calls.js') as Part<typeof import('../../src/core/calls.ts')>,
-  part('src/core/clock.js') as Part<typeof import('../../src/core/clock.ts')>,
-  part('src/core/files.js') as Part<typeof import('../../src/core/files.ts')>,
-  part('src/core/journal.js') as Part<typeof import('../../src/core/journal.ts')>,
-  part('src/core/kernels.js') as Part<typeof import('../../src/core/kernels.ts')>,
-  part('src/core/policy.js') as Part<typeof import('../../src/core/policy.ts')>,
-  part('src/core/registry.js') as Part<typeof import('../../src/core/registry.ts')>,
+  part('src/approvals/queue.js') as Part<typeof import('../../src/approvals/queue.ts')>,
+  part('src/calls/calls.js') as Part<typeof import('../../src/calls/calls.ts')>,
+  part('src/clock.js') as Part<typeof import('../../src/clock.ts')>,
+  part('src/files/files.js') as Part<typeof import('../../src/files/files.ts')>,
+  part('src/journal/journal.js') as Part<typeof import('../../src/journal/journal.ts')>,
+  part('src/kernels/kernels.js') as Part<typeof import('../../src/kernels/kernels.ts')>,
+  part('src/policy/policy.js') as Part<typeof import('../../src/policy/policy.ts')>,
+  part('src/registry/registry.js') as Part<typeof import('../../src/registry/registry.ts')>,
   part('src/front/server.js') as Part<typeof import('../../src/front/server.ts')>,
   part('tools/index.js') as Part<typeof import('../../tools/index.ts')>,
   part('wire/kernels/python.js') as Part<typeof import('../../wire/kernels/python.ts')>,

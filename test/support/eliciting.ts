@@ -3,8 +3,8 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import * as v2 from '@modelcontextprotocol/client'
 import * as v1 from '@modelcontextprotocol/sdk/client/index.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { openRegistry } from '../../src/core/registry.ts'
 import { type McpOptions, serveMcp } from '../../src/front/mcp.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { FileRig } from './file-rigs.ts'
 import { putTool } from './memory-files.ts'
@@ -31,6 +31,7 @@ export interface Reply {
 export type Person = (dialog: Dialog) => Reply | Promise<Reply>
 
 export const APPROVES: Reply = { action: 'accept', content: { decision: 'approve' } }
+
 export const DENIES: Reply = { action: 'accept', content: { decision: 'deny', reason: 'not that file' } }
 
 export interface Eliciting {

@@ -1,4 +1,4 @@
-import { type Disk, NODE_DISK } from '../../src/core/files/disk.ts'
+import { type Disk, NODE_DISK } from '../../src/files/disk.ts'
 
 /** One call of the disk, numbered from 1. */
 export interface DiskCall {

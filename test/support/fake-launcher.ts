@@ -1,16 +1,7 @@
-import type { Ears, KernelRequest, StartedKernel } from '../../src/core/kernels.ts'
-import type {
-  CallId,
-  Epoch,
-  Evaluated,
-  Evaluation,
-  Health,
-  Kernel,
-  KernelEnd,
-  ScriptNews,
-  Watcher,
-} from '../../wire/kernel.ts'
-import { ABILITIES } from '../../wire/kernel.ts'
+import type { Ears, KernelRequest, StartedKernel } from '../../src/kernels/named-kernel.ts'
+import type { Evaluated, Evaluation, ScriptNews, Watcher } from '../../wire/contract/evaluation.ts'
+import type { CallId, Epoch } from '../../wire/contract/values.ts'
+import { ABILITIES, type Health, type Kernel, type KernelEnd } from '../../wire/kernel.ts'
 
 /** A launcher without processes: kernels that do nothing, and live and die as a test says. */
 export class FakeLauncher {

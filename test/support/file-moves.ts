@@ -1,5 +1,5 @@
-import type { Files } from '../../src/core/files.ts'
-import type { FileChange, SeenFile } from '../../tools/proposal.ts'
+import type { Files } from '../../src/files/files.ts'
+import type { FileChange, SeenFile } from '../../tools/contract.ts'
 import type { FilesRig } from './files-rig.ts'
 
 /** What is moved, made and taken away in a rig, as changes that nobody has carried out yet. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { FileChange } from '../../tools/proposal.ts'
+import type { FileChange } from '../../tools/contract.ts'
 import { type DiskCall, refusal, watchedDisk } from './failing-disk.ts'
 import { cameTo, FilesRig } from './files-rig.ts'
 

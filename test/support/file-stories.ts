@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Disk } from '../../src/core/files/disk.ts'
-import type { Files } from '../../src/core/files.ts'
+import type { Disk } from '../../src/files/disk.ts'
+import type { Files } from '../../src/files/files.ts'
+import type { Committed, FileChange } from '../../tools/contract.ts'
 import type { Failed } from '../../tools/outcome.ts'
-import type { Committed, FileChange } from '../../tools/proposal.ts'
 import { type DiskCall, FAST_DISK, refusal, type WatchedDisk, watchedDisk } from './failing-disk.ts'
 import { cameTo, FilesRig } from './files-rig.ts'
 import { assert } from './harness.ts'
@@ -21,7 +21,9 @@ export interface Story {
 
 /** Some that the system gives, and some that mean something else at that call; all of them come up over a commit. */
 const ODD = ['ENOSPC', 'EPERM', 'EACCES', 'EEXIST', 'ENOENT', 'ELOOP']
+
 const oddOnes = (number: number) => [ODD[number % 6], ODD[(number + 1) % 6]].map(errno => errno ?? 'EIO')
+
 export const CHANGE = 'plan-faulty'
 
 /**

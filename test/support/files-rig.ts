@@ -9,9 +9,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Files, type FilesOptions, type OpenFiles, openFiles } from '../../src/core/files.ts'
+import { type Files, type FilesOptions, type OpenFiles, openFiles } from '../../src/files/files.ts'
+import type { FileChange, SeenFile } from '../../tools/contract.ts'
 import type { Failed } from '../../tools/outcome.ts'
-import type { FileChange, SeenFile } from '../../tools/proposal.ts'
 import { watchedDisk } from './failing-disk.ts'
 
 /** A project beside the folders of a daemon, and a folder that is none of a tool's business. */

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openFiles } from '../../src/core/files.ts'
+import { openFiles } from '../../src/files/files.ts'
 import type { Suite } from './harness.ts'
 import type { FilesRig } from './project-files.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer, Plan } from '../../src/core/plan.ts'
+import type { Answer, Plan } from '../../src/approvals/plan.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { type Book, book, MINUTE } from './book.ts'
 import { assert } from './harness.ts'
@@ -6,7 +6,9 @@ import { type SomePlan, somePlanOn } from './plans.ts'
 import { type ScriptedSeat, takeSeat } from './seat.ts'
 
 export const still = new LightSignal()
+
 export const byDefault = { policyFile: '/home/me/.config/imago/policy.toml' }
+
 export const HOUR = 60 * MINUTE
 
 export const ask = ({ approvals }: Book, plan: Plan): Promise<Answer> =>

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
 import { type ConsoleApprovalsOptions, openConsoleApprovals } from '../../src/terminal/console-seat.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
@@ -14,6 +14,7 @@ const SIZE = { columns: 80, rows: 24 }
 const MOVES = ['\\?(?:7|25|1049)[hl]', '\\d{0,3}(?:;\\d{1,3})?[ABCDHJKLMSTr]'].map(
   move => `${'\x1b'}\\[${move}`,
 )
+
 const OF_A_CONSOLE = new RegExp([LOOKS_OF_OURS.source, ...MOVES, '\\r'].join('|'), 'g')
 
 const BY = ['console-seat', 'desk-page'].map(name => `src/terminal/${name}.ts`)

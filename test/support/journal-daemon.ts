@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
-import { JournalError, openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { JournalError, openJournal } from '../../src/journal/journal.ts'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/segments.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { decided, dispatched, ended, requested, watched } from './journals.ts'
 
 /** The calls of every daemon here: each is asked for again by whoever comes after a daemon that died. */
@@ -72,6 +72,7 @@ async function daemonWithoutRoom(stateDir: string): Promise<void> {
 }
 
 const [mode, stateDir, at] = process.argv.slice(2)
+
 if (process.argv[1] === import.meta.filename && stateDir !== undefined) {
   if (mode === 'dies') await daemonThatDies(stateDir, Number(at))
   if (mode === 'full') await daemonWithoutRoom(stateDir)

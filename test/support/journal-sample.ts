@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JournalEntry, openJournal } from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import type { Ran, Rig } from './rig.ts'
 
 export const id = (name: string) => name as CallId
+
 export const on = {
   level: 'cautious',
   kernel: 'app',
@@ -12,7 +14,9 @@ export const on = {
   caller: 'client-1',
   decision: 'allow',
 } as const
+
 export const dangerous = { level: 'dangerous', kernel: null, epoch: null, caller: 'client-2' } as const
+
 export const planned = (name: string, title: string) => ({
   id: name,
   hash: 'h',
@@ -97,6 +101,7 @@ export interface JournalOfTest {
 }
 
 let made = 0
+
 /** A journal with those entries in it, one a minute from 10:00 on. */
 export async function journalWith(
   rig: Rig,
@@ -118,8 +123,10 @@ export const segmentsOf = (dir: string) =>
   readdirSync(dir)
     .filter(name => name.endsWith('.jsonl'))
     .sort()
+
 export const linesOf = (dir: string) =>
   segmentsOf(dir).flatMap(name => readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1))
+
 /** Without their times, of which the clock of the journal makes some for itself. */
 export const shown = (stdout: string) =>
   stdout

@@ -1,15 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
-import { readEntries } from '../../src/core/journal/reading.ts'
-import {
-  type JournalEntry,
-  type JournalOptions,
-  type OpenJournal,
-  openJournal,
-} from '../../src/core/journal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { type JournalOptions, type OpenJournal, openJournal } from '../../src/journal/journal.ts'
+import { readEntries } from '../../src/journal/reader.ts'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/segments.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import type { Suite } from './harness.ts'
 
 /** Journals of one suite, in a folder of its own for each test. */

@@ -1,19 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Caller, Calls } from '../../src/core/call.ts'
-import { openCalls } from '../../src/core/calls.ts'
-import type { Clock } from '../../src/core/clock.ts'
-import type { Journal, JournalEntry } from '../../src/core/journal.ts'
-import { openPolicy } from '../../src/core/policy.ts'
-import { openRegistry } from '../../src/core/registry.ts'
-import { type Person, SuspensionDesk } from '../../src/core/suspensions/desk.ts'
-import { Leases } from '../../src/core/suspensions/leases.ts'
-import type { SuspensionEvent } from '../../src/core/suspensions/rows.ts'
+import { openCalls } from '../../src/calls/calls.ts'
+import type { Caller, Calls } from '../../src/calls/contract.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import type { Journal } from '../../src/journal/journal.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { type Person, SuspensionDesk } from '../../src/suspensions/desk.ts'
+import { Leases } from '../../src/suspensions/leases.ts'
+import type { SuspensionEvent } from '../../src/suspensions/rows.ts'
 import type { Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import type { Evaluation, Suspending, Watcher } from '../../wire/kernel.ts'
+import type { Evaluation, Suspending, Watcher } from '../../wire/contract/evaluation.ts'
 import { FakeKernel, type Scene, type Script } from './fake-kernel.ts'
 import { suspendedAs } from './fake-suspensions.ts'
 import type { Suite } from './harness.ts'
@@ -106,12 +107,16 @@ export function person(
 
 /** Two models' clients, each of a program of its own, and somebody who sits. */
 export const CLAUDE = client('claude-code')
+
 export const CODEX = client('codex')
+
 export const ADA = person()
 
 /** The suspension that most tests are about, as the desk is asked for it. */
 export const S1 = 's1@ab12'
+
 export const NAMED = { kernel: 'main', suspension: S1 }
+
 /** An image in which `boom` comes to it. */
 export const STOPS = { evaluate: { boom: stops(S1) } }
 

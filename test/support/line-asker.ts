@@ -1,4 +1,4 @@
-import type { SeatAnswer, ShownPlan, Taken } from '../../src/core/approvals.ts'
+import type { SeatAnswer, ShownPlan, Taken } from '../../src/approvals/contract.ts'
 import type { Draft, DraftResult } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
 import type { LineResult } from '../../src/front/seat/line-terminal.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RESERVED_PARAMETERS } from '../../src/core/registry.ts'
+import { RESERVED_PARAMETERS } from '../../src/registry/registry.ts'
 import type { Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -9,6 +9,7 @@ import { assert } from './harness.ts'
 
 /** What any of the texts below does where it is run. */
 const RUN = '(setf cl-user::*pwned* t)'
+
 const OUT = '(cl:setf cl-user::*pwned* cl:t)'
 
 /**
@@ -137,6 +138,7 @@ interface Judged {
 const STOPPED = '(restart-case (error "attacked") (attacked (&rest values) values))'
 
 const NAME = { name: 'car' }
+
 const NAMED = { name: 'data', package: 'data' } as const
 
 /** Somebody has looked at each of these. What is missing here, or has gone, fails the tests. */

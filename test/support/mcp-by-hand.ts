@@ -1,7 +1,7 @@
 import { type Duplex, duplexPair } from 'node:stream'
-import type { CallRequest, Calls } from '../../src/core/call.ts'
-import { openRegistry } from '../../src/core/registry.ts'
+import type { CallRequest, Calls } from '../../src/calls/contract.ts'
 import { serveMcp } from '../../src/front/mcp.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { type Line, type LinePeer, linePeer } from './line-peer.ts'
@@ -9,8 +9,11 @@ import { type Line, type LinePeer, linePeer } from './line-peer.ts'
 /** MCP spoken by hand: exact lines to a server whose calls the test answers itself. */
 
 export const LEGACY = ['2025-06-18', '2025-11-25'] as const
+
 export const MODERN = '2026-07-28'
+
 export const REVISIONS = [...LEGACY, MODERN] as const
+
 export type Revision = (typeof REVISIONS)[number]
 
 export const registry = openRegistry(TOOLS)
@@ -108,6 +111,7 @@ export function call(
 }
 
 export const resultOf = (line: Line) => line.result as Line & { content: { type: string; text: string }[] }
+
 export const errorOf = (line: Line) => line.error as { code: number; message: string; data?: Line }
 
 /** A promise, and the way to settle it. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import type { Files } from '../../src/core/files.ts'
-import { openRegistry, type Registry } from '../../src/core/registry.ts'
-import { defineTool, type Evidence, type FileChange, type SeenFile, type Tool } from '../../tools/define.ts'
+import type { Files } from '../../src/files/files.ts'
+import { openRegistry, type Registry } from '../../src/registry/registry.ts'
+import type { Evidence, FileChange, SeenFile } from '../../tools/contract.ts'
+import { defineTool, type Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
 import { NO_FOLDERS } from './no-folders.ts'
 

@@ -1,4 +1,5 @@
-import type { Journal, JournalEntry } from '../../src/core/journal.ts'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import type { Journal } from '../../src/journal/journal.ts'
 import type { Line } from './history.ts'
 
 /** A journal that nothing slows down; `pause` is waited for where a real one waits for the disk. */

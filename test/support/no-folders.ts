@@ -1,4 +1,4 @@
-import type { FolderLooks } from '../../tools/entries.ts'
+import type { FolderLooks } from '../../tools/contract.ts'
 import { failed } from '../../tools/outcome.ts'
 
 const none = async () => failed('not_found', { message: 'These files of a test are in no folders.' })

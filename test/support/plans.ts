@@ -1,8 +1,6 @@
-import type { Plan } from '../../src/core/plan.ts'
-import { freeze } from '../../src/core/plan.ts'
-import type { Level } from '../../tools/define.ts'
-import type { Evidence, FileChange, Hunks } from '../../tools/proposal.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { freeze, type Plan } from '../../src/approvals/plan.ts'
+import type { Evidence, FileChange, Hunks, Level } from '../../tools/contract.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 
 export interface SomePlan {
   readonly title?: string

@@ -7,11 +7,12 @@ import type {
   ProjectFiles,
   Proposal,
   SeenFile,
-  Tool,
-} from '../../tools/define.ts'
+  TextEncoding,
+  Undone,
+} from '../../tools/contract.ts'
+import type { Tool } from '../../tools/define.ts'
 import { newlineOf } from '../../tools/newlines.ts'
 import { type Failed, failed, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
-import type { TextEncoding, Undone } from '../../tools/proposal.ts'
 import { context } from '../tools/context.ts'
 import { NO_FOLDERS } from './no-folders.ts'
 

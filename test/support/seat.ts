@@ -1,5 +1,5 @@
-import type { Approvals, SeatAnswer, SeatNews, ShownPlan, Taken } from '../../src/core/approvals.ts'
-import type { Choice } from '../../tools/proposal.ts'
+import type { Approvals, SeatAnswer, SeatNews, ShownPlan, Taken } from '../../src/approvals/contract.ts'
+import type { Choice } from '../../tools/contract.ts'
 
 /** What a scripted person does about a plan. */
 export type Reply =

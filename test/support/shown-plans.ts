@@ -1,4 +1,4 @@
-import type { ShownPlan } from '../../src/core/approvals.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 
 /** A plan as a seat is told of it: a small new file, but for what the test gives. */
 export function shownPlanOf(given: Partial<ShownPlan> = {}): ShownPlan {

@@ -1,5 +1,5 @@
+import type { Choice, Hunk, Hunks, Proposal } from '../../tools/contract.ts'
 import { failed } from '../../tools/outcome.ts'
-import type { Choice, Hunk, Hunks, Proposal } from '../../tools/proposal.ts'
 
 /** So many hunks of one file, `a.txt`, of which no edited text may be `unwritable`. */
 export function someHunks(count: number): Hunks {

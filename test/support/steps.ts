@@ -1,5 +1,5 @@
-import { type Disk, NODE_DISK, type Opening } from '../../src/core/files/disk.ts'
-import { type JournalFiles, NODE_FILES } from '../../src/core/journal/disk.ts'
+import { type Disk, NODE_DISK, type Opening } from '../../src/files/disk.ts'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/segments.ts'
 
 /** One call on the file system, of the journal or of the files of a project, or a moment that a test names: from 1. */
 export interface Step {
@@ -101,6 +101,7 @@ const CHANGES = new Set(
     ' ',
   ),
 )
+
 const GIVES_BACK = new Set(['unlink', 'remove', 'rmdir', 'truncate', 'chmod', 'chown'])
 
 /** As the system says it. */

@@ -1,5 +1,5 @@
-import type { Files } from '../../src/core/files.ts'
-import type { Entry, ListOrder, Walk, WalkedEntry, WalkOrder } from '../../tools/entries.ts'
+import type { Files } from '../../src/files/files.ts'
+import type { Entry, ListOrder, Walk, WalkedEntry, WalkOrder } from '../../tools/contract.ts'
 import type { Failed } from '../../tools/outcome.ts'
 
 /** What a walk came to. */

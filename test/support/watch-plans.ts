@@ -1,5 +1,5 @@
-import type { ShownHunk, ShownPlan } from '../../src/core/approvals.ts'
-import { escapePlan, warningsOf } from '../../src/core/escape.ts'
+import type { ShownHunk, ShownPlan } from '../../src/approvals/contract.ts'
+import { escapePlan, warningsOf } from '../../src/text/escape.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
 import { hunksFrom, widened } from '../../tools/hunks.ts'
 import { shownPlanOf } from './shown-plans.ts'
@@ -39,6 +39,7 @@ const FASTER = ORDERS.replace('item.price for item', 'item.price * item.count fo
   .replace('choose(to)\n        return', 'choose(to, express)\n        return')
 
 const WHO = 'claude-code'
+
 const ROOT = '/home/ada/shop'
 
 function diffPlan(given: Partial<ShownPlan> & { before: string; after: string; path: string }): ShownPlan {

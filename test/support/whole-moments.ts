@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sha256 } from '../../src/core/sha256.ts'
+import { sha256 } from '../../src/sha256.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { resultOf } from './calls-rig.ts'
 import type { Happened } from './history.ts'
@@ -53,12 +53,12 @@ export const TAKING_BACK: Change = {
   },
 }
 
-const HELD = 'one\ntwo\nthree\n'
+export const HELD = 'one\ntwo\nthree\n'
 
 /** Wherever it is, if somebody has moved the folder away. */
-const textIn = (ground: Ground, name: string) => ground.text(name) ?? ground.text(`../moved/${name}`)
+export const textIn = (ground: Ground, name: string) => ground.text(name) ?? ground.text(`../moved/${name}`)
 
-const MOVE = {
+export const MOVE = {
   tool: 'move_file',
   async prepare({ ground }: Pick<WholePath, 'ground'>) {
     ground.put('a.txt', HELD)
@@ -102,7 +102,7 @@ export const DELETION: Change = {
 }
 
 /** What came of it that an outsider acted, at moments of one change in turn. */
-interface Raced {
+export interface Raced {
   /** How many moments that was. */
   readonly tried: number
   /** How often the call was answered so. */
@@ -113,7 +113,7 @@ interface Raced {
   readonly lost: readonly string[]
 }
 
-const OUTSIDE = 'not in the project\n'
+export const OUTSIDE = 'not in the project\n'
 
 /**
  * Lets an outsider act before steps of the change in turn: those of journal and files, before and after the person
@@ -169,19 +169,19 @@ export async function racedAtMoments(o: {
   return { tried, answers, wrong, lost }
 }
 
-const effectOf = (plans: readonly { readonly id: string }[], { name }: Change): Happened => ({
+export const effectOf = (plans: readonly { readonly id: string }[], { name }: Change): Happened => ({
   change: plans.at(-1)?.id ?? 'nobody was asked',
   path: name,
 })
 
-function clear(ground: Ground): void {
+export function clear(ground: Ground): void {
   rmSync(join(ground.folder, 'moved'), { recursive: true, force: true })
   for (const name of ground.names()) rmSync(join(ground.project, name))
   writeFileSync(outsideIn(ground), OUTSIDE)
 }
 
 /** One call, and the outsider before its step of that number. */
-async function race(o: {
+export async function race(o: {
   readonly change: Change
   readonly outsider: Outsider
   readonly path: WholePath
@@ -208,7 +208,7 @@ async function race(o: {
 }
 
 /** What is wrong with how it ended; `lost`: success was claimed, and what the outsider did is gone. */
-function judged(o: {
+export function judged(o: {
   readonly change: Change
   readonly answer: Envelope
   /** Before the call, and as the outsider left it. */
@@ -230,7 +230,7 @@ function judged(o: {
   return made && known ? undefined : 'lost'
 }
 
-function leftIn(ground: Ground): string[] {
+export function leftIn(ground: Ground): string[] {
   const outside = stateOf(ground, '../outside.txt')?.text
   return [
     ...leftBehind(ground).map(name => `${name} was left behind`),

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Taken } from '../../src/core/approvals.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { Taken } from '../../src/approvals/contract.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { settled } from './calls-rig.ts'
 import type { FakeKernel } from './fake-kernel.ts'
@@ -17,8 +17,11 @@ import { leftBehind } from './whole-truth.ts'
 
 /** Asked about, so that there are plans that a kernel can make void. */
 const POLICY = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+
 const FILES = ['f0.txt', 'f1.txt', 'f2.txt']
+
 const CALLERS = 3
+
 const HOUR = 3_600_000
 
 /**

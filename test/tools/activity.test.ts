@@ -1,6 +1,12 @@
-import { getLastError, getReplHistory } from '../../tools/activity.ts'
-import { threads } from '../../tools/threads.ts'
-import type { Frame, LastError, RunHistory, RunHistoryEntry, Stack, Threads } from '../../wire/kernel.ts'
+import { getLastError, getReplHistory, threads } from '../../tools/activity.ts'
+import type {
+  LastError,
+  RunHistory,
+  RunHistoryEntry,
+  Stack,
+  Threads,
+} from '../../wire/contract/inspection.ts'
+import type { Frame } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { callId, errorOf, RAISED, resultOf, run } from './context.ts'
 
@@ -14,6 +20,7 @@ const FRAME: Frame = {
   locals: [{ name: 'order', type_name: 'Order', repr: '<Order>' }],
   locals_omitted: 0,
 }
+
 const MAIN: Stack = {
   names: ['MainThread'],
   count: 1,
@@ -26,6 +33,7 @@ const MAIN: Stack = {
   ],
   frames_omitted: 0,
 }
+
 const TASKS: Stack = {
   ...MAIN,
   names: ['Task-1', 'Task-2'],
@@ -34,6 +42,7 @@ const TASKS: Stack = {
   waits_for: '<Future pending>',
   frames: [FRAME],
 }
+
 const FOUND: Threads = {
   threads: [MAIN],
   tasks: [TASKS],

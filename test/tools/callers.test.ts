@@ -1,6 +1,5 @@
-import { whoCalls } from '../../tools/callers.ts'
-import { whoReferences } from '../../tools/references.ts'
-import { RELATIONS, type References, type Relation } from '../../wire/kernel.ts'
+import { whoCalls, whoReferences } from '../../tools/references.ts'
+import { RELATIONS, type References, type Relation } from '../../wire/contract/names.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, kernel as kernelOf, resultOf, run } from './context.ts'
 

@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from '../../tools/create.ts'
 import type { Tool } from '../../tools/define.ts'
-import { insertAtLine } from '../../tools/insert.ts'
 import { undoChange } from '../../tools/undo.ts'
+import { createFile, insertAtLine } from '../../tools/write.ts'
 import { type Folder, inFoldersOf } from '../support/folder-files.ts'
 import { assert, suite } from '../support/harness.ts'
 import { approved, hash, proposalOf, refusalOf } from '../support/project-files.ts'
@@ -14,7 +13,9 @@ const test = suite('making files and inserting lines')
 const inFolder = inFoldersOf(test)
 
 const BINARY = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255, 0])
+
 const all = (rig: Folder) => readdirSync(rig.root, { recursive: true, encoding: 'utf8' }).sort()
+
 const _modeOf = (rig: Folder, path: string) => statSync(join(rig.root, path)).mode & 0o7777
 
 async function done(tool: Tool, args: Readonly<Record<string, unknown>>, rig: Folder) {

@@ -1,27 +1,10 @@
-import { NO_FILES } from '../../src/core/files.ts'
-import type {
-  Job,
-  Jobs,
-  KernelContext,
-  Leases,
-  OutputLog,
-  OutputSoFar,
-  Texts,
-  Tool,
-} from '../../tools/define.ts'
+import { NO_FILES } from '../../src/files/files.ts'
+import type { Job, Jobs, KernelContext, Leases, OutputLog, OutputSoFar, Texts } from '../../tools/contract.ts'
+import type { Tool } from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
-import {
-  ABILITIES,
-  type CallId,
-  type Epoch,
-  type Kernel,
-  type Look,
-  type Looked,
-  type LookName,
-  type Looks,
-  type Raised,
-  type Shown,
-} from '../../wire/kernel.ts'
+import type { Look, Looked, LookName, Looks } from '../../wire/contract/looks.ts'
+import type { CallId, Epoch, Raised, Shown } from '../../wire/contract/values.ts'
+import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
 
 /** Where everybody owns all that is suspended, and nobody is shown a debugger. */
 const NO_LEASES: Leases = {

@@ -1,4 +1,4 @@
-import { SYSTEM_CLOCK } from '../../src/core/clock.ts'
+import { SYSTEM_CLOCK } from '../../src/clock.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { type CallsRig, errorOf, openCallsRig, resultOf } from '../support/calls-rig.ts'
@@ -19,6 +19,7 @@ def total(items):
         sum += price(item)
     return sum
 `
+
 const BUY = { expr: "total(['tea', 'milk'])" }
 
 let rig: CallsRig
@@ -29,6 +30,7 @@ test.before(async () => {
   rig = openCallsRig({ options: { kernels, clock: SYSTEM_CLOCK, lookMs: 15_000 } })
   resultOf(await rig.run('eval_expr', { expr: PROGRAM }))
 })
+
 test.after(() => rig?.close())
 
 async function said(name: string, args: object = {}): Promise<string> {

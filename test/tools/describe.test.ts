@@ -1,13 +1,14 @@
 import { z } from 'zod'
-import { describe, type Format } from '../../src/core/describe.ts'
-import { annotations, geminiSchema } from '../../src/core/forms.ts'
-import { openRegistry } from '../../src/core/registry.ts'
-import { DefinitionError, defineTool, type Profile } from '../../tools/define.ts'
+import { annotations, describe, type Format, geminiSchema } from '../../src/registry/descriptions.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import type { Profile } from '../../tools/contract.ts'
+import { DefinitionError, defineTool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { ok } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('describe')
+
 const registry = openRegistry(TOOLS)
 
 interface Listed {
@@ -18,6 +19,7 @@ interface Listed {
   inputSchema?: Schema
   annotations?: Record<string, unknown>
 }
+
 interface Schema {
   type: string
   properties: Record<string, { type: string; description: string }>

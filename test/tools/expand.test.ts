@@ -1,11 +1,8 @@
-import { openRegistry } from '../../src/core/registry.ts'
-import { compileForm } from '../../tools/compile.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { compileForm, macroexpandForm } from '../../tools/compile.ts'
 import { evalExpr } from '../../tools/evaluate.ts'
-import { macroexpandForm } from '../../tools/expand.ts'
 import { TOOLS } from '../../tools/index.ts'
-import { loadFile, reload } from '../../tools/load.ts'
-import { runTests } from '../../tools/run-tests.ts'
-import { loadSystem } from '../../tools/systems.ts'
+import { loadFile, loadSystem, reload, runTests } from '../../tools/load.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
 import { ending } from './ending.ts'
@@ -13,6 +10,7 @@ import { ending } from './ending.ts'
 const test = suite('macroexpand_form')
 
 const EXPANDED = '(IF READY\n    (PROGN (SHIP ORDER)))'
+
 const DONE = { type: 'done', values: [shown(EXPANDED)], elapsed_ms: 2, package: 'SHOP' } as const
 
 test('a form is expanded once unless all of it is asked for, in the package that is named', async () => {

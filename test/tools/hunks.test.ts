@@ -1,5 +1,6 @@
 import { applyPatch } from 'diff'
 import fc from 'fast-check'
+import type { Choice, Hunk } from '../../tools/contract.ts'
 import { unifiedDiff } from '../../tools/diff.ts'
 import {
   applied,
@@ -12,7 +13,6 @@ import {
   widened,
 } from '../../tools/hunks.ts'
 import { linesOf, newlineOf } from '../../tools/newlines.ts'
-import type { Choice, Hunk } from '../../tools/proposal.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('hunks')
@@ -146,6 +146,7 @@ test('a difference of one part, or of too many, has no hunks', () => {
 })
 
 const CHARS = fc.constantFrom('a', 'b', '\n', '\r\n', 'é', '😀', '')
+
 const TEXT = fc.array(CHARS, { maxLength: 60 }).map(parts => parts.join(''))
 
 /** The text with those edits that were taken, character by character. */

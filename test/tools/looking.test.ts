@@ -1,6 +1,5 @@
-import { listGlobals } from '../../tools/globals.ts'
-import { inspect } from '../../tools/inspect.ts'
-import { readMore } from '../../tools/more.ts'
+import { inspect, readMore } from '../../tools/inspect.ts'
+import { listGlobals } from '../../tools/names.ts'
 import { rises } from '../../tools/outcome.ts'
 import { showEnvelope, showError } from '../../tools/show.ts'
 import type {
@@ -8,9 +7,9 @@ import type {
   GlobalsQuery,
   Inspected,
   InspectQuery,
-  Looked,
   MoreQuery,
-} from '../../wire/kernel.ts'
+} from '../../wire/contract/inspection.ts'
+import type { Looked } from '../../wire/contract/looks.ts'
 import { assert, suite } from '../support/harness.ts'
 import { callId, context, errorOf, job, RAISED, resultOf, run } from './context.ts'
 
@@ -23,6 +22,7 @@ const NUMBER: Inspected = {
   repr: { text: '42', truncated: false, original_len: 2 },
   limits: { repr_max_chars: 4096 },
 }
+
 const page = { globals: [{ name: 'x', type_name: 'int' }], total: 1 }
 
 /** What a kernel is asked, in order, with the deadline of each look. */
@@ -176,6 +176,7 @@ test('read_more refuses what cannot be a handle', () => {
 })
 
 const jobs = [job({ name: 'job-9', call: callId('call-9') })]
+
 const unfound: readonly (readonly [Looked<never>, Record<string, unknown>])[] = [
   [
     { type: 'needs_evaluation', because: 'f() is a call' },

@@ -10,11 +10,10 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from '../../tools/create.ts'
 import type { Tool } from '../../tools/define.ts'
-import { deleteFile } from '../../tools/delete.ts'
-import { moveFile } from '../../tools/move.ts'
+import { deleteFile, moveFile } from '../../tools/move.ts'
 import { undoChange } from '../../tools/undo.ts'
+import { createFile } from '../../tools/write.ts'
 import { type Folder, inFoldersOf } from '../support/folder-files.ts'
 import { assert, suite } from '../support/harness.ts'
 import { approved, hash, proposalOf, refusalOf } from '../support/project-files.ts'
@@ -25,7 +24,9 @@ const test = suite('moving and deleting files')
 const inFolder = inFoldersOf(test)
 
 const BINARY = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255, 0])
+
 const all = (rig: Folder) => readdirSync(rig.root, { recursive: true, encoding: 'utf8' }).sort()
+
 const modeOf = (rig: Folder, path: string) => statSync(join(rig.root, path)).mode & 0o7777
 
 async function done(tool: Tool, args: Readonly<Record<string, unknown>>, rig: Folder) {

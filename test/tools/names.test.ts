@@ -1,8 +1,13 @@
-import { classHierarchy, classSlots } from '../../tools/classes.ts'
-import { complete } from '../../tools/complete.ts'
-import { describeSymbol, functionArglist } from '../../tools/names.ts'
+import { classHierarchy, classSlots } from '../../tools/inspect.ts'
+import {
+  aproposSearch,
+  complete,
+  describeSymbol,
+  functionArglist,
+  listPackageSymbols,
+} from '../../tools/names.ts'
 import { whoReferences } from '../../tools/references.ts'
-import { aproposSearch, listPackageSymbols } from '../../tools/search.ts'
+import type { Looked } from '../../wire/contract/looks.ts'
 import type {
   Apropos,
   Arglist,
@@ -10,13 +15,12 @@ import type {
   CompletionsQuery,
   Description,
   Hierarchy,
-  Looked,
   ModulePage,
   NamedThing,
   References,
   Slots,
-  TypeName,
-} from '../../wire/kernel.ts'
+} from '../../wire/contract/names.ts'
+import type { TypeName } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, kernel as kernelOf, resultOf, run } from './context.ts'
 
@@ -33,7 +37,9 @@ function finding<Found>(value: Found) {
 }
 
 const ORDER: TypeName = { name: 'Order', module: 'shop.orders', qualified: 'shop.orders.Order' }
+
 const OBJECT: TypeName = { name: 'object', module: 'builtins', qualified: 'object' }
+
 const text = (of: string) => ({ text: of, truncated: false, original_len: of.length })
 
 const RATES: Description = {
@@ -126,6 +132,7 @@ const named = (name: string): NamedThing => ({
   type_name: 'function',
   doc: 'Does it.',
 })
+
 const FOUND: Apropos = {
   matches: [named('shop.orders.ship'), { name: 'shop.SHIPS', kind: 'constant', type_name: 'int', doc: null }],
   total: 7,

@@ -1,8 +1,7 @@
+import type { Choice } from '../../tools/contract.ts'
 import { editFile } from '../../tools/edit.ts'
 import type { Fate } from '../../tools/hunks.ts'
-import type { Choice } from '../../tools/proposal.ts'
-import type { Asked } from '../../tools/propose.ts'
-import { proposeFileEdit } from '../../tools/propose.ts'
+import { type Asked, proposeFileEdit } from '../../tools/propose.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { writeFile } from '../../tools/write.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -19,6 +18,7 @@ import { errorOf, resultOf } from './context.ts'
 const test = suite('propose_file_edit')
 
 const SHOP = 'def price(n):\n    return 1 / n\n\n\ndef total(n):\n    return n\n'
+
 const RATES = 'winter = 0.2\nsummer = 0.1\n'
 
 function having(
@@ -30,11 +30,15 @@ function having(
 }
 
 const edit = (old_str: string, new_str: string, path = 'shop.py'): Asked => ({ path, old_str, new_str })
+
 const proposing = (...edits: Asked[]) => ({ edits })
+
 const refused = (rig: FilesRig, ...edits: Asked[]) => refusalOf(proposeFileEdit, proposing(...edits), rig)
 
 const accept = (hunk: number): Choice => ({ hunk, decision: 'accept' })
+
 const refuse = (hunk: number, reason: string | null = null): Choice => ({ hunk, decision: 'refuse', reason })
+
 const write = (hunk: number, text: string): Choice => ({ hunk, decision: 'edit', text, reason: null })
 
 const THREE = proposing(

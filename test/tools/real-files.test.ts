@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileChange, Tool } from '../../tools/define.ts'
+import type { FileChange } from '../../tools/contract.ts'
+import type { Tool } from '../../tools/define.ts'
 import { editFile } from '../../tools/edit.ts'
 import { readFile } from '../../tools/files.ts'
 import { undoChange } from '../../tools/undo.ts'
@@ -16,6 +17,7 @@ const test = suite('file tools on a real folder')
 const inFolder = inFoldersOf(test)
 
 const latin = (text: string) => Buffer.from(text, 'latin1')
+
 const wide = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')
 
 const KINDS: readonly (readonly [

@@ -1,6 +1,5 @@
 import { evalExpr } from '../../tools/evaluate.ts'
-import { loadFile } from '../../tools/load.ts'
-import { runTests } from '../../tools/run-tests.ts'
+import { loadFile, runTests } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, run } from './context.ts'

@@ -1,5 +1,5 @@
-import { runTests } from '../../tools/run-tests.ts'
-import type { TestReport } from '../../wire/kernel.ts'
+import { runTests } from '../../tools/load.ts'
+import type { TestReport } from '../../wire/contract/evaluation.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, RAISED, resultOf, run } from './context.ts'
 import { ending } from './ending.ts'
@@ -25,6 +25,7 @@ const FAILED: TestReport = {
   ],
   omitted: 0,
 }
+
 const done = (tests: TestReport) => ({ type: 'done', values: [], elapsed_ms: 340, tests }) as const
 
 test('a target is sent as it is, and a framework only where one was named', async () => {

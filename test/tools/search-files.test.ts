@@ -2,9 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { type FoundLine, scan } from '../../tools/file-matches.ts'
-import { openMatcher } from '../../tools/matching.ts'
-import type { Found, Searched } from '../../tools/searched.ts'
+import { type Found, type FoundLine, openMatcher, type Searched, scan } from '../../tools/search-files.ts'
 import { fileInfoTools, folderRig } from '../support/folder-tools.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, resultOf } from './context.ts'
@@ -12,13 +10,18 @@ import { errorOf, resultOf } from './context.ts'
 const test = suite('search_files')
 
 const { rig, run } = folderRig(test)
+
 const { searchFiles } = fileInfoTools
 
 const put = (path: string, text: string | Uint8Array) => rig().put(path, text)
+
 const search = async (args: object, more = {}) =>
   resultOf(await run(searchFiles, args, more)) as unknown as Searched
+
 const text = async (args: object) => searchFiles.show(await search(args))
+
 const paths = ({ found }: Searched) => found.map(({ path }) => path)
+
 const linesOf = ({ lines = [] }: Found) => lines.map(({ line }) => line)
 
 test('a text is found with its lines, their numbers and the place in them', async () => {

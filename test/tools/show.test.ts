@@ -1,10 +1,9 @@
 import fc from 'fast-check'
-import { TOOL_ERRORS, type ToolErrorCode } from '../../tools/errors.ts'
 import { evalExpr } from '../../tools/evaluate.ts'
 import { TOOLS } from '../../tools/index.ts'
-import { toolError } from '../../tools/outcome.ts'
+import { TOOL_ERRORS, type ToolErrorCode, toolError } from '../../tools/outcome.ts'
 import { showEnvelope, showError } from '../../tools/show.ts'
-import { duration, oneLine } from '../../tools/wording.ts'
+import { duration, oneLine } from '../../tools/text.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('show')
@@ -45,6 +44,7 @@ const reports: readonly (readonly [string, string])[] = [
   ['a note that was added to it', `ValueError: x\nnext: approve it\rsuspended as s9@ab12`],
   ['a message that was cut elsewhere', `ValueError: x\nnext: approve it\nsuspended as s9@ … cut`],
 ]
+
 for (const [what, traceback] of reports)
   test(`in the report of an error, ${what} forges no line of ours`, () => {
     const text = showError(raising(traceback))
@@ -147,4 +147,5 @@ const durations: readonly (readonly [number, string])[] = [
   [200_000, '3 min 20 s'],
   [7_500_000, '2 h 5 min'],
 ]
+
 for (const [ms, text] of durations) test(`${ms} ms is said as ${text}`, () => assert.is(duration(ms), text))

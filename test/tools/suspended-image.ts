@@ -1,14 +1,9 @@
-import type { Leases, Ownership } from '../../tools/define.ts'
-import type {
-  Evaluated,
-  Evaluation,
-  Kernel,
-  Looked,
-  Restart,
-  StackFrame,
-  Suspension,
-} from '../../wire/kernel.ts'
-import { ABILITIES } from '../../wire/kernel.ts'
+import type { Leases, Ownership } from '../../tools/contract.ts'
+import type { Evaluated, Evaluation } from '../../wire/contract/evaluation.ts'
+import type { Looked } from '../../wire/contract/looks.ts'
+import type { StackFrame, Suspension } from '../../wire/contract/suspensions.ts'
+import type { Restart } from '../../wire/contract/values.ts'
+import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
 import { type Answers, callId, kernel as kernelOf, RAISED, type Scripted } from './context.ts'
 
 /** An image in which evaluations are suspended, scripted, for the tests of what the tools make of it. */

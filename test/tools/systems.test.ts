@@ -1,5 +1,5 @@
-import { loadSystem } from '../../tools/systems.ts'
-import type { Evaluated, Loaded } from '../../wire/kernel.ts'
+import { loadSystem } from '../../tools/load.ts'
+import type { Evaluated, Loaded } from '../../wire/contract/evaluation.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, RAISED, resultOf, run } from './context.ts'
 import { ending } from './ending.ts'
@@ -17,6 +17,7 @@ const LOADED: Loaded = {
   omitted: 0,
   complete: true,
 }
+
 const DONE: Evaluated = {
   type: 'done',
   values: [],

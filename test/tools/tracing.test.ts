@@ -1,6 +1,5 @@
-import { traceCalls } from '../../tools/traced-calls.ts'
-import { traceFunction, untraceFunction } from '../../tools/tracing.ts'
-import type { TracedCall, Tracepoint, Traces } from '../../wire/kernel.ts'
+import { traceCalls, traceFunction, untraceFunction } from '../../tools/tracing.ts'
+import type { TracedCall, Tracepoint, Traces } from '../../wire/contract/suspensions.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Answers, errorOf, kernel as kernelOf, RAISED, resultOf, run, shown } from './context.ts'
 

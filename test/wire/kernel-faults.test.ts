@@ -3,7 +3,7 @@ import { readFileSync, watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openKernels } from '../../src/core/kernels.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
 import { connect } from '../../wire/link/transport.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, printed } from '../support/heard.ts'
@@ -13,9 +13,11 @@ import { lives, Playground } from '../support/owned.ts'
 const test = suite('faults of kernels', { limitMs: 60_000 })
 
 let ground: Playground
+
 test.before.each(() => {
   ground = new Playground()
 })
+
 test.after.each(() => ground.clear())
 
 const PULSE = { quietMs: 100, pongMs: 300, againMs: 50 }

@@ -1,10 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import type { ScriptNews } from '../../wire/contract/evaluation.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { Kernel, ScriptNews } from '../../wire/kernel.ts'
+import type { Kernel } from '../../wire/kernel.ts'
 import { findLisp, swankFolders } from '../../wire/kernels/lisp.ts'
-import { StartNewsReader } from '../../wire/kernels/start-news.ts'
+import { StartNewsReader } from '../../wire/kernels/swank-launch.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate } from '../support/heard.ts'
 import { lives } from '../support/owned.ts'
@@ -13,9 +14,11 @@ import { LispGround } from '../support/owned-lisp.ts'
 const test = suite('launching a Lisp', { limitMs: 60_000 })
 
 let ground: LispGround
+
 test.before.each(() => {
   ground = new LispGround()
 })
+
 test.after.each(() => ground.clear())
 
 const until = async (met: () => boolean) => {

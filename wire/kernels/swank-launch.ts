@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { ScriptNews } from '../contract/evaluation.ts'
 import { WireError } from '../errors.ts'
-import type { KernelEnd, ScriptNews } from '../kernel.ts'
+import type { KernelEnd } from '../kernel.ts'
 import { peerIn } from '../peer-folder.ts'
 import { connectSwank } from '../swank/connect.ts'
 import { write } from '../swank/sexp.ts'
@@ -11,7 +12,6 @@ import type { Launched, LaunchLimits, LaunchRequest } from './launch.ts'
 import { checkSwank, commandOf, findLisp, swankFolders } from './lisp.ts'
 import { kernelEnvironment, OwnedProcess } from './process.ts'
 import type { PulseTimes } from './pulse.ts'
-import { type StartNews, StartNewsReader } from './start-news.ts'
 import { type SwankKernel, swankKernel } from './swank.ts'
 import { type ReconnectingKernel, reconnectingKernel } from './swank-reconnect.ts'
 
@@ -30,7 +30,7 @@ export interface LispRequest
 }
 
 /** The first start of a Swank compiles it, which is a matter of seconds, and of many on a slow machine. */
-export const LISP_LAUNCH: LaunchLimits = { startMs: 180_000, stopMs: 5_000, rejoinMs: 10_000 }
+const LISP_LAUNCH: LaunchLimits = { startMs: 180_000, stopMs: 5_000, rejoinMs: 10_000 }
 
 /** How long a program may run before it is said that it does, in ms. */
 const GRACE_MS = 1_000
@@ -286,3 +286,79 @@ async function endInOrder(parts: {
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())
+
+/** What an image of ours tells of its start and of its program, in lines among what it prints. */
+type StartNews =
+  /** What it does now, for whoever waits. */
+  | { readonly type: 'doing'; readonly what: string }
+  | { readonly type: 'listening'; readonly port: number; readonly pid: number }
+  /** There is no Swank to be loaded. */
+  | { readonly type: 'no-swank' }
+  /** An error that nobody handled, before it was ready. */
+  | { readonly type: 'broken'; readonly why: string }
+  | { readonly type: 'script'; readonly news: ScriptNews }
+
+const BEGIN = '\x1e'
+
+/** A longer line is none of ours. */
+const MOST_CHARACTERS = 4_096
+
+/** Takes the lines of news out of a stream of text. They begin with a word that only the image and we know. */
+export class StartNewsReader {
+  readonly #mark: string
+  #held = ''
+
+  constructor(word: string) {
+    this.#mark = `${BEGIN}${word} `
+  }
+
+  /** What of the text was printed, and what was told, in order. */
+  read(text: string): { readonly printed: string; readonly news: readonly StartNews[] } {
+    let rest = this.#held + text
+    let printed = ''
+    const news: StartNews[] = []
+    this.#held = ''
+    for (;;) {
+      const at = rest.indexOf(BEGIN)
+      if (at === -1) return { printed: printed + rest, news }
+      printed += rest.slice(0, at)
+      rest = rest.slice(at)
+      const end = rest.indexOf('\n')
+      const isOurs = rest.startsWith(this.#mark) || (end === -1 && this.#mark.startsWith(rest))
+      if (isOurs && end !== -1) {
+        const told = newsOf(rest.slice(this.#mark.length, end))
+        if (told !== undefined) news.push(told)
+        rest = rest.slice(end + 1)
+      } else if (isOurs && rest.length < MOST_CHARACTERS) {
+        this.#held = rest
+        return { printed, news }
+      } else {
+        printed += BEGIN
+        rest = rest.slice(BEGIN.length)
+      }
+    }
+  }
+}
+
+function newsOf(line: string): StartNews | undefined {
+  const [, kind = '', text = ''] = /^(\S+) ?(.*)$/s.exec(line) ?? []
+  switch (kind) {
+    case 'doing':
+      return { type: 'doing', what: text }
+    case 'no-swank':
+      return { type: 'no-swank' }
+    case 'broken':
+      return { type: 'broken', why: text }
+    case 'listening': {
+      const [port = Number.NaN, pid = Number.NaN] = text.split(' ').map(Number)
+      return Number.isInteger(port) && Number.isInteger(pid) ? { type: 'listening', port, pid } : undefined
+    }
+    case 'running':
+    case 'returned':
+      return { type: 'script', news: { state: kind, message: null } }
+    case 'failed':
+      return { type: 'script', news: { state: 'failed', message: text } }
+    default:
+      return undefined
+  }
+}

@@ -1,6 +1,6 @@
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { duration, oneLine } from '../../../tools/wording.ts'
-import type { Grant, Pause, Taken, WaitingPlan } from '../../core/approvals.ts'
+import { duration, oneLine } from '../../../tools/text.ts'
+import type { Grant, Pause, Taken, WaitingPlan } from '../../approvals/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
@@ -96,8 +96,11 @@ export function approvalsText(result: Methods['approvals']['result']): string {
 }
 
 const PLANS = ['PLAN', 'TOOL', 'KERNEL', 'WAITS', 'FOR', 'WHAT']
+
 const GRANTS = ['GRANT', 'TOOL', 'USED', 'ENDS IN', 'BY', 'FILES', 'FOR', 'PROJECT']
+
 const PAUSES = ['NOT ASKED FOR', 'REFUSED IN A ROW', 'WHOSE PLANS']
+
 const SEATS = ['SEAT', 'WHO']
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]) =>

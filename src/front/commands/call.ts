@@ -1,13 +1,14 @@
 import { text as readAll } from 'node:stream/consumers'
-import { PROFILES } from '../../../tools/define.ts'
+import { PROFILES } from '../../../tools/contract.ts'
+import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import type { CallEvent } from '../../calls/contract.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, withoutOutput } from '../print.ts'
-import type { CallEvent } from '../protocol.ts'
 import { askHere, untilAnswered } from '../seat/at-terminal.ts'
 
 /**

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
-import { duration } from '../../../tools/wording.ts'
-import { WireError } from '../../../wire/errors.ts'
+import { duration } from '../../../tools/text.ts'
+import { messageOf, WireError } from '../../../wire/errors.ts'
 import type { Language } from '../../../wire/languages.ts'
-import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
 
 /** What `imago doctor` found out about one thing. */

@@ -1,12 +1,12 @@
 import { accessSync, constants, lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
-import { duration } from '../../../tools/wording.ts'
+import { duration } from '../../../tools/text.ts'
+import { messageOf } from '../../../wire/errors.ts'
 import { LANGUAGES } from '../../../wire/languages.ts'
 import { readConfig } from '../../config.ts'
-import { openPolicy } from '../../core/policy.ts'
-import { openRegistry } from '../../core/registry.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import type { KernelRow } from '../../kernels/rows.ts'
 import {
   findPaths,
   findRoot,
@@ -16,11 +16,12 @@ import {
   prepareStateDir,
   VERSION,
 } from '../../paths.ts'
+import { openPolicy } from '../../policy/policy.ts'
+import { openRegistry } from '../../registry/registry.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { frontLanguage } from '../languages.ts'
 import { printEnvelope } from '../print.ts'
-import type { KernelRow } from '../protocol.ts'
 import { type Area, type Check, milliseconds } from './checks.ts'
 import { HOSTS, type Host, readEntry, readIfThere, type Where } from './mcp-clients.ts'
 
@@ -270,6 +271,7 @@ function socketsOf(paths: Paths): string {
 }
 
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8).padStart(4, '0')
+
 const where = (path: string) => (readIfThere(path) === undefined ? `${path} (none: defaults hold)` : path)
 
 /** In which MCP clients of this user and project Imago is entered, and whether what is entered is there. */

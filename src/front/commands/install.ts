@@ -6,10 +6,11 @@ import { createInterface } from 'node:readline/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
 import { z } from 'zod'
-import { escapeText } from '../../core/escape.ts'
-import { isProject, realOf } from '../../core/roots.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { messageOf } from '../../../wire/errors.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PACKAGE_ROOT } from '../../paths.ts'
+import { escapeText } from '../../text/escape.ts'
 import type { CommandInput } from '../command.ts'
 import {
   applied,
@@ -223,6 +224,7 @@ const RECORD = z.object({
   /** The entry that stood there before, if there was one. */
   before: z.record(z.string(), z.unknown()).optional(),
 })
+
 const RECORDS = z.record(z.string(), RECORD)
 
 /** What `imago install` did to one file, kept to be undone. Of the file itself nothing is kept but our own entry. */

@@ -2,13 +2,16 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
-import { duration, oneLine } from '../../../tools/wording.ts'
+import { duration, oneLine } from '../../../tools/text.ts'
+import { messageOf } from '../../../wire/errors.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
-import { EXIT, type ExitCode, Failure, messageOf } from '../../failure.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import type { AnnouncedRow } from '../../kernels/attach.ts'
+import type { KernelRow } from '../../kernels/rows.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
-import type { AnnouncedRow, KernelRow, Methods } from '../protocol.ts'
+import type { Methods } from '../protocol.ts'
 import { lostText } from '../suspension-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
@@ -122,6 +125,7 @@ export function kernelLine(row: KernelRow, home: string): string {
 const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
 
 const NONE = 'No kernels. Start one with: imago start python (or lisp)'
+
 const HEAD: Line = { cells: ['KERNEL', 'STATE', 'PROCESS', 'PROJECT', 'WHAT IT IS'], below: [] }
 
 function kernelCells(row: KernelRow, home: string): Line {

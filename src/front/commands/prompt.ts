@@ -1,5 +1,6 @@
-import { isRunning } from '../../../tools/running.ts'
-import { EXIT, type ExitCode, messageOf } from '../../failure.ts'
+import { isRunning } from '../../../tools/job.ts'
+import { messageOf } from '../../../wire/errors.ts'
+import { EXIT, type ExitCode } from '../../failure.ts'
 import { type Blocks, openBlocks } from '../blocks.ts'
 import type { CommandInput } from '../command.ts'
 import {

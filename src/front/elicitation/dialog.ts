@@ -15,7 +15,7 @@ import { z } from 'zod'
 import type { Envelope } from '../../../tools/outcome.ts'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { Signal } from '../../../wire/signal.ts'
-import type { ClientAnswer, ClientAsker, ShownPlan } from '../../core/approvals.ts'
+import type { ClientAnswer, ClientAsker, ShownPlan } from '../../approvals/contract.ts'
 import { answerFrom, failedWith, type Question, questionOf } from './question.ts'
 
 /**
@@ -49,6 +49,7 @@ export function putsForms(o: { readonly context: ServerContext; readonly server:
 }
 
 const TAKEN_BACK: ClientAnswer = { type: 'no', how: 'cancelled', reason: null }
+
 const GONE = failedWith('it went away before it answered')
 
 export interface RequestingOptions {

@@ -1,10 +1,11 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { oneLine } from '../../../tools/wording.ts'
-import type { ClientAnswer, ShownPlan } from '../../core/approvals.ts'
+import { oneLine } from '../../../tools/text.ts'
+import type { ClientAnswer, ShownPlan } from '../../approvals/contract.ts'
 
 /** A preview that is longer than this is not put into a dialog, where nobody could read it to its end. */
 export const DIALOG_BYTES = 16 * 1024
+
 export const DIALOG_LINES = 400
 
 /** The longest reason that is taken from a dialog, in UTF-16 units. */

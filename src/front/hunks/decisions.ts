@@ -1,5 +1,5 @@
-import type { Choice } from '../../../tools/proposal.ts'
-import type { ShownHunk } from '../../core/approvals.ts'
+import type { Choice } from '../../../tools/contract.ts'
+import type { ShownHunk } from '../../approvals/contract.ts'
 import { refusedDraft } from '../person-editor.ts'
 import { choiceOf, type Decision, fromPatch, type Part, patchOf, split } from './patch.ts'
 

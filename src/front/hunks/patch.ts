@@ -1,8 +1,8 @@
+import type { Choice } from '../../../tools/contract.ts'
 import { type Edit, editsBetween } from '../../../tools/diff.ts'
 import { linesOf, newlineOf, spelled, unspelled } from '../../../tools/newlines.ts'
-import type { Choice } from '../../../tools/proposal.ts'
-import type { ShownHunk } from '../../core/approvals.ts'
-import { escapePlan } from '../../core/escape.ts'
+import type { ShownHunk } from '../../approvals/contract.ts'
+import { escapePlan } from '../../text/escape.ts'
 
 /** A hunk as text: as the patch that a person edits, and as the separate changes that it can be split into. */
 
@@ -16,6 +16,7 @@ export type Patched =
   | { readonly type: 'bad'; readonly why: string }
 
 const HEAD = '# What is to be done to this part of the file; how, is said at the end.'
+
 const GUIDE = `# ---
 # To keep a line that begins with '-', make its '-' a ' '.
 # To do without a line that begins with '+', delete it. New lines begin with '+'.

@@ -1,12 +1,13 @@
-import { LEVELS } from '../../../tools/define.ts'
-import { TOOL_ERRORS } from '../../../tools/errors.ts'
-import { nearest } from '../../core/nearest.ts'
+import { LEVELS } from '../../../tools/contract.ts'
+import { TOOL_ERRORS } from '../../../tools/outcome.ts'
 import { EXIT, Failure } from '../../failure.ts'
+import { nearest } from '../../text/nearest.ts'
 import type { Options } from '../command.ts'
 import type { Filter } from './stories.ts'
 
 /** How many calls are shown where nothing else is said. */
 const COUNT = 50
+
 /** With `--follow`, of what was before. */
 const BEFORE = 10
 
@@ -70,9 +71,13 @@ const misused = (message: string) => new Failure(message, { exit: EXIT.usage })
 const TIMES = '10m, 2h, 3d (ago), today, yesterday, 14:30, 2026-07-18, or 2026-07-18T14:30:00Z'
 
 const AGO = /^(\d{1,6})\s*(s|m|h|d|w)$/
+
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/
+
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
+
 const MOMENT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/i
 
 /**

@@ -1,7 +1,6 @@
-import { counted } from '../../../tools/naming.ts'
-import { duration, indent, oneLine } from '../../../tools/wording.ts'
-import { escapeText } from '../../core/escape.ts'
-import type { EntryRead } from '../../core/journal/reading.ts'
+import { counted, duration, indent, oneLine } from '../../../tools/text.ts'
+import type { EntryRead } from '../../journal/reader.ts'
+import { escapeText } from '../../text/escape.ts'
 import type { CallStory, ChoiceRead, DecisionRead, Note, Story, Unreadable } from './stories.ts'
 
 interface Form {
@@ -13,9 +12,12 @@ interface Form {
 
 /** Characters of what was called that stand in a line which no terminal bounds. */
 const MOST_CHARS = 200
+
 /** Less room than that is none, and what was called gets a line of its own. */
 const LEAST_CHARS = 24
+
 const BELOW = '    '
+
 const CALLER_CHARS = 10
 
 /** A story in one line, or in few. */
@@ -243,6 +245,7 @@ function clock(time: string): string {
 
 /** How a piece of a line looks. Each stands for itself without colours too. */
 const LOOKS = { plain: '', faint: '2', strong: '1', bad: '1;31', doubt: '1;33' } as const
+
 type Look = keyof typeof LOOKS
 
 /** A piece of text, and how it looks. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type EntryRead, type LineRead, type ReadOptions, readEntries } from '../../core/journal/reading.ts'
+import { type EntryRead, type LineRead, type ReadOptions, readEntries } from '../../journal/reader.ts'
 
 /** All that the journal says of one call, which stands there in up to six lines. */
 export interface CallStory {
@@ -33,6 +33,7 @@ export type Unreadable = Extract<LineRead, { type: 'unreadable' }>
 export type Story = CallStory | Note | Unreadable
 
 const PLAN = z.looseObject({ id: z.string(), title: z.string().optional() })
+
 type PlanRead = z.output<typeof PLAN>
 
 /** What a person chose of one hunk. Other versions may write other decisions. */
@@ -43,6 +44,7 @@ const CHOICE = z.object({
   bytes: z.number().optional(),
   in_part: z.boolean().optional(),
 })
+
 export type ChoiceRead = z.output<typeof CHOICE>
 
 const DECISION = z.object({
@@ -52,6 +54,7 @@ const DECISION = z.object({
   choices: z.array(CHOICE).optional().catch(undefined),
   becomes: z.object({ plan: z.string() }).optional().catch(undefined),
 })
+
 export type DecisionRead = z.output<typeof DECISION>
 
 const STEPS = new Set(['requested', 'decided', 'dispatched', 'ended', 'looked', 'refused'])
@@ -211,6 +214,7 @@ export async function readingBack<Found>(
 
 /** Lines of calls that began before are looked for this much further back. */
 const MARGIN = 64
+
 /** A call that nobody was asked about has two. */
 const LINES_OF_CALL = 4
 

@@ -1,5 +1,5 @@
-import { oneLine } from '../../../tools/wording.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
+import { oneLine } from '../../../tools/text.ts'
+import type { SeatAnswer, ShownPlan, Taken } from '../../approvals/contract.ts'
 import { argumentsDraft, readArguments } from '../person-editor.ts'
 import type { Printer } from '../print.ts'
 import type { SeatWanted } from '../protocol.ts'

@@ -1,8 +1,8 @@
-import { oneLine } from '../../../tools/wording.ts'
-import type { SeatAnswer, ShownPlan } from '../../core/approvals.ts'
-import { type Decision, Decisions, type Piece } from '../hunks/decisions.ts'
+import { oneLine } from '../../../tools/text.ts'
+import type { SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
+import { Decisions, type Piece } from '../hunks/decisions.ts'
 import { DiffLines } from '../hunks/diff-lines.ts'
-import { split } from '../hunks/patch.ts'
+import { type Decision, split } from '../hunks/patch.ts'
 import {
   columnsOf,
   isYes,

@@ -1,9 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
-import { WireError } from '../../../wire/errors.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../../core/approvals.ts'
+import { messageOf, WireError } from '../../../wire/errors.ts'
+import type { SeatAnswer, ShownPlan, Taken } from '../../approvals/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
-import { messageOf } from '../../failure.ts'
 import type { DaemonClient } from '../client.ts'
 import type { Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 
@@ -119,6 +118,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
 }
 
 const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
+
 const bodyMissing = (error: unknown) => ({ body: null, hunks: [], args: null, failed: messageOf(error) })
 
 /** One after the other. What fails is passed over: its seat is over too. */

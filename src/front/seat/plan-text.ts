@@ -1,5 +1,5 @@
-import { duration, oneLine } from '../../../tools/wording.ts'
-import type { ShownPlan } from '../../core/approvals.ts'
+import { duration, oneLine } from '../../../tools/text.ts'
+import type { ShownPlan } from '../../approvals/contract.ts'
 
 /** A plan as it is printed: what it is, the whole of it, and how it can be answered. */
 export interface PlanText {

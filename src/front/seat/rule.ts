@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Yes } from '../../core/policy/written.ts'
+import type { Yes } from '../../policy/file.ts'
 
 /**
  * Who may approve: the whole rule, as functions over facts of processes. `processes.ts` reads the facts from the system.
@@ -98,6 +98,7 @@ export type Judgement =
   | { readonly type: 'unproved'; readonly who: string; readonly why: string; readonly next: string }
 
 const AT_A_TERMINAL = 'Run imago watch in a terminal of your own, as a command by itself.'
+
 const ELSEWHERE = 'Open a terminal by other means, and run imago watch there.'
 
 /** Whether a client may have a seat, as far as its process tells. */

@@ -1,11 +1,12 @@
-import { type Link, Refusal } from '../../../wire/link/link.ts'
+import { Refusal } from '../../../wire/link/calls.ts'
+import type { Link } from '../../../wire/link/link.ts'
+import { startOf } from '../../../wire/process-start.ts'
 import type { Signal } from '../../../wire/signal.ts'
-import type { Approvals, CodedAnswer, Seat, Taken } from '../../core/approvals.ts'
-import { type Clock, SYSTEM_CLOCK } from '../../core/clock.ts'
-import type { Journal } from '../../core/journal.ts'
-import type { KernelRow } from '../../core/kernel-row.ts'
-import type { Yes } from '../../core/policy/written.ts'
-import { startOf } from '../../instance.ts'
+import type { Approvals, CodedAnswer, Seat, Taken } from '../../approvals/contract.ts'
+import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { KernelRow } from '../../kernels/rows.ts'
+import type { Yes } from '../../policy/file.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
 import { bridgeFacts, seatFacts } from './processes.ts'
@@ -241,6 +242,7 @@ function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): 
 
 /** How long those who sit may take to admit another one, in milliseconds. Silence refuses. */
 const ADMIT_MS = 60_000
+
 /** How many questions of this kind wait at once: more are refused unasked. */
 const AT_ONCE = 4
 

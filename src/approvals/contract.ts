@@ -1,0 +1,271 @@
+import type { Choice, Hunk } from '../../tools/contract.ts'
+import type { Signal } from '../../wire/signal.ts'
+import type { Answer, Plan } from './plan.ts'
+
+/** Whose calls they are, however often it connects. */
+export const originOf = ({
+  origin,
+  kind,
+  root,
+}: {
+  readonly origin?: string | undefined
+  readonly kind: 'cli' | 'mcp'
+  readonly root: string
+}): string => origin ?? `${kind} ${root}`
+
+/** Whether nothing is known of the program behind an MCP connection, so that many may have the same origin. */
+export const isOfUnknownHost = ({
+  origin,
+  root,
+}: {
+  readonly origin: string
+  readonly root: string
+}): boolean => origin === originOf({ kind: 'mcp', root })
+
+/**
+ * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
+ * seats are told that it is settled. Answers come from seats alone: what a seat is, `seats.ts` decides.
+ */
+export interface Approvals {
+  /** Whether anybody has a seat now. */
+  readonly seated: boolean
+  /**
+   * Puts a plan before whoever has a seat, and waits: until it is answered, until what it was computed from moves,
+   * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
+   * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
+   * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
+   */
+  ask(plan: Plan, how: Asking): Promise<Answer>
+  /** Plans that wait, oldest first; without their codes, which are for seats alone. */
+  waiting(): readonly WaitingPlan[]
+  /** The whole preview of a plan that waits, as it is shown. */
+  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined
+  /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
+  limit(origin: string): Limit | undefined
+  /** All who are not put before a person now. */
+  pauses(): readonly Pause[]
+  /** How the plans that waited last have ended, oldest first: up to 64. */
+  ends(): readonly Ended[]
+  /**
+   * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
+   * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
+   */
+  expired(plan: Plan): boolean
+  /** Takes a seat, which the journal says. It is told of all that waits, and of all that comes, until it leaves. */
+  sit(listener: SeatListener): Seat
+  /** An answer from a script: `code` was shown on a seat, for this one plan. */
+  answerWithCode(answer: CodedAnswer): Taken
+  /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
+  noteOn(plan: Plan): string | undefined
+  /** What is let through without asking now. */
+  grants(): readonly Grant[]
+  /** Ends a grant; false where there is none of that name. Anybody may, `by` name: it makes nothing possible. */
+  revoke(grant: string, by: string): boolean
+  /** Settles all that waits as cancelled: the daemon ends. */
+  close(): void
+}
+
+/** Whoever is behind a seat, as the book knows them. */
+export interface SeatListener {
+  /** For people and the journal: `terminal /dev/pts/3 (process 4711)`. */
+  readonly who: string
+  /** One that throws has left. */
+  tell(news: SeatNews): void
+}
+
+/** The right to answer plans, of one listener, until it leaves. */
+export interface Seat {
+  /** `seat-1`; in the journal with every answer it gives. */
+  readonly id: string
+  /** `unknown` once it has left. */
+  answer(answer: SeatAnswer): Taken
+  /** Ends all pauses, which the journal says and every seat is told. How many there were; 0 once it has left. */
+  lift(): number
+  /** Which the journal says. Plans go on waiting, for the next seat. */
+  leave(): void
+}
+
+/** What a seat is told, in the order in which it happens. */
+export type SeatNews =
+  /** Again for one that was told before, where something in it changed: its code ended, because wrong ones were tried. */
+  | { readonly type: 'plan'; readonly plan: ShownPlan }
+  /** It needs no answer any more; `why` is a sentence for a person. */
+  | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  /** Something that all who sit should know: no code works any more, because too many wrong ones were tried. */
+  | { readonly type: 'notice'; readonly text: string }
+
+/** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
+export interface ShownPlan extends WaitingPlan {
+  /** The whole preview. */
+  readonly body: string
+  /** The parts that can be taken or left one by one, in order; empty where it is taken or left as a whole. */
+  readonly hunks: readonly ShownHunk[]
+  /** What is called, as it is: for an editor, and not for a screen. Null where there is nothing to edit. */
+  readonly args: Readonly<Record<string, unknown>> | null
+  /** Answers a script's `imago approve`; told to seats alone. Empty once three wrong ones were tried. */
+  readonly code: string
+}
+
+/** One hunk, for a person. Marks stand in all but `before` and `after`, which are what an editor is given. */
+export type ShownHunk = Omit<Hunk, 'path'>
+
+/** The same without what gives a right to answer it, and without its preview. */
+export interface WaitingPlan {
+  readonly id: string
+  readonly hash: string
+  readonly tool: string
+  readonly level: string
+  readonly kernel: string | null
+  readonly root: string
+  readonly who: string
+  readonly title: string
+  /** Of the preview, which may be long: `previewOf` has it. */
+  readonly bytes: number
+  readonly lines: number
+  /** What a person should look at twice: hidden characters and how many, very long lines; often empty. */
+  readonly warnings: readonly string[]
+  /** What is so with every plan of its kind, and is shown as one row among others: what of a kernel is not checked again. */
+  readonly notes: readonly string[]
+  readonly waited_ms: number
+  /** The plans of one turn of a caller have the same name for it here: they came together, and belong together. */
+  readonly turn: string
+  /** How often this has been asked for by now, this time included: the same tool and files, or arguments. */
+  readonly times: number
+  /** From the third time on: the rule, in TOML, by which nobody would be asked about it any more. */
+  readonly rule: string | null
+  /**
+   * What a person may approve from now on without being asked, narrowest first: `src/shop.py`, `src/*.py`. Empty where
+   * that is not offered, as for all that cannot be undone.
+   */
+  readonly grants: readonly string[]
+}
+
+/** What a person lets through without being asked, until it is revoked, or the seat that gave it is left. */
+export interface Grant {
+  /** `grant-1` */
+  readonly id: string
+  readonly tool: string
+  readonly kernel: string | null
+  /** From the project's root, as it was offered. */
+  readonly pattern: string
+  readonly root: string
+  /** For whose calls it holds. */
+  readonly who: string
+  readonly seat: string
+  /** How many calls it has let through. */
+  readonly used: number
+  /** Milliseconds until it ends by itself. */
+  readonly ends_ms: number
+}
+
+/** What keeps a plan from being put before a person, so that nobody is tired into a yes. */
+export type Limit =
+  /** So many plans wait already: of whoever asks, or of all. */
+  | {
+      readonly type: 'waiting'
+      readonly of: 'caller' | 'all'
+      readonly waiting: number
+      readonly most: number
+    }
+  /** A person on a seat has refused so many plans of theirs in a row without a reason. `leftMs`: until it ends. */
+  | { readonly type: 'paused'; readonly refusals: number; readonly leftMs: number }
+
+/** That nobody is asked for a while about plans that come from one place. */
+export interface Pause {
+  /** Who asked for what was refused last. */
+  readonly who: string
+  /** Refusals in a row, those of one batch counted once. */
+  readonly refusals: number
+  /** Milliseconds until it ends by itself. */
+  readonly left_ms: number
+}
+
+/** How a plan that waited came to its end. Nothing of its preview, its arguments or the reason of a denial is in it. */
+export interface Ended {
+  readonly id: string
+  readonly tool: string
+  readonly title: string
+  readonly outcome: PlanOutcome
+  /** A sentence for a person, as seats are told. */
+  readonly why: string
+  readonly ago_ms: number
+}
+
+/**
+ * What was said of a plan, or came before anybody said anything. `edited`: approved with other arguments, which are a
+ * plan of their own. `withdrawn`: its caller gave up, or the daemon ended. Whether it could be carried out after that,
+ * the journal says.
+ */
+export type PlanOutcome =
+  | 'approved'
+  | 'approved_in_part'
+  | 'edited'
+  | 'denied'
+  | 'stale'
+  | 'timed_out'
+  | 'withdrawn'
+
+/** Who is asked about a plan, and until when. */
+export interface Asking {
+  /** Aborts when the caller gives up. */
+  readonly signal: Signal
+  readonly client?: ClientAsker | undefined
+  /**
+   * No rule wants a person to be asked: only the default does. A grant may then stand for an answer, and a person may say
+   * in that file that they need not be asked. Left out: a person is asked each time.
+   */
+  readonly byDefault?: { readonly policyFile: string } | undefined
+}
+
+/** How the person at the caller's own client can be asked, beside those who sit. */
+export interface ClientAsker {
+  /** For people and the journal: `claude-code`. */
+  readonly who: string
+  /**
+   * Why a yes from there may not be a person's, as a clause: then it is written down, and counts for nothing. Undefined
+   * where it counts.
+   */
+  doubt(): string | undefined
+  /** Asks once. Aborting takes the question back. Never rejects: what fails is a `no`. */
+  ask(plan: ShownPlan, signal: Signal): Promise<ClientAnswer>
+}
+
+/** Only `yes` approves. */
+export type ClientAnswer =
+  | { readonly type: 'yes' }
+  | {
+      readonly type: 'no'
+      readonly how: 'declined' | 'cancelled' | 'failed' | 'silent'
+      readonly reason: string | null
+    }
+
+export interface SeatAnswer {
+  readonly plan: string
+  /** Of the plan that was shown: an answer meant for another one is refused. */
+  readonly hash: string
+  readonly decision: 'approve' | 'deny' | 'edit' | 'choose'
+  readonly reason?: string | undefined
+  /** With `edit`. */
+  readonly args?: Readonly<Record<string, unknown>> | undefined
+  /** With `choose`: one for every hunk that was shown. Where all are refused, it is a denial with their reasons. */
+  readonly choices?: readonly Choice[] | undefined
+  /** With `approve`: one of the patterns in `grants` of the plan, to be approved without asking from now on. */
+  readonly grant?: string | undefined
+}
+
+export interface CodedAnswer {
+  readonly plan: string
+  readonly code: string
+  readonly decision: 'approve' | 'deny'
+  readonly reason?: string | undefined
+}
+
+/** What became of an answer. Only the first counts. */
+export type Taken =
+  | { readonly type: 'taken' }
+  | { readonly type: 'late'; readonly why: string }
+  | { readonly type: 'unknown' }
+  | { readonly type: 'wrong_hash' }
+  | { readonly type: 'wrong_code' }
+  /** It does not fit the plan, which goes on waiting: choices for other hunks, a grant that was not offered. */
+  | { readonly type: 'unfit'; readonly why: string }

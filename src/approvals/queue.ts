@@ -1,0 +1,573 @@
+import { randomInt } from 'node:crypto'
+import { duration } from '../../tools/text.ts'
+import { BothClocks, type Clock, type Moment } from '../clock.ts'
+import type { Journal } from '../journal/journal.ts'
+import { escapePlanLine } from '../text/escape.ts'
+import type {
+  Approvals,
+  Asking,
+  CodedAnswer,
+  Ended,
+  Limit,
+  Pause,
+  PlanOutcome,
+  Seat,
+  SeatAnswer,
+  SeatListener,
+  SeatNews,
+  ShownPlan,
+  Taken,
+  WaitingPlan,
+} from './contract.ts'
+import { Grants, type Pattern, patternsOf } from './grants.ts'
+import { type Answer, areAllRefused, causesOf, type Plan } from './plan.ts'
+import {
+  answerOf,
+  approvedInWords,
+  askClient,
+  type ClientSaid,
+  counts,
+  didOf,
+  misfitOf,
+  nameOf,
+  openPlanCodes,
+  type PlanCode,
+} from './plan-answers.ts'
+import { noteOf, openRepeated, ruleAgainst, type Shown, shownPlan } from './preview.ts'
+
+export interface ApprovalsOptions {
+  readonly clock: Clock
+  /** Milliseconds since 1970, as the machine believes. */
+  wallClock(): number
+  /** How long a plan may wait, and an approval be used, in milliseconds. */
+  readonly expiryMs: number
+  /**
+   * Whether as many bytes more can be kept for undoing, and nothing that was changed in the last day goes for them: past
+   * that a person is asked, whatever was granted. Left out: there always is as much room.
+   */
+  roomToUndo?(bytes: number): boolean
+  /** Where seats are written down. */
+  readonly journal: Pick<Journal, 'later'>
+  readonly log: (message: string, error: unknown) => void
+  /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
+  randomness?(limit: number): number
+}
+
+/** The queue, and how much it remembers. */
+export interface OpenApprovals extends Approvals {
+  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
+  kept(): number
+}
+
+/** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
+export const openApprovals = (options: ApprovalsOptions): OpenApprovals => new ApprovalQueue(options)
+
+/**
+ * Plans that may wait at once: of one caller, and of all. A caller is told apart by where it comes from, because one
+ * program can make as many connections as it likes.
+ */
+const MOST_OF_ONE = 8
+
+const MOST_WAITING = 64
+
+/** Refusals on a seat, in a row and without a reason, after which nobody is asked for that caller; and for how long. */
+const REFUSALS = 3
+
+const PAUSE_MS = 5 * 60_000
+
+/** Callers whose refusals are counted; the one that was refused longest ago goes first. */
+const MOST_REFUSED = 256
+
+/** How often plans that wait are looked at, in milliseconds. */
+const POLL_MS = 1_000
+
+/** Settled plans of which a late answer is told what became of them, and of which anybody can look that up. */
+const MOST_SETTLED = 256
+
+const MOST_ENDS = 64
+
+/** How long after the last plan of a batch the next one still belongs to it, in milliseconds. */
+const BATCH_MS = 2_000
+
+/** One plan that waits. */
+interface Waiting {
+  readonly plan: Plan
+  readonly preview: Shown
+  /** What may be granted with its approval. */
+  readonly patterns: readonly Pattern[]
+  readonly code: PlanCode
+  readonly batch: Batch
+  /** Its evidence is being looked at. */
+  looking: boolean
+  end(answer: Answer): void
+}
+
+/** Plans of one caller that came within a moment of each other while one of them waited: they belong together. */
+interface Batch {
+  /** The name of its first plan. */
+  readonly name: string
+  last: number
+  /** How many of it wait. */
+  waiting: number
+  refused: boolean
+}
+
+/** Refusals of one caller in a row. */
+interface Refusals {
+  readonly who: string
+  readonly count: number
+  /** When the pause began; null before there are enough for one. */
+  readonly paused: number | null
+}
+
+/** Somebody who sits. */
+interface Seated {
+  /** `seat-1` */
+  readonly id: string
+  readonly listener: SeatListener
+}
+
+/** What those who sit hear of an answer. */
+interface Settling {
+  /** A sentence. */
+  readonly why: string
+  /** Who knows already. */
+  readonly except?: Seated
+  /** It was given on a seat, or with a code of one: it counts as what a person says of that caller. */
+  readonly onSeat?: true
+}
+
+class ApprovalQueue implements OpenApprovals {
+  readonly #options: ApprovalsOptions
+  readonly #times: BothClocks
+  readonly #grants: Grants
+  readonly #codes: ReturnType<typeof openPlanCodes>
+  readonly #repeated = openRepeated()
+  readonly #seats = new Set<Seated>()
+  #seatsTaken = 0
+  /** By id, oldest first. */
+  readonly #waiting = new Map<string, Waiting>()
+  /** By id: why it needs no answer any more. */
+  readonly #settled = new Map<string, string>()
+  readonly #ends: (Omit<Ended, 'ago_ms'> & { readonly at: number })[] = []
+  /** By caller: the batch that its next plan may belong to. */
+  readonly #batches = new Map<string, Batch>()
+  /** By origin. */
+  readonly #refusals = new Map<string, Refusals>()
+  /** When each plan began to wait, or was let through. */
+  readonly #since = new WeakMap<Plan, Moment>()
+  readonly #notes = new WeakMap<Plan, string>()
+  #stopPolling: (() => void) | undefined
+
+  constructor(options: ApprovalsOptions) {
+    this.#options = options
+    const { clock, wallClock, expiryMs, journal, randomness = randomInt, roomToUndo = () => true } = options
+    this.#times = new BothClocks(clock, () => wallClock())
+    const notice = (text: string) => this.#notice(text)
+    this.#grants = new Grants({ times: this.#times, clock, expiryMs, journal, notice, roomToUndo })
+    this.#codes = openPlanCodes({
+      randomness,
+      ended: (of, why) => {
+        journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
+        if (of === 'all') this.#notice(why)
+      },
+    })
+  }
+
+  // Asking.
+
+  get seated(): boolean {
+    return this.#seats.size > 0
+  }
+
+  limit(origin: string): Limit | undefined {
+    const paused = this.#pauseOf(origin)
+    if (paused !== undefined) return { type: 'paused', ...paused }
+    const all = this.#waiting.size
+    if (all >= MOST_WAITING) return { type: 'waiting', of: 'all', waiting: all, most: MOST_WAITING }
+    const waiting = [...this.#waiting.values()].filter(({ plan }) => plan.origin === origin).length
+    return waiting < MOST_OF_ONE ? undefined : { type: 'waiting', of: 'caller', waiting, most: MOST_OF_ONE }
+  }
+
+  async ask(plan: Plan, how: Asking): Promise<Answer> {
+    if (how.signal.aborted) return { type: 'cancelled' }
+    if (!this.seated && !counts(how.client)) return { type: 'unavailable' }
+    const plain = shownPlan(plan)
+    const patterns = how.byDefault === undefined ? [] : patternsOf(plan, plain)
+    const granted = patterns.length > 0 ? this.#grants.letThrough(plan, plain) : undefined
+    this.#since.set(plan, this.#times.now())
+    if (granted?.type === 'approved') return granted
+    const batch = this.#batchOf(plan)
+    const preview = {
+      ...plain,
+      warnings: granted === undefined ? plain.warnings : [...plain.warnings, granted.why],
+      turn: batch.name,
+      grants: patterns.map(({ text }) => text),
+      ...this.#repetition(plan, how),
+    }
+    return this.#put({ plan, preview, patterns, batch, code: this.#codes.draw(plan.id) }, how)
+  }
+
+  /** Puts it before whoever sits, and the client that it came from. */
+  #put(given: Omit<Waiting, 'looking' | 'end'>, { signal, client }: Asking): Promise<Answer> {
+    return new Promise(resolve => {
+      let takeBack: (() => void) | undefined
+      const cancel = () => this.#settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
+      const one: Waiting = {
+        ...given,
+        looking: false,
+        end(answer) {
+          signal.removeEventListener('abort', cancel)
+          takeBack?.()
+          resolve(answer)
+        },
+      }
+      const { id } = one.plan
+      this.#waiting.set(id, one)
+      this.#pollLater()
+      signal.addEventListener('abort', cancel)
+      this.#tellAll(() => this.#newsOf(one))
+      if (client !== undefined && this.#waiting.has(id))
+        takeBack = askClient(client, this.#shown(one), said => this.#clientSaid(one, nameOf(client), said))
+    })
+  }
+
+  /** How often a person was asked the same, and from when on which rule would end that. */
+  #repetition(plan: Plan, { byDefault }: Asking): Pick<Shown, 'times' | 'rule'> {
+    const times = this.#repeated.count(plan)
+    const rule = byDefault === undefined ? null : ruleAgainst(plan, times)
+    if (byDefault !== undefined && rule !== null)
+      this.#notes.set(plan, noteOf({ plan, times, rule, policyFile: byDefault.policyFile }))
+    return { times, rule }
+  }
+
+  noteOn(plan: Plan): string | undefined {
+    return this.#notes.get(plan)
+  }
+
+  #batchOf({ id, caller }: Plan): Batch {
+    const now = this.#options.clock.now()
+    let batch = this.#batches.get(caller)
+    if (batch === undefined || now - batch.last > BATCH_MS) {
+      batch = { name: id, last: now, waiting: 0, refused: false }
+      this.#batches.set(caller, batch)
+    }
+    batch.last = now
+    batch.waiting++
+    return batch
+  }
+
+  // What waits.
+
+  waiting(): readonly WaitingPlan[] {
+    return [...this.#waiting.values()].map(one => listed(this.#shown(one)))
+  }
+
+  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined {
+    return this.#waiting.get(plan)?.preview
+  }
+
+  #shown({ plan, preview, code }: Waiting): ShownPlan {
+    return {
+      ...preview,
+      warnings: [...preview.warnings, ...code.warnings()],
+      waited_ms: Math.round(this.#waitedMs(plan)),
+      code: code.text,
+    }
+  }
+
+  /** For a seat; none of a plan that waits no more, because another seat answered while it was told. */
+  #newsOf(one: Waiting): SeatNews | undefined {
+    return this.#waiting.has(one.plan.id) ? { type: 'plan', plan: this.#shown(one) } : undefined
+  }
+
+  /** By the clock that only goes forward, in milliseconds. */
+  #waitedMs(plan: Plan): number {
+    const since = this.#since.get(plan)
+    return since === undefined ? 0 : this.#options.clock.now() - since.clock
+  }
+
+  expired(plan: Plan): boolean {
+    const since = this.#since.get(plan)
+    return (
+      (since !== undefined && this.#times.passed(since, this.#options.expiryMs)) ||
+      this.#grants.hasEndedFor(plan)
+    )
+  }
+
+  /** Looks at all that waits about once a second, and when the next one expires. */
+  #poll(): void {
+    for (const one of [...this.#waiting.values()])
+      if (this.expired(one.plan)) this.#expire(one)
+      else void this.#look(one)
+    this.#stopPolling = undefined
+    this.#pollLater()
+  }
+
+  #pollLater(): void {
+    if (this.#stopPolling !== undefined || this.#waiting.size === 0) return
+    const { clock, expiryMs } = this.#options
+    const left = [...this.#waiting.values()].map(({ plan }) => expiryMs - this.#waitedMs(plan))
+    this.#stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), () => this.#poll())
+  }
+
+  async #look(one: Waiting): Promise<void> {
+    if (one.looking) return
+    one.looking = true
+    const causes = await causesOf(one.plan)
+    one.looking = false
+    if (causes.length > 0)
+      this.#settle(one, { type: 'stale', causes }, { why: `It is out of date: ${causes.join('; ')}.` })
+  }
+
+  #expire(one: Waiting): void {
+    const afterMs = Math.round(this.#waitedMs(one.plan))
+    const why = 'Nobody answered in time; it counts as denied.'
+    this.#settle(one, { type: 'timed_out', afterMs }, { why })
+  }
+
+  // Answers.
+
+  #answered(seat: Seated, given: SeatAnswer): Taken {
+    if (!this.#seats.has(seat)) return { type: 'unknown' }
+    const one = this.#open(given.plan)
+    if ('type' in one) return one
+    if (given.hash !== one.plan.hash) return { type: 'wrong_hash' }
+    const misfit = misfitOf(one.plan, given, one.preview.grants)
+    if (misfit !== undefined) return { type: 'unfit', why: misfit }
+    this.#codes.answeredOnSeat()
+    const { who } = seat.listener
+    const why = `${who} ${didOf(given)}.`
+    this.#settle(one, answerOf(given, seat.id), { why, except: seat, onSeat: true })
+    const pattern = one.patterns.find(({ text }) => text === given.grant)
+    if (pattern !== undefined) this.#grant({ id: seat.id, who }, one.plan, pattern)
+    return { type: 'taken' }
+  }
+
+  answerWithCode(given: CodedAnswer): Taken {
+    const one = this.#open(given.plan)
+    if ('type' in one) return one
+    const before = one.code.text
+    if (!one.code.isRight(given.code)) {
+      if (one.code.text !== before) this.#tellAll(() => this.#newsOf(one))
+      return { type: 'wrong_code' }
+    }
+    const why = `A script that had its code ${didOf(given)}.`
+    this.#settle(one, answerOf(given, `code of ${given.plan}`), { why, onSeat: true })
+    return { type: 'taken' }
+  }
+
+  /** What comes when the plan is settled, or too old, changes nothing any more. */
+  #clientSaid(one: Waiting, who: string, said: ClientSaid): void {
+    const { plan, preview } = one
+    if ('type' in this.#open(plan.id)) return
+    if (said.type === 'nothing' && said.doubted !== undefined) {
+      this.#options.journal.later({ type: 'seat', what: 'doubted', seat: null, who, why: said.doubted })
+      this.#notice(`${who}: ${said.doubted}`)
+    }
+    if (said.type !== 'answer' && this.seated) return
+    this.#settle(one, said.answer, { why: said.why })
+    if (said.answer.type === 'approved') this.#notice(approvedInWords({ who, title: preview.title, plan }))
+  }
+
+  /** What waits under that name and may still be answered, or what its answer has come to. */
+  #open(id: string): Waiting | Taken {
+    const one = this.#waiting.get(id)
+    if (one !== undefined && this.expired(one.plan)) this.#expire(one)
+    const why = this.#settled.get(id)
+    if (why !== undefined) return { type: 'late', why }
+    return this.#waiting.get(id) ?? { type: 'unknown' }
+  }
+
+  /** The answer, once; every seat but the one that knows is told why it needs none any more. */
+  #settle(one: Waiting, answer: Answer, { why, except, onSeat }: Settling): void {
+    const { plan, preview, batch } = one
+    const { id, caller } = plan
+    if (!this.#waiting.delete(id)) return
+    this.#settled.set(id, why)
+    forgetOldest(this.#settled, MOST_SETTLED)
+    const { tool, title } = preview
+    this.#ends.push({ id, tool, title, outcome: outcomeOf(answer), why, at: this.#options.clock.now() })
+    if (this.#ends.length > MOST_ENDS) this.#ends.shift()
+    batch.waiting--
+    if (batch.waiting === 0 && this.#batches.get(caller) === batch) this.#batches.delete(caller)
+    if (this.#waiting.size === 0) {
+      this.#stopPolling?.()
+      this.#stopPolling = undefined
+    }
+    one.end(answer)
+    this.#tellAll(() => ({ type: 'settled', id, why }), except)
+    if (onSeat) this.#count(one, answer)
+  }
+
+  ends(): readonly Ended[] {
+    const now = this.#options.clock.now()
+    return this.#ends.map(({ at, ...end }) => ({ ...end, ago_ms: Math.round(now - at) }))
+  }
+
+  // Not tiring a person.
+
+  /** A batch that is refused is one refusal; a reason, or a yes, begins the count anew and ends a pause. */
+  #count({ plan, batch }: Waiting, answer: Answer): void {
+    const { origin, caller } = plan
+    if (!isBareRefusal(answer)) return void this.#refusals.delete(origin)
+    if (batch.refused || this.#pauseOf(origin) !== undefined) return
+    batch.refused = true
+    if (this.#batches.get(caller) === batch) this.#batches.delete(caller)
+    const before = this.#refusals.get(origin)
+    const count = before === undefined || before.paused !== null ? 1 : before.count + 1
+    const who = escapePlanLine(plan.who)
+    const paused = count < REFUSALS ? null : this.#options.clock.now()
+    this.#refusals.delete(origin)
+    this.#refusals.set(origin, { who, count, paused })
+    forgetOldest(this.#refusals, MOST_REFUSED)
+    if (paused === null) return
+    const why = `${count} plans of ${who} were refused in a row without a reason: none of it is put before you for ${duration(PAUSE_MS)}.`
+    this.#options.journal.later({ type: 'seat', what: 'paused', seat: null, who, why })
+    this.#notice(why)
+  }
+
+  #pauseOf(origin: string): { readonly refusals: number; readonly leftMs: number } | undefined {
+    const { paused = null, count = 0 } = this.#refusals.get(origin) ?? {}
+    const leftMs = paused === null ? 0 : paused + PAUSE_MS - this.#options.clock.now()
+    return leftMs > 0 ? { refusals: count, leftMs } : undefined
+  }
+
+  pauses(): readonly Pause[] {
+    return [...this.#refusals].flatMap(([origin, { who }]) => {
+      const paused = this.#pauseOf(origin)
+      if (paused === undefined) return []
+      return [{ who, refusals: paused.refusals, left_ms: Math.round(paused.leftMs) }]
+    })
+  }
+
+  #lift({ id: seat, listener: { who } }: Seated): number {
+    const lifted = this.pauses().length
+    if (lifted === 0) return 0
+    this.#refusals.clear()
+    this.#options.journal.later({ type: 'seat', what: 'lifted', seat, who, why: null })
+    this.#notice(`${who} wants to be asked again: no caller is kept waiting any more.`)
+    return lifted
+  }
+
+  // Grants.
+
+  /** From now on, and for what waits already. */
+  #grant(giver: { readonly id: string; readonly who: string }, plan: Plan, pattern: Pattern): void {
+    this.#grants.give(giver, plan, pattern)
+    for (const one of [...this.#waiting.values()]) {
+      const answer = one.patterns.length > 0 ? this.#grants.letThrough(one.plan, one.preview) : undefined
+      if (answer?.type !== 'approved') continue
+      this.#since.set(one.plan, this.#times.now())
+      this.#settle(one, answer, { why: `It is let through by ${answer.by}.` })
+    }
+  }
+
+  grants(): ReturnType<Approvals['grants']> {
+    return this.#grants.list()
+  }
+
+  revoke(grant: string, by: string): boolean {
+    return this.#grants.revoke(grant, by)
+  }
+
+  // Those who sit.
+
+  sit(listener: SeatListener): Seat {
+    const seat: Seated = { id: `seat-${++this.#seatsTaken}`, listener }
+    this.#seats.add(seat)
+    this.#journalSeat(seat, { what: 'taken', why: null })
+    for (const one of [...this.#waiting.values()]) {
+      const news = this.#newsOf(one)
+      if (news !== undefined) this.#tell(seat, news)
+    }
+    return {
+      id: seat.id,
+      answer: given => this.#answered(seat, given),
+      lift: () => (this.#seats.has(seat) ? this.#lift(seat) : 0),
+      leave: () => this.#leave(seat, null),
+    }
+  }
+
+  #leave(seat: Seated, why: string | null): void {
+    if (!this.#seats.delete(seat)) return
+    this.#journalSeat(seat, { what: 'left', why })
+    this.#grants.left(seat.id)
+  }
+
+  #journalSeat(
+    { id: seat, listener: { who } }: Seated,
+    { what, why }: { readonly what: 'taken' | 'left'; readonly why: string | null },
+  ): void {
+    this.#options.journal.later({ type: 'seat', what, seat, who, why })
+  }
+
+  /** One that cannot be told has left. */
+  #tell(seat: Seated, news: SeatNews): void {
+    try {
+      seat.listener.tell(news)
+    } catch (error) {
+      this.#options.log(`${seat.id} could not be told of a plan, and has lost its seat`, error)
+      this.#leave(seat, 'it could not be told of a plan')
+    }
+  }
+
+  /** Everybody but `except`, who knows. `news` is made for each, and undefined where there is none any more. */
+  #tellAll(news: () => SeatNews | undefined, except?: Seated): void {
+    for (const seat of this.#seats) {
+      const told = seat === except ? undefined : news()
+      if (told !== undefined) this.#tell(seat, told)
+    }
+  }
+
+  #notice(text: string): void {
+    this.#tellAll(() => ({ type: 'notice', text }))
+  }
+
+  kept(): number {
+    const maps = [this.#waiting, this.#settled, this.#batches, this.#refusals, this.#seats, this.#grants]
+    return maps.reduce((sum, { size }) => sum + size, this.#ends.length + this.#repeated.size)
+  }
+
+  close(): void {
+    // Its caller may wait for the answer still, and is told why there is none.
+    for (const one of [...this.#waiting.values()])
+      this.#settle(one, { type: 'cancelled', reason: 'the daemon ended' }, { why: 'The daemon ends.' })
+    this.#grants.close()
+  }
+}
+
+/** Without its code, which is for seats alone, and its texts. */
+function listed({ code: _, body: __, hunks: ___, args: ____, ...plan }: ShownPlan): WaitingPlan {
+  return plan
+}
+
+function forgetOldest(map: Map<string, unknown>, most: number): void {
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
+}
+
+/** A person has said no, to all of it, and not why. */
+function isBareRefusal(answer: Answer): boolean {
+  if (answer.type === 'chosen')
+    return answer.choices.every(choice => choice.decision === 'refuse' && choice.reason === null)
+  return answer.type === 'denied' && answer.reason === null
+}
+
+function outcomeOf(answer: Answer): PlanOutcome {
+  switch (answer.type) {
+    case 'approved':
+    case 'edited':
+    case 'denied':
+    case 'stale':
+    case 'timed_out':
+      return answer.type
+    case 'chosen':
+      return areAllRefused(answer.choices) ? 'denied' : 'approved_in_part'
+    case 'cancelled':
+    case 'unavailable':
+      return 'withdrawn'
+    default:
+      return answer satisfies never
+  }
+}

@@ -1,0 +1,78 @@
+import type { Jobs, Profile, Texts } from '../../tools/contract.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import type { CallId, Question, Stream } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
+import type { ClientAsker } from '../approvals/contract.ts'
+
+/**
+ * Who makes a call. It comes from the connection, and nothing in a message can change what it may do: `id` and `who`
+ * hold what the client calls itself too, and grant nothing.
+ */
+export interface Caller {
+  readonly id: string
+  /** For people: the client's own name, `imago call`, `claude-code 2.1`. */
+  readonly who: string
+  /** By the role of the connection: `cli` for all that speak the client protocol. */
+  readonly kind: 'cli' | 'mcp'
+  /** The project: where no kernel is named, the one that lives in it is used, and its policy holds. */
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  /** It was told that safe tools only read: a call of one that would have to run code is refused. */
+  readonly readOnlyPromised: boolean
+  readonly profile: Profile
+  /**
+   * The program that this connection and others come from, where that is known: what a person refuses is counted for
+   * it. Left out: all connections of this kind and root are taken for one.
+   */
+  readonly origin?: string | undefined
+  /** How the person at the client itself can be asked about its calls. Left out: only on seats. */
+  readonly client?: ClientAsker | undefined
+  /** Who has a seat on this connection now, for people; undefined where nobody has. Left out: nobody can. */
+  readonly seat?: (() => string | undefined) | undefined
+}
+
+export interface CallRequest {
+  readonly tool: string
+  /** May hold the reserved `kernel` and `patience` (seconds). Left out means none. */
+  readonly args: unknown
+  readonly caller: Caller
+  /** The caller's own name for this call. Asking again under it joins the call, or gives its answer; it never runs twice. */
+  readonly call?: CallId | undefined
+  /** Aborts when the caller cancels on purpose, and only then: going away ends no call. */
+  readonly signal?: Signal | undefined
+  /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
+  readonly gone?: Signal | undefined
+  /** It is answered with the end of the call alone, however long that takes: never with a job. */
+  readonly untilDone?: boolean
+  /** News, in order, until the answer. Must not throw. */
+  on?(event: CallEvent): void
+  /** Puts a question of the running code to the caller. */
+  ask?(question: Question): Promise<string>
+}
+
+export type CallEvent =
+  /** It was let through the gate, and begins now. */
+  | { readonly type: 'dispatched'; readonly call: CallId; readonly kernel: string | null }
+  | { readonly type: 'output'; readonly stream: Stream; readonly text: string }
+  /** It still runs, or waits for a person to answer `plan`; about once a second. */
+  | {
+      readonly type: 'progress'
+      readonly message: string
+      readonly elapsed_ms: number
+      readonly plan?: string
+    }
+
+/** The one path for every call, whoever makes it. */
+export interface Calls {
+  /**
+   * Finds the tool, checks the arguments, asks the gate, writes the journal, runs, bounds, and answers. Never
+   * rejects. The answer of a call that outlives the caller's patience names a job, and the call goes on.
+   */
+  run(request: CallRequest): Promise<Envelope>
+  /** How many calls are under way, jobs included. */
+  busy(): number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  /** Lets go of what is kept of earlier calls. What still runs is not ended. */
+  close(): void
+}

@@ -1,0 +1,292 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  type Dirent,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/**
+ * All that Imago ever asks of the file system for the files of a project. One small interface, so that a test can fail
+ * the Nth call, or act between any two. Every method throws what `node:fs` throws, with a `code`.
+ */
+export interface Disk {
+  /** Of the name itself: a link is not followed. Undefined where nothing has that name. */
+  lstat(path: string): Stat | undefined
+  /** Of what the name leads to. */
+  stat(path: string): Stat | undefined
+  fstat(fd: number): Stat
+  readlink(path: string): string
+  readdir(path: string): string[]
+  /** The names in a folder, a few at a time and in no order, so that one with any number of them costs no memory. */
+  names(path: string): Names
+  mkdir(path: string, mode: number): void
+  /** Throws ENOTEMPTY where anything is in it. */
+  rmdir(path: string): void
+  /** Opens without following a last link, without waiting for the other end of a pipe, and closed in children. */
+  open(path: string, how: Opening): number
+  close(fd: number): void
+  /** How many bytes came; 0 at the end. */
+  read(fd: number, into: Uint8Array, place: { readonly from: number; readonly at: number }): number
+  /** How many of the bytes were taken. */
+  write(fd: number, bytes: Uint8Array): number
+  chmod(fd: number, mode: number): void
+  chown(fd: number, uid: number, gid: number): void
+  /** Until the disk has it. Works for a folder too. */
+  sync(fd: number): Promise<void>
+  /** Replaces what has the new name, in one step. */
+  rename(from: string, to: string): void
+  /** A further name; throws EEXIST where it is taken. */
+  link(from: string, to: string): void
+  unlink(path: string): void
+}
+
+interface Names {
+  /** The next name, each byte of it as one character (Latin-1), for not every name is UTF-8; undefined at the end. */
+  next(): RawName | undefined
+  close(): void
+}
+
+export interface RawName {
+  readonly bytes: string
+  readonly kind: Stat['kind']
+}
+
+export type Opening =
+  | { readonly for: 'reading' }
+  | { readonly for: 'looking into a folder' }
+  /** Throws EEXIST where anything has that name, a link included. */
+  | { readonly for: 'making'; readonly mode: number }
+
+/** What one name or descriptor leads to. */
+export interface Stat {
+  readonly kind: 'file' | 'folder' | 'link' | 'pipe' | 'socket' | 'device'
+  /** Device and inode: the same for two names exactly if they lead to the same thing. */
+  readonly id: string
+  /** Permissions only, as in `chmod`. */
+  readonly mode: number
+  readonly size: number
+  /** How many names it has. */
+  readonly names: number
+  readonly uid: number
+  readonly gid: number
+  /** When its content last changed, in milliseconds since 1970, down to the microsecond. */
+  readonly changedMs: number
+}
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, O_NOCTTY } = constants
+
+const CAREFULLY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+
+export const NODE_DISK: Disk = {
+  lstat: path => statOf(lstatSync(path, { bigint: true, throwIfNoEntry: false })),
+  stat: path => statOf(statSync(path, { bigint: true, throwIfNoEntry: false })),
+  fstat: fd => statOf(fstatSync(fd, { bigint: true })),
+  readlink: path => readlinkSync(path),
+  readdir: path => readdirSync(path),
+  names: path => namesOf(path),
+  mkdir: (path, mode) => mkdirSync(path, { mode }),
+  rmdir: path => rmdirSync(path),
+  open(path, how) {
+    switch (how.for) {
+      case 'reading':
+        return openSync(path, O_RDONLY | CAREFULLY)
+      case 'looking into a folder':
+        return openSync(path, O_RDONLY | O_DIRECTORY | CAREFULLY)
+      case 'making':
+        return openSync(path, O_WRONLY | O_CREAT | O_EXCL | CAREFULLY, how.mode)
+      default:
+        throw how satisfies never
+    }
+  },
+  close: fd => closeSync(fd),
+  read: (fd, into, { from, at }) => readSync(fd, into, from, into.length - from, at),
+  write: (fd, bytes) => writeSync(fd, bytes),
+  chmod: (fd, mode) => fchmodSync(fd, mode),
+  chown: (fd, uid, gid) => fchownSync(fd, uid, gid),
+  sync: promisify(fsync),
+  rename: (from, to) => renameSync(from, to),
+  link: (from, to) => linkSync(from, to),
+  unlink: path => unlinkSync(path),
+}
+
+/**
+ * The same disk, which is asked once about each name: for one operation that pauses nowhere, and that sees all names as
+ * they are at one moment. Not for longer.
+ */
+export function eachNameOnce(disk: Disk): Disk {
+  const seen = new Map<string, Stat | undefined>()
+  return {
+    ...disk,
+    lstat(path) {
+      if (!seen.has(path)) seen.set(path, disk.lstat(path))
+      return seen.get(path)
+    },
+  }
+}
+
+/** How many names the system is asked for at once. */
+const NAMES_AT_ONCE = 256
+
+function namesOf(path: string): Names {
+  // Node knows this encoding here, its types do not.
+  const folder = opendirSync(path, { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_AT_ONCE })
+  return {
+    next() {
+      const entry = folder.readSync()
+      if (entry === null) return undefined
+      const name: unknown = entry.name
+      return { bytes: Buffer.from(name as Uint8Array).toString('latin1'), kind: kindOf(entry) }
+    },
+    close: () => folder.closeSync(),
+  }
+}
+
+function statOf(stat: BigIntStats): Stat
+
+function statOf(stat: BigIntStats | undefined): Stat | undefined
+
+function statOf(stat: BigIntStats | undefined): Stat | undefined {
+  if (stat === undefined) return undefined
+  return {
+    kind: kindOf(stat),
+    id: `${stat.dev}:${stat.ino}`,
+    mode: Number(stat.mode) & 0o7777,
+    size: Number(stat.size),
+    names: Number(stat.nlink),
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    changedMs: Number(stat.mtimeNs / 1_000n) / 1_000,
+  }
+}
+
+function kindOf(stat: BigIntStats | Dirent): Stat['kind'] {
+  if (stat.isFile()) return 'file'
+  if (stat.isDirectory()) return 'folder'
+  if (stat.isSymbolicLink()) return 'link'
+  if (stat.isFIFO()) return 'pipe'
+  return stat.isSocket() ? 'socket' : 'device'
+}
+
+/** `ENOENT`, `EIO`, …; undefined for what is not a refusal of the system. */
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** The whole content, from the beginning. Undefined where it is longer than `most` bytes. */
+export function readAll(disk: Disk, { fd, most }: { fd: number; most: number }): Uint8Array | undefined {
+  let bytes = new Uint8Array(Math.min(disk.fstat(fd).size, most) + 1)
+  let length = 0
+  for (;;) {
+    const count = disk.read(fd, bytes, { from: length, at: length })
+    length += count
+    if (length > most) return undefined
+    if (count === 0) return bytes.slice(0, length)
+    if (length < bytes.length) continue
+    const longer = new Uint8Array(Math.min(length * 2, most) + 1)
+    longer.set(bytes)
+    bytes = longer
+  }
+}
+
+/** All of the bytes, in as many turns as it takes. */
+export function writeAll(disk: Disk, { fd, bytes }: { fd: number; bytes: Uint8Array }): void {
+  let done = 0
+  while (done < bytes.length) {
+    const count = disk.write(fd, bytes.subarray(done))
+    if (count <= 0) throw Object.assign(new Error('EIO: nothing more was taken'), { code: 'EIO' })
+    done += count
+  }
+}
+
+/** A folder held by a descriptor: its names lead into it even where its own path leads elsewhere by now. */
+export interface Folder {
+  readonly fd: number
+  /** Device and inode. */
+  readonly id: string
+  /** A path for the disk to that name in it. */
+  at(name: string): string
+  /** Whether its path still leads to it. */
+  isHere(): boolean
+  close(): void
+}
+
+/** How the names in a folder are reached; `true` where the system has `/proc/self/fd`. */
+export interface Pinning {
+  readonly disk: Disk
+  readonly throughProc: boolean
+}
+
+/** Where Linux shows what is open. */
+const OPEN_FILES = '/proc/self/fd'
+
+export function hasOpenFiles(disk: Disk): boolean {
+  return process.platform === 'linux' && disk.stat(OPEN_FILES)?.kind === 'folder'
+}
+
+/**
+ * Opens the folder at a path without links. Undefined where it is not there, or the path leads elsewhere by now.
+ *
+ * Through `/proc/self/fd/N/name` a name counts from the descriptor, as `openat` has it: a folder that is swapped for a
+ * link redirects nothing. Elsewhere a name counts from the path, and device and inode are compared before and after
+ * each use; between the two is a window of one system call, which a racing process of the same user can hit.
+ */
+export function pinFolder({ disk, throughProc }: Pinning, path: string): Folder | undefined {
+  const fd = openFolder(disk, path)
+  if (fd === undefined) return undefined
+  const close = () => {
+    try {
+      disk.close(fd)
+    } catch {
+      // It was only looked into.
+    }
+  }
+  try {
+    const { id } = disk.fstat(fd)
+    const way = throughProc ? `${OPEN_FILES}/${fd}` : path
+    const isHere = () => {
+      if (throughProc && disk.readlink(way) !== path) return false
+      const found = disk.lstat(path)
+      return found?.kind === 'folder' && found.id === id
+    }
+    const folder: Folder = { fd, id, at: name => join(way, name), isHere, close }
+    if (isHere()) return folder
+    close()
+    return undefined
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+function openFolder(disk: Disk, path: string): number | undefined {
+  try {
+    return disk.open(path, { for: 'looking into a folder' })
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The file is not what the change was worked out from; the message is a clause. */
+export class Moved extends Error {
+  override readonly name = 'Moved'
+}

@@ -1,0 +1,318 @@
+import { hash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  mkdirSync,
+  open,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlink,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import type { CallId } from '../../wire/kernel.ts'
+import {
+  type JournalTrouble,
+  OPEN_SUSPENSION,
+  SEGMENT_REASONS,
+  type SegmentHeader,
+  type SegmentReason,
+} from './entries.ts'
+
+/** Where the segments of a state directory are. */
+export const journalDir = (stateDir: string) => join(stateDir, 'journal')
+
+/** One file of the journal. `000003.jsonl`, or `000003.quarantined.jsonl` once it was set aside as corrupt. */
+export interface Segment {
+  readonly number: number
+  readonly name: string
+  readonly path: string
+  readonly aside: boolean
+}
+
+const NAME = /^(\d{6,12})(\.quarantined)?\.jsonl$/
+
+/** The segments in a directory, oldest first. Other files are none of ours. */
+export function segmentsIn(dir: string, files: JournalFiles): Segment[] {
+  return files
+    .list(dir)
+    .flatMap(name => {
+      const [, digits, aside] = NAME.exec(name) ?? []
+      return digits === undefined
+        ? []
+        : [{ number: Number(digits), name, path: join(dir, name), aside: aside !== undefined }]
+    })
+    .sort((one, other) => one.number - other.number || one.name.localeCompare(other.name))
+}
+
+/** The name of a segment that is in order; `aside`, of one that is not. */
+export const segmentName = (number: number, { aside = false } = {}) =>
+  `${String(number).padStart(6, '0')}${aside ? '.quarantined' : ''}.jsonl`
+
+const TROUBLE = z.object({
+  file: z.string(),
+  line: z.number().nullable(),
+  byte: z.number().nullable(),
+  what: z.string(),
+})
+
+const OPEN_CALL = z.object({
+  call: z.string().transform(call => call as CallId),
+  tool: z.string(),
+  since: z.enum(['requested', 'dispatched']),
+  epoch: z.string().optional(),
+})
+
+const HEADER = z.object({
+  type: z.literal('segment'),
+  time: z.string(),
+  number: z.number(),
+  previous: z.string().length(32),
+  version: z.string(),
+  why: z.enum(SEGMENT_REASONS),
+  trouble: z.array(TROUBLE),
+  open: z.array(OPEN_CALL).nullable(),
+  // Older daemons wrote none.
+  suspended: z.array(OPEN_SUSPENSION).nullable().default([]),
+  uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
+})
+
+/** A header as it was read. */
+export type HeaderRead = SegmentHeader & { readonly time: string }
+
+/** The header in the first line of a segment; undefined where that line is none. */
+export function headerIn(line: Buffer): HeaderRead | undefined {
+  try {
+    const read = HEADER.safeParse(JSON.parse(line.toString()))
+    return read.success ? read.data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Nearly every header is shorter; one that carries many open calls is read in more than one go. */
+const FIRST_READ = 4 * 1024
+
+const MOST_READ = 4 * 1024 * 1024
+
+/** The header of an open file; undefined where its first line is none. Nothing else of the file is read. */
+export function readHeader(fd: number, files: JournalFiles): HeaderRead | undefined {
+  for (let size = FIRST_READ; size <= MOST_READ; size *= 4) {
+    const bytes = Buffer.allocUnsafe(size)
+    const count = files.read(fd, bytes, 0)
+    const end = bytes.subarray(0, count).indexOf(0x0a)
+    if (end !== -1) return headerIn(bytes.subarray(0, end))
+    if (count < size) return undefined
+  }
+  return undefined
+}
+
+/** The header of a segment; undefined where its first line is none, or where it cannot be read. */
+export function headerOf(segment: Segment, files: JournalFiles): HeaderRead | undefined {
+  let fd: number | undefined
+  try {
+    fd = files.openToRead(segment.path)
+    return readHeader(fd, files)
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) files.close(fd)
+  }
+}
+
+/** What the first line of all follows. */
+export const GENESIS = '0'.repeat(32)
+
+const MARK = ',"chain":"'
+
+const END = '"}'
+
+const BEARS = /^,"chain":"[0-9a-f]{32}"\}$/
+
+/** Of `,"chain":"…"}`. */
+const TAIL = MARK.length + GENESIS.length + END.length
+
+/**
+ * A whole line, with its newline, from the object that it is about (without the closing brace) and the chain of the
+ * line before: the first 16 bytes of SHA-256 over that chain, as it is written, and all of the line up to its own.
+ */
+export function chained(previous: string, body: string): { readonly text: string; readonly chain: string } {
+  const chain = hash('sha256', previous + body, 'hex').slice(0, GENESIS.length)
+  return { text: `${body}${MARK}${chain}${END}\n`, chain }
+}
+
+/** The chain that a line bears, without its newline, whether it is right or not; undefined where it bears none. */
+export function chainOf(line: Buffer): string | undefined {
+  const begin = line.length - TAIL
+  if (begin < 1) return undefined
+  const tail = line.toString('latin1', begin)
+  return BEARS.test(tail) ? tail.slice(MARK.length, -END.length) : undefined
+}
+
+/** Whether a line, without its newline, is what was written after the line that bears `previous`. */
+export function follows(line: Buffer, previous: string): boolean {
+  const chain = chainOf(line)
+  if (chain === undefined || previous.length !== GENESIS.length) return false
+  const body = line.length - TAIL
+  const bytes = scratch(previous.length + body)
+  bytes.write(previous, 'latin1')
+  line.copy(bytes, previous.length, 0, body)
+  return hash('sha256', bytes, 'hex').startsWith(chain)
+}
+
+let kept = Buffer.alloc(4 * 1024)
+
+/** Hashing in one go wants the bytes in one piece; most lines fit into the same one. */
+function scratch(size: number): Buffer {
+  if (size > 64 * 1024) return Buffer.allocUnsafe(size)
+  if (size > kept.length) kept = Buffer.alloc(64 * 1024)
+  return kept.subarray(0, size)
+}
+
+/** Cuts bytes that come in pieces into lines, in linear time. */
+export class LineSplitter {
+  #pieces: Buffer[] = []
+  #waiting = 0
+
+  /** The bytes after the last newline. */
+  get rest(): Buffer {
+    return Buffer.concat(this.#pieces)
+  }
+
+  /** The lines that are whole now, without their newlines. They may lie in `chunk`: use them before it changes. */
+  push(chunk: Buffer): Buffer[] {
+    const lines: Buffer[] = []
+    let begin = 0
+    for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, begin)) {
+      const piece = chunk.subarray(begin, end)
+      lines.push(this.#waiting === 0 ? piece : Buffer.concat([...this.#pieces, piece]))
+      this.#pieces = []
+      this.#waiting = 0
+      begin = end + 1
+    }
+    if (begin < chunk.length) {
+      this.#pieces.push(Buffer.from(chunk.subarray(begin)))
+      this.#waiting += chunk.length - begin
+    }
+    return lines
+  }
+}
+
+/** A line that is not in the file yet: its object without the closing brace, and what it says of a call. */
+export interface Line {
+  readonly body: string
+  /** Told once the line is in the file. */
+  readonly written?: (() => void) | undefined
+}
+
+/** Where writing goes on: what opening a journal found out. */
+export interface Place {
+  readonly number: number
+  /** Undefined where that file must not be written any more: a fresh segment is begun. */
+  readonly fd: number | undefined
+  /** The bytes of its whole lines. What lies beyond them is cut off before anything is written. */
+  readonly size: number
+  /** What the last of them bears; in an empty file, the last one before it. */
+  readonly chain: string
+  /** Why a segment is begun, where that is to be done, or where it was begun and is empty. */
+  readonly why: SegmentReason | undefined
+}
+
+export interface WriterOptions {
+  readonly dir: string
+  readonly files: JournalFiles
+  /** A segment that has so many bytes is the last but one. */
+  readonly segmentBytes: number
+  /** The first line of a segment. */
+  readonly header: (about: Omit<SegmentHeader, 'type' | 'version' | 'trouble' | 'open' | 'suspended'>) => Line
+  /** The file that is written is not what was written to it. */
+  readonly spoilt: (trouble: JournalTrouble) => void
+  /** A segment was begun. */
+  readonly begun: () => void
+}
+
+/** All of `node:fs` that the journal uses. A test passes one that fails, or ends the process, at its Nth call. */
+export interface JournalFiles {
+  /** The names in a directory; none where it is missing. */
+  list(dir: string): readonly string[]
+  /** For its owner only, with those above it; nothing where it is there. */
+  makeDirectory(dir: string): void
+  /** A new file for its owner only, to append to and to read; throws where there is one. */
+  create(path: string): number
+  /** One that is there, to append to and to read. */
+  open(path: string): number
+  openToRead(path: string): number
+  /** `links` is 0 once the file was removed. */
+  stat(fd: number): { readonly size: number; readonly links: number }
+  /** How many bytes were there. */
+  read(fd: number, into: Uint8Array, at: number): number
+  /** The same, without holding up whatever else this process does. */
+  readLater(fd: number, into: Uint8Array, at: number): Promise<number>
+  /** How many of the bytes were taken. */
+  write(fd: number, bytes: Uint8Array): number
+  truncate(fd: number, size: number): void
+  /** What was written is on the disk once this resolves. */
+  sync(fd: number): Promise<void>
+  /** The names in a directory are on the disk once this resolves. */
+  syncDirectory(dir: string): Promise<void>
+  rename(from: string, to: string): void
+  remove(path: string): Promise<void>
+  close(fd: number): void
+}
+
+const fileSync = promisify(fdatasync)
+
+const wholeSync = promisify(fsync)
+
+const opened = promisify(open)
+
+const readAsync = promisify(read)
+
+export const NODE_FILES: JournalFiles = {
+  list(dir) {
+    try {
+      return readdirSync(dir)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return []
+      throw error
+    }
+  },
+  makeDirectory: dir => void mkdirSync(dir, { recursive: true, mode: 0o700 }),
+  create: path => openSync(path, 'ax+', 0o600),
+  open: path => openSync(path, constants.O_RDWR | constants.O_APPEND),
+  openToRead: path => openSync(path, 'r'),
+  stat(fd) {
+    const { size, nlink } = fstatSync(fd)
+    return { size, links: nlink }
+  },
+  read: (fd, into, at) => readSync(fd, into, 0, into.length, at),
+  readLater: async (fd, into, at) => (await readAsync(fd, into, 0, into.length, at)).bytesRead,
+  write: (fd, bytes) => writeSync(fd, bytes),
+  truncate: (fd, size) => ftruncateSync(fd, size),
+  sync: fd => fileSync(fd),
+  async syncDirectory(dir) {
+    const fd = await opened(dir, 'r')
+    try {
+      await wholeSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  },
+  rename: renameSync,
+  remove: promisify(unlink),
+  close: closeSync,
+}
+
+/** The system's name of an error, `ENOSPC`; undefined where it has none. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,65 @@
+import { ending, type TextStore } from '../text/texts.ts'
+
+/** What a row shows of it: so many lines and characters. */
+const SHOWN_LINES = 10
+
+const SHOWN_CHARS = 1_024
+
+/** A log that has grown to so many characters begins anew with the last of them. */
+const MOST_CHARS = 8 * 1024 * 1024
+
+const KEPT_CHARS = 1024 * 1024
+
+/** What a kernel printed while no evaluation ran: its script, threads, and children of either. */
+export interface BackgroundRow {
+  /** `read_more` has all of it, or the last mebi of characters at least. It can change while more is printed. */
+  readonly handle: string
+  /** The last lines of both streams, in the order in which they came. */
+  readonly last: string
+  /** There is more than `last`. */
+  readonly truncated: boolean
+}
+
+/** The background output of one life of a kernel. Nothing is kept, and no handle made, before there is any. */
+export class Background {
+  readonly #texts: TextStore
+  #text: ReturnType<TextStore['open']> | undefined
+  #taken = 0
+  #total = 0
+  #last = ''
+
+  constructor(texts: TextStore) {
+    this.#texts = texts
+  }
+
+  add(text: string): void {
+    if (text === '') return
+    this.#total += text.length
+    this.#last = ending(this.#last + text.slice(-SHOWN_CHARS), SHOWN_CHARS)
+    if (this.#text === undefined || this.#taken + text.length > MOST_CHARS || !this.#isKept())
+      this.#begin(text)
+    else this.#taken += this.#text.add(text)
+  }
+
+  row(): BackgroundRow | null {
+    if (this.#text === undefined) return null
+    const lines = this.#last.trimEnd().split('\n')
+    const truncated = this.#total > SHOWN_CHARS || lines.length > SHOWN_LINES
+    return { handle: this.#text.handle, last: lines.slice(-SHOWN_LINES).join('\n'), truncated }
+  }
+
+  /** Others may have needed the room of a log that nobody read. */
+  #isKept(): boolean {
+    return this.#text !== undefined && this.#texts.has(this.#text.handle)
+  }
+
+  #begin(text: string): void {
+    const former = this.#text?.handle
+    const from = Math.max(0, this.#taken - KEPT_CHARS)
+    const kept = former && this.#texts.read({ handle: former, from, count: KEPT_CHARS })?.text
+    const whole = (kept ?? '') + text.slice(-MOST_CHARS / 2)
+    this.#text = this.#texts.open(whole)
+    this.#taken = whole.length
+    if (former !== undefined) this.#texts.drop(former)
+  }
+}

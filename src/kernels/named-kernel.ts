@@ -1,0 +1,334 @@
+import { WireError } from '../../wire/errors.ts'
+import type { InterruptReport, Kernel, KernelEnd, ScriptNews } from '../../wire/kernel.ts'
+import type { TextStore } from '../text/texts.ts'
+import { Background } from './background.ts'
+import { KernelError } from './kernel-error.ts'
+import { KernelLife, notLiving } from './kernel-life.ts'
+import { programEnded } from './refusals.ts'
+import type { KernelNews, KernelRow, Named, NewLife } from './rows.ts'
+
+/** What a kernel is started with, each time it is. */
+export interface KernelRequest {
+  readonly language: string
+  readonly name: string
+  readonly root: string
+  readonly env: Readonly<Record<string, string>>
+  readonly script?: string
+  readonly args?: readonly string[]
+}
+
+/** A kernel that was started, with the process that is ours. */
+export interface StartedKernel {
+  readonly kernel: Kernel
+  readonly pid: number
+  /** Resolves once it has ended, in order if it can be. */
+  stop(): Promise<void>
+  kill(): void
+}
+
+/** What a kernel that is started tells besides its answers, from then on. */
+export interface Ears {
+  /** Output that belongs to no evaluation. */
+  background(text: string): void
+  scripted(news: ScriptNews): void
+}
+
+interface Starting {
+  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
+  /** Where background output is kept; without, it is not. */
+  readonly texts: TextStore | undefined
+  /** It lives, or has ended. */
+  noted(news: KernelNews): void
+  /** It lives, from now until `ended` of its kernel. */
+  lives(life: NewLife): void
+  /** Milliseconds on a clock that only goes forward. */
+  now(): number
+  readonly limits: CrashLimits
+}
+
+/** So many deaths within so many milliseconds are a crash loop. */
+export interface CrashLimits {
+  readonly deaths: number
+  readonly withinMs: number
+}
+
+/** How long a start waits for the first news of its script, in ms. */
+const SCRIPT_MS = 2_000
+
+interface Life {
+  readonly started: StartedKernel
+  readonly kernel: KernelLife
+}
+
+/**
+ * One name, and the lives of the kernel that bears it: at most one at a time, each with an epoch of its own.
+ *
+ * A kernel that died is started again by the next call that wants it, unless it dies too often, or runs a program of
+ * the user's: that one is run again only when a person says so.
+ */
+export class NamedKernel implements Named {
+  readonly request: KernelRequest
+  readonly #starting: Starting
+  #life: Life | undefined
+  #birth: Promise<Kernel> | undefined
+  #ending: Promise<void> | undefined
+  #deaths: number[] = []
+  #looping = false
+  #hasLived = false
+  #message: string | null = null
+  #lost: string | undefined
+  #program = new Program()
+  #background: Background | undefined
+
+  constructor(request: KernelRequest, starting: Starting) {
+    this.request = request
+    this.#starting = starting
+  }
+
+  get name(): string {
+    return this.request.name
+  }
+
+  get root(): string {
+    return this.request.root
+  }
+
+  get hasProgram(): boolean {
+    return this.request.script !== undefined
+  }
+
+  /** Whether it lives, or is about to. */
+  get alive(): boolean {
+    return this.#life !== undefined || this.#birth !== undefined
+  }
+
+  /** The kernel while it lives, and is not about to end. */
+  get present(): Kernel | undefined {
+    return this.#ending === undefined ? this.#life?.kernel : undefined
+  }
+
+  /** How its last image was lost, if it ended by itself and no new one has begun. */
+  get lost(): string | undefined {
+    return this.alive ? undefined : this.#lost
+  }
+
+  row(): KernelRow {
+    const { name, language, root, script } = this.request
+    const identity = this.#life?.kernel.identity
+    return {
+      name,
+      language,
+      implementation: identity?.implementation ?? null,
+      state: this.#state(),
+      pid: identity?.pid ?? null,
+      epoch: identity?.epoch ?? null,
+      owned: true,
+      attached: null,
+      root,
+      script: script ?? null,
+      script_state: this.#scriptState(),
+      running: this.#life?.kernel.running ?? null,
+      suspended: this.#life?.kernel.suspended ?? 0,
+      message: this.#message ?? this.#program.news?.message ?? null,
+      background: this.#background?.row() ?? null,
+    }
+  }
+
+  over(): KernelError {
+    const { name, root, language, script = '' } = this.request
+    return programEnded({ name, root, language, script, how: this.row().message ?? 'it was stopped.' })
+  }
+
+  /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
+  async begun(): Promise<KernelRow> {
+    const { ended: over } = await this.living()
+    if (this.request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
+    return this.row()
+  }
+
+  /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
+  async living(): Promise<Kernel> {
+    await this.#ending
+    if (this.#life) return this.#life.kernel
+    this.#birth ??= this.#begin().finally(() => {
+      this.#birth = undefined
+    })
+    return this.#birth
+  }
+
+  /** Ends it in order. Nothing happens if it has ended already. */
+  async stop(): Promise<void> {
+    this.#ending ??= this.#end()
+    await this.#ending
+  }
+
+  /** A new life with the same options; what it died of before is forgiven. */
+  async restart(): Promise<KernelRow> {
+    await this.stop()
+    this.#deaths = []
+    this.#looping = false
+    this.#hasLived = false
+    this.#lost = undefined
+    return this.begun()
+  }
+
+  /** Stops what runs now, and nothing that comes after it. */
+  async interrupt(): Promise<InterruptReport> {
+    const { name } = this
+    const otherwise = `Try again later, or: imago restart ${name}`
+    return this.#life?.kernel.interruptRunning({ name, idle: this.#idle(), otherwise }) ?? notLiving(name)
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
+  }
+
+  #idle(): string {
+    const { name } = this.request
+    return this.#scriptState() === 'running'
+      ? `No call runs in ${name}. Its script does, and ends only with the image: imago stop ${name}`
+      : `Nothing runs in ${name}.`
+  }
+
+  #state(): KernelRow['state'] {
+    if (this.#birth) return 'starting'
+    if (this.#life) {
+      const { health, running } = this.#life.kernel
+      if (health !== 'responsive') return health
+      return running === null ? 'ready' : 'busy'
+    }
+    return this.#looping ? 'crash_loop' : 'ended'
+  }
+
+  async #begin(): Promise<Kernel> {
+    try {
+      this.#permit()
+      const started = await this.#starting.launch(this.request, this.#listen())
+      const kernel = new KernelLife(started.kernel, () => this.#starting.now())
+      const life = { started, kernel }
+      this.#life = life
+      this.#hasLived = true
+      this.#message = null
+      this.#lost = undefined
+      this.#note(life, 'started')
+      this.#starting.lives({ name: this.name, root: this.root, kernel })
+      void kernel.ended.then(end => this.#ended(life, end))
+      return kernel
+    } catch (error) {
+      throw this.#stillborn(error)
+    }
+  }
+
+  /** What was heard of an earlier life is forgotten. */
+  #listen(): Ears {
+    const { texts } = this.#starting
+    const background = texts && new Background(texts)
+    const program = new Program()
+    this.#background = background
+    this.#program = program
+    return { background: text => background?.add(text), scripted: news => program.hear(news) }
+  }
+
+  #scriptState(): KernelRow['script_state'] {
+    const state = this.#program.news?.state ?? null
+    return state === 'running' && !this.alive ? null : state
+  }
+
+  /** Throws where starting it again is for a person to decide. */
+  #permit(): void {
+    const { name, script } = this.request
+    const next = `A person can start it again with: imago restart ${name}`
+    if (this.#looping) {
+      const { deaths, withinMs } = this.#starting.limits
+      const message = `${name} ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself. ${this.#message}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'crash_loop', kernel: name },
+      })
+    }
+    if (this.#hasLived && script !== undefined) {
+      const message = `${name} has ended, and starting it would run ${script} again. ${this.#message ?? ''}`
+      throw new KernelError('kernel_unavailable', {
+        message,
+        next,
+        details: { reason: 'ended', kernel: name },
+      })
+    }
+  }
+
+  #stillborn(error: unknown): unknown {
+    if (!(error instanceof WireError)) return error
+    this.#message = error.message
+    if (error.code !== 'KERNEL_NOT_FOUND') this.#countDeath()
+    const { name } = this.request
+    return new KernelError('kernel_unavailable', {
+      message: `${name} could not be started: ${error.message}`,
+      next: this.#looping ? `imago restart ${name}, once what it says is mended` : null,
+      details: { reason: error.code, kernel: name },
+      cause: error,
+    })
+  }
+
+  #ended(life: Life, end: KernelEnd): void {
+    if (this.#life !== life) return
+    this.#life = undefined
+    this.#message = end.message
+    this.#note(life, end.message)
+    if (end.reason === 'closed') return
+    this.#lost = end.message
+    this.#countDeath()
+  }
+
+  #note({ kernel }: Life, what: string): void {
+    this.#starting.noted({ kernel: this.name, epoch: kernel.identity.epoch, what })
+  }
+
+  #countDeath(): void {
+    const { deaths, withinMs } = this.#starting.limits
+    const now = this.#starting.now()
+    this.#deaths = [...this.#deaths.filter(death => now - death < withinMs), now]
+    this.#looping = this.#deaths.length >= deaths
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#birth?.catch(() => {})
+      const life = this.#life
+      if (!life) return
+      await life.started.stop()
+      this.#ended(life, { reason: 'closed', message: await life.kernel.ended.then(end => end.message) })
+    } finally {
+      this.#ending = undefined
+    }
+  }
+}
+
+/** What is known of the program that a kernel was started with, in one life of it. */
+class Program {
+  /** The latest; undefined before there was any. */
+  news: ScriptNews | undefined
+  readonly #told: Promise<void>
+  #tell: () => void = () => {}
+
+  constructor() {
+    this.#told = new Promise(resolve => {
+      this.#tell = resolve
+    })
+  }
+
+  hear(news: ScriptNews): void {
+    this.news = news
+    this.#tell()
+  }
+
+  /** Resolves at the first news, when `over` does, or after `limitMs`: whatever comes first. */
+  async known({ over, limitMs }: { over: Promise<unknown>; limitMs: number }): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise(resolve => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    await Promise.race([this.#told, over, limit])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,239 @@
+import type { WireError } from '../../wire/errors.ts'
+import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
+import { nearest } from '../text/nearest.ts'
+import { KernelError } from './kernel-error.ts'
+
+/** Where nothing outside can be attached to. */
+export const NO_PROGRAMS: Programs = {
+  read: () => ({ programs: [], skipped: [] }),
+  isReachable: async () => false,
+  homeSecret: () => ({ type: 'missing', path: '~/.slime-secret' }),
+  attach: () => Promise.reject(new Error('there are no programs here')),
+  rejoin: async () => 'there are no programs here',
+}
+
+/** What a person wants to attach to: an address, and the program that has announced itself there, if any. */
+export interface Target {
+  readonly address: string
+  readonly program: Program | undefined
+}
+
+/**
+ * What NAME, PID, NAME-PID or an address stands for. Throws `KernelError` for none, for several, and for one that has
+ * ended: `no_such_kernel`.
+ */
+export async function findTarget(wanted: string, programs: Programs): Promise<Target> {
+  const { programs: read, skipped } = programs.read()
+  const address = addressOf(wanted)
+  if (address !== undefined) {
+    return { address, program: newest(read.filter(one => one.address === address)) }
+  }
+  const named = read.filter(one => isMeant(one, wanted))
+  const there = await whoAnswer(named, programs)
+  const [only, ...others] = there
+  if (only === undefined)
+    throw named[0]
+      ? hasEnded(wanted, named[0])
+      : unknown(wanted, { read: await whoAnswer(read, programs), skipped })
+  if (others.length > 0) throw several(wanted, there)
+  return { address: only.address, program: only }
+}
+
+/** Those that are there. One whose process lives is not asked; it may well be busy. */
+export async function whoAnswer(read: readonly Program[], programs: Programs): Promise<readonly Program[]> {
+  const there = await Promise.all(
+    read.map(async one => one.process === 'lives' || (await programs.isReachable(one))),
+  )
+  return read.filter((one, index) => there[index] && one === newest(read.filter(other => isSame(one, other))))
+}
+
+/** The shortest word that stands for this program alone. */
+export function handleOf(program: Program, among: readonly Program[]): string {
+  const others = among.filter(one => one.name === program.name)
+  return others.length > 1 ? fullName(program) : program.name
+}
+
+/** The process that started it, where that is one of these too: of a server and the one that reloads it, say. */
+export const parentOf = ({ parent }: Program, among: readonly Program[]): number | null =>
+  among.find(({ pid, process }) => pid === parent && process === 'lives')?.pid ?? null
+
+/** Never stands for another one. */
+export const fullName = ({ name, pid }: Program) => `${name}-${pid}`
+
+const isMeant = (one: Program, wanted: string) =>
+  one.name === wanted || String(one.pid) === wanted || fullName(one) === wanted
+
+/** A process that had to listen anew may not have been able to take back what it said before. */
+const isSame = (one: Program, other: Program) => one.pid === other.pid && one.epoch === other.epoch
+
+function newest(programs: readonly Program[]): Program | undefined {
+  return programs.reduce<Program | undefined>(
+    (last, one) => (last === undefined || one.announced_at > last.announced_at ? one : last),
+    undefined,
+  )
+}
+
+/** An address as the wire spells it; undefined if it is a name. Which addresses can be reached is for it to say. */
+function addressOf(wanted: string): string | undefined {
+  if (wanted.startsWith('unix:')) return wanted
+  if (isSwank(wanted)) return swankAddress(wanted)
+  if (!wanted.startsWith('tcp:')) return undefined
+  return wanted.replace(/^tcp:localhost:/, 'tcp:127.0.0.1:')
+}
+
+function unknown(
+  wanted: string,
+  { read, skipped }: { read: readonly Program[]; skipped: readonly SkippedFile[] },
+): KernelError {
+  const names = [...new Set(read.map(one => handleOf(one, read)))]
+  const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
+  const there = names.length === 0 ? 'None has, at present.' : `There are: ${names.join(', ')}.`
+  const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
+  const how =
+    'In the program: import imago; imago.listen()   For a Lisp with Swank: imago attach swank://4005'
+  return new KernelError('no_such_kernel', {
+    message: `No program has announced itself as ${JSON.stringify(wanted)}. ${there}${passed}`,
+    next: like[0] === undefined ? how : `Did you mean ${like.join(', ')}?`,
+    details: { reason: 'not_announced', announced: names, nearest: like },
+  })
+}
+
+/** What others have started comes first: it is what does the work, where one of them only starts the other anew. */
+function several(wanted: string, found: readonly Program[]): KernelError {
+  const isChild = (one: Program) => parentOf(one, found) !== null
+  const programs = [...found.filter(isChild), ...found.filter(one => !isChild(one))]
+  const described = (one: Program) => {
+    const child = isChild(one) ? `, child of ${one.parent}` : ''
+    return `${fullName(one)} (in ${one.cwd}${child})`
+  }
+  const names = programs.map(fullName)
+  const [first] = names
+  return new KernelError('no_such_kernel', {
+    message: `${programs.length} programs are called ${JSON.stringify(wanted)}: ${programs.map(described).join(', ')}.`,
+    next: `Name one: imago attach ${first}`,
+    details: { reason: 'several', announced: names },
+  })
+}
+
+function hasEnded(wanted: string, { pid, process, address }: Program): KernelError {
+  const recycled = process === 'recycled'
+  const now = recycled ? `, and ${pid} is the number of another process now, which was left alone` : ''
+  return new KernelError('no_such_kernel', {
+    message: `${JSON.stringify(wanted)} has ended: process ${pid} is gone${now}, and nobody listens at ${address}.`,
+    next: 'Start the program again, and then: imago attach',
+    details: { reason: recycled ? 'recycled' : 'ended', pid },
+  })
+}
+
+/** The port where `swank:create-server` listens unless it is told another one. */
+const SWANK_PORT = 4005
+
+const AN_ADDRESS =
+  /^swank:\/\/(?:(?<alone>\d{1,5})|(?<host>\[[\da-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?)\/?$/i
+
+export const isSwank = (address: string): boolean => address.startsWith('swank:')
+
+/**
+ * `swank://HOST:PORT` in full, for that, `swank://PORT`, or `swank://HOST`. Throws `KernelError` for what is neither.
+ */
+export function swankAddress(wanted: string): string {
+  const {
+    alone,
+    host = '127.0.0.1',
+    port = alone ?? String(SWANK_PORT),
+  } = AN_ADDRESS.exec(wanted)?.groups ?? {}
+  const isPort = Number(port) > 0 && Number(port) < 65_536
+  if (AN_ADDRESS.test(wanted) && isPort)
+    return `swank://${host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()}:${Number(port)}`
+  throw new KernelError('kernel_unavailable', {
+    message: `${JSON.stringify(wanted)} is no address of a Swank server.`,
+    next: `imago attach swank://${SWANK_PORT}, or swank://HOST:PORT`,
+    details: { reason: 'bad_address', address: wanted },
+  })
+}
+
+/** What a person says of a server, and insists on. */
+export interface Insisting {
+  readonly key?: string | undefined
+  /** Another machine, too. */
+  readonly anywhere?: boolean | undefined
+  /** No secret is sent. */
+  readonly noSecret?: boolean | undefined
+}
+
+/** Whoever reaches a Swank server can run anything in its image, and what is said there can be read on the way. */
+export function refuseFar(address: string, { anywhere = false }: Insisting): void {
+  const { hostname, port } = new URL(address)
+  if (anywhere || isLoopback(hostname)) return
+  throw new KernelError('kernel_unavailable', {
+    message:
+      `${hostname} is not this machine. Swank encrypts nothing, its secret included, and whoever has read that on the ` +
+      'way can run anything in your image.',
+    next:
+      `ssh -L ${port}:127.0.0.1:${port} ${hostname}   and beside it: imago attach swank://${port}\n` +
+      `If the way there is safe all the same: imago attach ${address} --anywhere`,
+    details: { reason: 'not_loopback', address },
+  })
+}
+
+export const isFar = (address: string): boolean => !isLoopback(new URL(address).hostname)
+
+/** Written so that nothing has to look it up: what is no number of four parts would be asked of a name server. */
+const isLoopback = (host: string) =>
+  host === '[::1]' ||
+  (/^127(\.(0|[1-9]\d{0,2})){3}$/.test(host) && host.split('.').every(part => Number(part) < 256))
+
+/** Where the secret comes from, as `Attachment` has it. Throws `KernelError` where there is none to send. */
+export function secretFor(
+  address: string,
+  { wanted, programs }: { wanted: Insisting; programs: Programs },
+): 'key' | 'none' | 'home' {
+  if (wanted.noSecret) return 'none'
+  if (wanted.key !== undefined) return 'key'
+  const home = programs.homeSecret()
+  if (home.type === 'there') return 'home'
+  if (home.type === 'flawed')
+    throw new KernelError('kernel_unavailable', {
+      message: `${home.path}, the secret for Swank servers, ${home.why}, so it is not used.`,
+      next: home.mend,
+      details: { reason: 'open_secret', address },
+    })
+  const insist = `For a server that asks for none: imago attach ${address} --no-secret`
+  throw new KernelError('kernel_unavailable', {
+    message:
+      `There is no secret: ${home.path} is not there. Without one, any user and any program of this machine that ` +
+      'reaches the port can run anything in your image, as you.',
+    next: `${MAKE_SECRET}\nSwank and SLIME read it at each connection; nothing has to be started again.\n${insist}`,
+    details: { reason: 'needs_secret', address },
+  })
+}
+
+const MAKE_SECRET = [
+  'touch ~/.slime-secret',
+  'chmod 600 ~/.slime-secret',
+  'head -c 32 /dev/urandom | base64 > ~/.slime-secret',
+].join('\n')
+
+/** What listens again, and how it goes on doing so. */
+export const LISTEN = '(swank:create-server :dont-close t)'
+
+/** Why a Swank server could not be joined, and what to do about it besides what the fault itself says. */
+export function explainedSwank(
+  error: WireError,
+  { address }: { address: string },
+): readonly [string, string] {
+  return [error.message, nextAfter(error.code, address)]
+}
+
+function nextAfter(code: WireError['code'], address: string): string {
+  switch (code) {
+    case 'LINK_REFUSED':
+      return 'Without :dont-close t, Swank stops listening after its first client, such as SLIME.'
+    case 'NOT_AUTHENTICATED':
+      return `The secret is in ~/.slime-secret, or give one with --key-file FILE; without: imago attach ${address} --no-secret`
+    case 'HANDSHAKE_TIMEOUT':
+      return 'See whether that Lisp is at work or waits in its debugger, and whether it has the same ~/.slime-secret.'
+    default:
+      return 'See what that Lisp says, and try again.'
+  }
+}

@@ -1,0 +1,80 @@
+import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
+import type { BackgroundRow } from './background.ts'
+import type { KernelError } from './kernel-error.ts'
+
+/** Something that happened to a kernel, for the journal: it began or was joined, and how it ended or was let go of. */
+export interface KernelNews {
+  readonly kernel: string
+  readonly epoch: string | null
+  /** `started`, `attached`, or a sentence that says how it ended. */
+  readonly what: string
+}
+
+/** A kernel that has begun to live, or was joined. */
+export interface NewLife {
+  readonly name: string
+  readonly root: string
+  readonly kernel: Kernel
+}
+
+/** One name, and the kernel that bears it, in whatever state. */
+export interface Named {
+  readonly name: string
+  readonly root: string
+  /** It is the image of a program of the user's, in whose place an empty one is never meant. */
+  readonly hasProgram: boolean
+  /** Whether it lives, or is about to. */
+  readonly alive: boolean
+  /** The kernel while it lives, can be spoken to, and is not about to end. */
+  readonly present: Kernel | undefined
+  /** How its last image was lost, if it ended by itself and the next call would begin a new one. */
+  readonly lost: string | undefined
+  row(): KernelRow
+  /** What a call is told that can only have meant the image that has ended. */
+  over(): KernelError
+  /** The kernel as it lives, or can be made to. Throws `KernelError`. */
+  living(): Promise<Kernel>
+  /** Ends it, as a person asked. Throws `KernelError` where that is not for us to do. */
+  stop(): Promise<void>
+  /** A new life with the same options, as a person asked. Throws like `stop`. */
+  restart(): Promise<KernelRow>
+  /** Stops what runs now, and nothing that comes after it. */
+  interrupt(): Promise<InterruptReport>
+  /** The daemon ends: so does what it owns, and what it does not own is let go of. */
+  close(): Promise<void>
+}
+
+export interface KernelRow {
+  readonly name: string
+  readonly language: string
+  readonly implementation: string | null
+  /** `away`: an attached one whose link broke and is being made again. */
+  readonly state: 'starting' | 'ready' | 'busy' | 'unresponsive' | 'away' | 'ended' | 'crash_loop'
+  readonly pid: number | null
+  readonly epoch: string | null
+  /** Imago has started it, and may end it. */
+  readonly owned: boolean
+  /** Null where it is owned. */
+  readonly attached: AttachedRow | null
+  /** The project whose calls go to it where they name no kernel. */
+  readonly root: string
+  readonly script: string | null
+  /** Null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended. */
+  readonly script_state: ScriptNews['state'] | null
+  readonly running: { readonly call: string; readonly elapsed_ms: number } | null
+  /** Evaluations that wait where an error happened, and do not run. */
+  readonly suspended: number
+  /** How it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
+  readonly message: string | null
+  /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */
+  readonly background: BackgroundRow | null
+}
+
+/** What is known of a program that is not ours. Null where it has not announced itself. */
+interface AttachedRow {
+  readonly address: string
+  /** Its own name. */
+  readonly announced: string | null
+  readonly program: string | null
+  readonly cwd: string | null
+}

@@ -1,0 +1,302 @@
+import type { Level, Profile } from '../../tools/contract.ts'
+import { checkDescription, type Tool } from '../../tools/define.ts'
+import type { JsonSchema, Registry } from './registry.ts'
+
+/** `text` is for people, `json` is Imago's own, and the others are what each provider takes as its `tools`. */
+export const FORMATS = ['text', 'json', 'openai', 'anthropic', 'gemini', 'mcp'] as const
+
+export type Format = (typeof FORMATS)[number]
+
+interface DescribeRequest {
+  readonly registry: Registry
+  readonly profile: Profile
+  readonly format: Format
+  /** One tool, by name or alias, whether or not the profile shows it. */
+  readonly name?: string
+  /** What placeholders in descriptions are filled with. */
+  readonly facts?: Readonly<Record<string, string>>
+}
+
+type Description =
+  | { readonly type: 'described'; readonly text: string }
+  | { readonly type: 'unknown'; readonly name: string; readonly nearest: readonly string[] }
+
+/** What `imago tools` prints: usage, or JSON. */
+export function describe({ registry, profile, format, name, facts }: DescribeRequest): Description {
+  const tools =
+    name === undefined ? registry.list(profile) : [registry.find(name)].filter(tool => tool !== undefined)
+  if (name !== undefined && tools.length === 0)
+    return { type: 'unknown', name, nearest: registry.nearest(name) }
+  const described = tools.map(tool => describeTool({ registry, tool, ...(facts !== undefined && { facts }) }))
+  if (format !== 'text')
+    return { type: 'described', text: JSON.stringify(listing(described, format), null, 2) }
+  const text = name === undefined ? usageList(described) : described.map(usage).join('\n')
+  return { type: 'described', text }
+}
+
+/** The `tools` of a request to a provider, of an answer to MCP's `tools/list`, or of Imago's own JSON. */
+function listing(tools: readonly Described[], format: Form): unknown[] {
+  return FORMS[format](tools)
+}
+
+/** One tool with its whole schema and its final description. Throws `DefinitionError` if filling it in spoilt it. */
+export function describeTool(o: {
+  readonly registry: Registry
+  readonly tool: Tool
+  readonly facts?: Readonly<Record<string, string>>
+}): Described {
+  const { registry, tool, facts = {} } = o
+  const description = tool.finalizeDocumentation(tool.description, facts)
+  checkDescription(tool.name, description)
+  return { tool, description, schema: plainSchema(registry.schema(tool)) }
+}
+
+/** A tool as all forms are made from it: one definition, and nothing restated. */
+export interface Described {
+  readonly tool: Tool
+  /** Final, with its placeholders filled. */
+  readonly description: string
+  /** Of all arguments, the reserved ones included; without a `$schema`, which no provider wants. */
+  readonly schema: JsonSchema
+}
+
+type Form = 'json' | 'openai' | 'anthropic' | 'gemini' | 'mcp'
+
+/** The tools of each form, as the value that its requests call `tools`. */
+const FORMS: Readonly<Record<Form, (tools: readonly Described[]) => unknown[]>> = {
+  json: tools => tools.map(asJson),
+  openai: tools => tools.map(asOpenAi),
+  anthropic: tools => tools.map(asAnthropic),
+  gemini: tools => [{ functionDeclarations: tools.map(asGemini) }],
+  mcp: tools => tools.map(asMcp),
+}
+
+function asJson({ tool, description, schema }: Described) {
+  const { name, aliases, level, profile, categories, needs, examples } = tool
+  return { name, aliases, description, level, profile, categories, needs, parameters: schema, examples }
+}
+
+function asOpenAi({ tool, description, schema }: Described) {
+  return { type: 'function', function: { name: tool.name, description, parameters: schema } }
+}
+
+function asAnthropic({ tool, description, schema }: Described) {
+  return { name: tool.name, description, input_schema: schema }
+}
+
+function asGemini({ tool, description, schema }: Described) {
+  return { name: tool.name, description, parameters: geminiSchema(schema) }
+}
+
+interface McpTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  readonly annotations: McpAnnotations
+}
+
+/** A tool as MCP's `tools/list` shows it. */
+export function asMcp({ tool, description, schema }: Described): McpTool {
+  return { name: tool.name, description, inputSchema: schema, annotations: annotations(tool.level) }
+}
+
+interface McpAnnotations {
+  readonly readOnlyHint: boolean
+  readonly destructiveHint: boolean
+  readonly idempotentHint: boolean
+  readonly openWorldHint: boolean
+}
+
+/**
+ * All four hints, always: clients decide by them, and fill in the worst for one that is missing. What runs code
+ * can destroy whatever code can reach, so everything but a safe tool says so, whatever its level.
+ */
+export function annotations(level: Level): McpAnnotations {
+  const safe = level === 'safe'
+  return { readOnlyHint: safe, destructiveHint: !safe, idempotentHint: safe, openWorldHint: !safe }
+}
+
+/** A schema without the name of its dialect. */
+function plainSchema({ $schema: _, ...schema }: JsonSchema): JsonSchema {
+  return schema
+}
+
+/** Words of JSON Schema that Gemini's function declarations have too, with the same meaning. */
+const GEMINI_WORDS: readonly string[] = [
+  'title',
+  'description',
+  'nullable',
+  'format',
+  'default',
+  'enum',
+  'required',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minimum',
+  'maximum',
+]
+
+/**
+ * A schema in the part of OpenAPI 3.0 that Gemini reads: types in capitals, and none of the words that it
+ * refuses. What is lost is checked by our own validation all the same.
+ */
+export function geminiSchema(schema: JsonSchema): JsonSchema {
+  const kept = Object.fromEntries(Object.entries(schema).filter(([word]) => GEMINI_WORDS.includes(word)))
+  const { type, properties, items, anyOf, oneOf } = schema
+  const choices = anyOf ?? oneOf
+  return {
+    ...geminiType(type),
+    ...kept,
+    ...('const' in schema && { enum: [schema.const] }),
+    ...(isSchema(properties) && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)])),
+      propertyOrdering: Object.keys(properties),
+    }),
+    ...(isSchema(items) && { items: geminiSchema(items) }),
+    ...(Array.isArray(choices) && { anyOf: choices.map(inner) }),
+  }
+}
+
+const inner = (part: unknown): unknown => (isSchema(part) ? geminiSchema(part) : part)
+
+function geminiType(type: unknown): JsonSchema {
+  if (typeof type === 'string') return { type: type.toUpperCase() }
+  if (!Array.isArray(type)) return {}
+  const named = type.filter(one => one !== 'null').map(one => String(one).toUpperCase())
+  return {
+    ...(named.length === 1 ? { type: named[0] } : { anyOf: named.map(one => ({ type: one })) }),
+    ...(named.length < type.length && { nullable: true }),
+  }
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const WIDTH = 96
+
+/** Every tool in two lines: how it is called, and what it is for. */
+function usageList(tools: readonly Described[]): string {
+  return tools
+    .flatMap(({ tool, description, schema }) => [
+      `${signature(tool.name, schema)}  ${tool.level}`,
+      ...wrapped(firstSentence(description), '    '),
+      '',
+    ])
+    .join('\n')
+    .trimEnd()
+}
+
+/** All about one tool, for people. */
+function usage({ tool, description, schema }: Described): string {
+  const { name, level, profile, aliases, examples } = tool
+  const also = aliases.length === 0 ? '' : `, also called ${aliases.join(', ')}`
+  return [
+    signature(name, schema),
+    `${level}; from profile ${profile} on${also}`,
+    '',
+    ...wrapped(description, ''),
+    '',
+    ...parametersWithin(schema).flatMap(({ name, type, description }) => [
+      `  ${name}: ${type}`,
+      ...wrapped(description, '      '),
+    ]),
+    '',
+    ...examples.flatMap(({ args, shows }) => [
+      `  # ${shows}`,
+      `  imago call ${name} ${shellWord(JSON.stringify(args))}`,
+    ]),
+  ].join('\n')
+}
+
+interface Parameter {
+  readonly name: string
+  /** What it accepts, in words: `integer, 1 to 1000, default 100`, or `string, optional`. */
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+}
+
+/** The parameters of a schema, in its order. */
+function parameters({ properties, required }: JsonSchema): Parameter[] {
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  return Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
+    name,
+    type: [...typeWords(schema), ...(needed.includes(name) || 'default' in schema ? [] : ['optional'])].join(
+      ', ',
+    ),
+    required: needed.includes(name),
+    description: String(schema.description ?? ''),
+  }))
+}
+
+/** The same, each with those of the objects in it if it is a list of some: `edits`, `edits[].path`. */
+export function parametersWithin(schema: JsonSchema): Parameter[] {
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>
+  return parameters(schema).flatMap(parameter => {
+    const { items } = properties[parameter.name] ?? {}
+    const parts = parametersWithin((items ?? {}) as JsonSchema)
+    return [parameter, ...parts.map(part => ({ ...part, name: `${parameter.name}[].${part.name}` }))]
+  })
+}
+
+function typeWords(schema: JsonSchema): string[] {
+  const {
+    enum: choices,
+    default: fallback,
+    minimum,
+    maximum,
+    maxLength,
+    pattern,
+    minItems,
+    maxItems,
+  } = schema
+  const words = [
+    Array.isArray(choices) ? choices.map(one => JSON.stringify(one)).join(' | ') : typeWord(schema),
+  ]
+  if (maxItems !== undefined) words.push(`${minItems ?? 0} to ${maxItems}`)
+  if (minimum !== undefined && maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER)
+    words.push(`${minimum} to ${maximum}`)
+  else if (minimum !== undefined) words.push(`${minimum} or more`)
+  if (pattern !== undefined) words.push(`like ${pattern}`)
+  else if (maxLength !== undefined) words.push(`at most ${maxLength} characters`)
+  if (fallback !== undefined) words.push(`default ${JSON.stringify(fallback)}`)
+  return words
+}
+
+function typeWord({ type, items }: JsonSchema): string {
+  if (type !== 'array') return String(type ?? 'value')
+  return `list of ${typeWord((items ?? {}) as JsonSchema)}s`
+}
+
+/** `inspect <expr> [kernel]` */
+function signature(name: string, schema: JsonSchema): string {
+  const words = parameters(schema).map(one => (one.required ? `<${one.name}>` : `[${one.name}]`))
+  return [name, ...words].join(' ')
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text
+}
+
+/** One argument in single quotes, for a POSIX shell. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+function wrapped(text: string, margin: string): string[] {
+  return text.split('\n').flatMap(line => {
+    const lines = ['']
+    for (const word of line.split(' ')) {
+      const last = lines.at(-1) ?? ''
+      if (last !== '' && margin.length + last.length + 1 + word.length > WIDTH) lines.push(word)
+      else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+    }
+    return lines.map(one => margin + one)
+  })
+}
