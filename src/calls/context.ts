@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type {
   Jobs,
   KernelContext,
-  Leases,
+  Leases as CallLeases,
   Level,
   OtherKernel,
   OutputLog,
@@ -79,7 +79,7 @@ interface OnKernel {
   /** The image was given the call before: it is asked what became of it, and begins nothing. */
   readonly again: boolean
   output(): OutputLog
-  leases(): Leases
+  leases(): CallLeases
   others(): readonly OtherKernel[]
 }
 
@@ -92,8 +92,8 @@ export class ContextOnKernel extends Context implements KernelContext {
   readonly others: () => readonly OtherKernel[]
   readonly #calling: Calling
   readonly #output: () => OutputLog
-  readonly #leasesOf: () => Leases
-  #leases: Leases | undefined
+  readonly #leasesOf: () => CallLeases
+  #leases: CallLeases | undefined
 
   constructor(given: Given & OnKernel) {
     super(given)
@@ -107,7 +107,7 @@ export class ContextOnKernel extends Context implements KernelContext {
     this.#leasesOf = given.leases
   }
 
-  get leases(): Leases {
+  get leases(): CallLeases {
     this.#leases ??= this.#leasesOf()
     return this.#leases
   }
