@@ -45,6 +45,7 @@ export async function pathsTaken(): Promise<{ readonly eval: PathTaken; readonly
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
   }
   const daemon = fork(fileURLToPath(import.meta.url), ['daemon'], { env, cwd: ROOT })
   let seat: ChildProcess | undefined

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import type { Report } from './support/harness.ts'
-import { endLeft, makeFolder, removeFolder } from './support/temporary.ts'
+import { endLeft, makeFolder, memoryFolder, removeFolder } from './support/temporary.ts'
 import type { Task } from './support/worker.ts'
 
 /**
@@ -35,13 +35,15 @@ const words = process.argv.slice(2)
 class Worker {
   /** What it has printed since its last file began. */
   text = ''
-  readonly #folder = makeFolder()
+  readonly #folder: string
   readonly #child: ChildProcess
   readonly #exit: Promise<number | null>
   #file = ''
   #report = emptyReport()
 
-  constructor() {
+  constructor({ shared }: Pick<Task, 'shared'>) {
+    // Tests that start nothing make sure of tens of thousands of files; on a disk they would wait for each.
+    this.#folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
     this.#child = spawn(process.execPath, WORKER, {
       env: { ...process.env, IMAGO_TEST_FOLDER: this.#folder },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -121,12 +123,12 @@ conclude()
 
 async function lane() {
   for (let file = alone.shift(); file !== undefined; file = alone.shift()) {
-    const worker = new Worker()
+    const worker = new Worker({ shared: false })
     await runFile(worker, { path: join(root, file), shared: false })
   }
-  let worker = new Worker()
+  let worker = new Worker({ shared: true })
   for (let file = shared.shift(); file !== undefined; file = shared.shift()) {
-    if (worker.hasEnded) worker = new Worker()
+    if (worker.hasEnded) worker = new Worker({ shared: true })
     await runFile(worker, { path: join(root, file), shared: true })
   }
   await worker.end()

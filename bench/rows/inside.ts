@@ -8,9 +8,7 @@ import { openRegistry, type Registry, validate } from '../../src/registry/regist
 import { defineTool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { ok } from '../../tools/outcome.ts'
-import { frameDecoder } from '../../wire/codec/frames.ts'
-import { json } from '../../wire/codec/json.ts'
-import { LIMITS } from '../../wire/codec/messages.ts'
+import { frameDecoder, json, LIMITS } from '../../wire/codec/messages.ts'
 import { median, type Row } from '../row.ts'
 
 /** A registry of the real tools and as many others as it takes to have so many. */

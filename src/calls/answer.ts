@@ -1,6 +1,14 @@
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
-import { isPlain, plain, type Showing, WHOLE } from '../text/bounds.ts'
-import { beginning, cutMark, ending, type TextStore } from '../text/texts.ts'
+import {
+  beginning,
+  cutMark,
+  ending,
+  isPlain,
+  plain,
+  type Showing,
+  type TextStore,
+  WHOLE,
+} from '../text/texts.ts'
 
 const MESSAGE_CHARS = 4 * 1024
 

@@ -82,13 +82,7 @@ export function journalInTrouble(trouble: string): Failed {
 }
 
 /** Ends that mean that nothing of the call ran. */
-const NOT_RUN = [
-  'withdrawn',
-  'denied',
-  'stale_plan',
-  'approval_timed_out',
-  'approval_unavailable',
-] as const
+const NOT_RUN = ['withdrawn', 'denied', 'stale_plan', 'approval_timed_out', 'approval_unavailable'] as const
 
 /**
  * An earlier daemon was given the call, and the journal says how it ended. A call that is known not to have run is

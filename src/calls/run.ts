@@ -1,8 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { type Level, type OutputLog, stricter } from '../../tools/contract.ts'
+import { resolve } from 'node:path'
+import {
+  type Leases as CallLeases,
+  type Jobs,
+  type KernelContext,
+  type Level,
+  type OtherKernel,
+  type OutputLog,
+  type ProjectFiles,
+  stricter,
+  type Texts,
+  type ToolContext,
+} from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { CallId, Question } from '../../wire/kernel.ts'
+import type { Question } from '../../wire/contract/evaluation.ts'
+import type { CallId } from '../../wire/contract/values.ts'
+import type { Kernel } from '../../wire/kernel.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
@@ -19,7 +33,6 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore } from '../text/texts.ts'
 import { bounded, type Ended, enveloped, noticed, noticeOf } from './answer.ts'
-import { Context, ContextOnKernel, type Place } from './context.ts'
 import type { CallEvent, Caller, CallRequest } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
@@ -581,4 +594,111 @@ function unlessAborted<Value>(promise: Promise<Value>, signal: Signal): Promise<
     signal.addEventListener('abort', stop)
     promise.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
   })
+}
+
+/** A kernel, and the name under which it is known. */
+interface Place {
+  readonly name: string
+  readonly kernel: Kernel
+  /** How the image before was lost, if this one was started for this call in its place. */
+  readonly replaces?: string
+}
+
+/** The call that a handler runs for. */
+interface Calling {
+  readonly call: CallId
+  readonly caller: Pick<Caller, 'who' | 'root'>
+  readonly signal: Signal
+  readonly canAsk: boolean
+  ask(question: Question): Promise<string>
+}
+
+interface Given {
+  readonly run: Calling
+  readonly level: Level
+  readonly options: {
+    readonly jobs: Jobs
+    readonly texts: Texts
+    readonly lookMs: number
+  }
+  /** The files of the caller's project, as far as the policy lets the call see them. */
+  files(): ProjectFiles
+}
+
+/** What a handler is given. */
+export class Context implements ToolContext {
+  readonly call: CallId
+  readonly who: string
+  readonly level: Level
+  readonly lookMs: number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  readonly pathOf: (path: string) => string
+  readonly signal: Signal
+  readonly #filesOf: () => ProjectFiles
+  #files: ProjectFiles | undefined
+
+  constructor({ run, level, options, files }: Given) {
+    this.call = run.call
+    this.who = run.caller.who
+    this.level = level
+    this.lookMs = options.lookMs
+    this.jobs = options.jobs
+    this.texts = options.texts
+    this.pathOf = path => resolve(run.caller.root, path)
+    this.signal = run.signal
+    this.#filesOf = files
+  }
+
+  get files(): ProjectFiles {
+    this.#files ??= this.#filesOf()
+    return this.#files
+  }
+}
+
+interface OnKernel {
+  readonly place: Place
+  /** The image was given the call before: it is asked what became of it, and begins nothing. */
+  readonly again: boolean
+  output(): OutputLog
+  leases(): CallLeases
+  others(): readonly OtherKernel[]
+}
+
+/** The same on a kernel, whose output is kept from when it is first asked for. */
+export class ContextOnKernel extends Context implements KernelContext {
+  readonly kernel: Kernel
+  readonly kernelName: string
+  readonly again: boolean
+  readonly ask: (question: Question) => Promise<string>
+  readonly others: () => readonly OtherKernel[]
+  readonly #calling: Calling
+  readonly #output: () => OutputLog
+  readonly #leasesOf: () => CallLeases
+  #leases: CallLeases | undefined
+
+  constructor(given: Given & OnKernel) {
+    super(given)
+    this.kernel = given.place.kernel
+    this.kernelName = given.place.name
+    this.again = given.again
+    this.ask = question => given.run.ask(question)
+    this.#calling = given.run
+    this.#output = given.output
+    this.others = given.others
+    this.#leasesOf = given.leases
+  }
+
+  get leases(): CallLeases {
+    this.#leases ??= this.#leasesOf()
+    return this.#leases
+  }
+
+  get canAsk(): boolean {
+    return this.#calling.canAsk
+  }
+
+  get output(): OutputLog {
+    return this.#output()
+  }
 }

@@ -1,5 +1,5 @@
+import type { CallId } from '../../wire/contract/values.ts'
 import { messageOf } from '../../wire/errors.ts'
-import type { CallId } from '../../wire/kernel.ts'
 import {
   type Earlier,
   type JournalEntry,
@@ -18,13 +18,12 @@ import {
   type JournalFiles,
   journalDir,
   type Line,
-  NODE_FILES,
   type Segment,
   segmentName,
   segmentsIn,
 } from './segments.ts'
 import { original, sentence } from './verify.ts'
-import { AppendError, LineQueue, SegmentWriter } from './writer.ts'
+import { AppendError, LineQueue, NODE_FILES, SegmentWriter } from './writer.ts'
 
 export type { Earlier, JournalCall, JournalEntry, JournalPlan, OpenSuspension } from './entries.ts'
 

@@ -1,15 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
-import { CallHistory, type JournalTrouble, lastWord, type OpenCall, type OpenSuspension } from './entries.ts'
 import {
-  headerOf,
-  type JournalFiles,
+  CallHistory,
+  type JournalTrouble,
   LineSplitter,
-  NODE_FILES,
-  type Segment,
-  segmentsIn,
-} from './segments.ts'
+  lastWord,
+  type OpenCall,
+  type OpenSuspension,
+} from './entries.ts'
+import { headerOf, type JournalFiles, type Segment, segmentsIn } from './segments.ts'
 import { checkSegment, findings, original, type SegmentCheck } from './verify.ts'
+import { NODE_FILES } from './writer.ts'
 
 /** What a reader may find in a line, whatever its type: the entries of `JournalEntry` and `JournalNote`. */
 const LINE = z.looseObject({

@@ -1,10 +1,7 @@
 import { join } from 'node:path'
 import { sha256 } from '../sha256.ts'
-import type { JournalNote, JournalTrouble } from './entries.ts'
+import { chainOf, follows, GENESIS, type JournalNote, type JournalTrouble } from './entries.ts'
 import {
-  chainOf,
-  follows,
-  GENESIS,
   headerOf,
   type JournalFiles,
   type Place,

@@ -1,25 +1,6 @@
-import { hash } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fstatSync,
-  fsync,
-  ftruncateSync,
-  mkdirSync,
-  open,
-  openSync,
-  read,
-  readdirSync,
-  readSync,
-  renameSync,
-  unlink,
-  writeSync,
-} from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { z } from 'zod'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/contract/values.ts'
 import {
   type JournalTrouble,
   OPEN_SUSPENSION,
@@ -129,84 +110,6 @@ export function headerOf(segment: Segment, files: JournalFiles): HeaderRead | un
   }
 }
 
-/** What the first line of all follows. */
-export const GENESIS = '0'.repeat(32)
-
-const MARK = ',"chain":"'
-
-const END = '"}'
-
-const BEARS = /^,"chain":"[0-9a-f]{32}"\}$/
-
-/** Of `,"chain":"…"}`. */
-const TAIL = MARK.length + GENESIS.length + END.length
-
-/**
- * A whole line, with its newline, from the object that it is about (without the closing brace) and the chain of the
- * line before: the first 16 bytes of SHA-256 over that chain, as it is written, and all of the line up to its own.
- */
-export function chained(previous: string, body: string): { readonly text: string; readonly chain: string } {
-  const chain = hash('sha256', previous + body, 'hex').slice(0, GENESIS.length)
-  return { text: `${body}${MARK}${chain}${END}\n`, chain }
-}
-
-/** The chain that a line bears, without its newline, whether it is right or not; undefined where it bears none. */
-export function chainOf(line: Buffer): string | undefined {
-  const begin = line.length - TAIL
-  if (begin < 1) return undefined
-  const tail = line.toString('latin1', begin)
-  return BEARS.test(tail) ? tail.slice(MARK.length, -END.length) : undefined
-}
-
-/** Whether a line, without its newline, is what was written after the line that bears `previous`. */
-export function follows(line: Buffer, previous: string): boolean {
-  const chain = chainOf(line)
-  if (chain === undefined || previous.length !== GENESIS.length) return false
-  const body = line.length - TAIL
-  const bytes = scratch(previous.length + body)
-  bytes.write(previous, 'latin1')
-  line.copy(bytes, previous.length, 0, body)
-  return hash('sha256', bytes, 'hex').startsWith(chain)
-}
-
-let kept = Buffer.alloc(4 * 1024)
-
-/** Hashing in one go wants the bytes in one piece; most lines fit into the same one. */
-function scratch(size: number): Buffer {
-  if (size > 64 * 1024) return Buffer.allocUnsafe(size)
-  if (size > kept.length) kept = Buffer.alloc(64 * 1024)
-  return kept.subarray(0, size)
-}
-
-/** Cuts bytes that come in pieces into lines, in linear time. */
-export class LineSplitter {
-  #pieces: Buffer[] = []
-  #waiting = 0
-
-  /** The bytes after the last newline. */
-  get rest(): Buffer {
-    return Buffer.concat(this.#pieces)
-  }
-
-  /** The lines that are whole now, without their newlines. They may lie in `chunk`: use them before it changes. */
-  push(chunk: Buffer): Buffer[] {
-    const lines: Buffer[] = []
-    let begin = 0
-    for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, begin)) {
-      const piece = chunk.subarray(begin, end)
-      lines.push(this.#waiting === 0 ? piece : Buffer.concat([...this.#pieces, piece]))
-      this.#pieces = []
-      this.#waiting = 0
-      begin = end + 1
-    }
-    if (begin < chunk.length) {
-      this.#pieces.push(Buffer.from(chunk.subarray(begin)))
-      this.#waiting += chunk.length - begin
-    }
-    return lines
-  }
-}
-
 /** A line that is not in the file yet: its object without the closing brace, and what it says of a call. */
 export interface Line {
   readonly body: string
@@ -267,49 +170,6 @@ export interface JournalFiles {
   rename(from: string, to: string): void
   remove(path: string): Promise<void>
   close(fd: number): void
-}
-
-const fileSync = promisify(fdatasync)
-
-const wholeSync = promisify(fsync)
-
-const opened = promisify(open)
-
-const readAsync = promisify(read)
-
-export const NODE_FILES: JournalFiles = {
-  list(dir) {
-    try {
-      return readdirSync(dir)
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return []
-      throw error
-    }
-  },
-  makeDirectory: dir => void mkdirSync(dir, { recursive: true, mode: 0o700 }),
-  create: path => openSync(path, 'ax+', 0o600),
-  open: path => openSync(path, constants.O_RDWR | constants.O_APPEND),
-  openToRead: path => openSync(path, 'r'),
-  stat(fd) {
-    const { size, nlink } = fstatSync(fd)
-    return { size, links: nlink }
-  },
-  read: (fd, into, at) => readSync(fd, into, 0, into.length, at),
-  readLater: async (fd, into, at) => (await readAsync(fd, into, 0, into.length, at)).bytesRead,
-  write: (fd, bytes) => writeSync(fd, bytes),
-  truncate: (fd, size) => ftruncateSync(fd, size),
-  sync: fd => fileSync(fd),
-  async syncDirectory(dir) {
-    const fd = await opened(dir, 'r')
-    try {
-      await wholeSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-  },
-  rename: renameSync,
-  remove: promisify(unlink),
-  close: closeSync,
 }
 
 /** The system's name of an error, `ENOSPC`; undefined where it has none. */

@@ -1,17 +1,14 @@
 import { messageOf } from '../../wire/errors.ts'
-import type { JournalTrouble } from './entries.ts'
+import { follows, GENESIS, type JournalTrouble, LineSplitter } from './entries.ts'
 import {
-  follows,
-  GENESIS,
   type HeaderRead,
   headerIn,
   type JournalFiles,
-  LineSplitter,
-  NODE_FILES,
   type Segment,
   segmentName,
   segmentsIn,
 } from './segments.ts'
+import { NODE_FILES } from './writer.ts'
 
 /** What `verifyJournal` found. */
 export interface Verified {

@@ -1,7 +1,75 @@
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  mkdirSync,
+  open,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlink,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { messageOf } from '../../wire/errors.ts'
-import type { SegmentHeader, SegmentReason } from './entries.ts'
-import { chained, codeOf, type Line, type Place, segmentName, type WriterOptions } from './segments.ts'
+import { chained, type SegmentHeader, type SegmentReason } from './entries.ts'
+import {
+  codeOf,
+  type JournalFiles,
+  type Line,
+  type Place,
+  segmentName,
+  type WriterOptions,
+} from './segments.ts'
+
+const fileSync = promisify(fdatasync)
+
+const wholeSync = promisify(fsync)
+
+const opened = promisify(open)
+
+const readAsync = promisify(read)
+
+export const NODE_FILES: JournalFiles = {
+  list(dir) {
+    try {
+      return readdirSync(dir)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return []
+      throw error
+    }
+  },
+  makeDirectory: dir => void mkdirSync(dir, { recursive: true, mode: 0o700 }),
+  create: path => openSync(path, 'ax+', 0o600),
+  open: path => openSync(path, constants.O_RDWR | constants.O_APPEND),
+  openToRead: path => openSync(path, 'r'),
+  stat(fd) {
+    const { size, nlink } = fstatSync(fd)
+    return { size, links: nlink }
+  },
+  read: (fd, into, at) => readSync(fd, into, 0, into.length, at),
+  readLater: async (fd, into, at) => (await readAsync(fd, into, 0, into.length, at)).bytesRead,
+  write: (fd, bytes) => writeSync(fd, bytes),
+  truncate: (fd, size) => ftruncateSync(fd, size),
+  sync: fd => fileSync(fd),
+  async syncDirectory(dir) {
+    const fd = await opened(dir, 'r')
+    try {
+      await wholeSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  },
+  rename: renameSync,
+  remove: promisify(unlink),
+  close: closeSync,
+}
 
 /**
  * The end of the journal: lines are chained and appended to the last segment, and to the next one when that is full.

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
@@ -58,24 +57,6 @@ export function readPolicyFile(
 }
 
 const ABSENT: PolicyText = { sha256: null, rules: [], tests: [], warnings: [], problem: undefined }
-
-/** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
-const RACY_MS = 2_000
-
-/**
- * What changes when the file does, whatever its size and modification time are set to; `settled` is false where it may
- * have changed again without that.
- */
-export function markOf(file: string): { readonly mark: string; readonly settled: boolean } {
-  try {
-    const stat = statSync(file, { throwIfNoEntry: false })
-    if (stat === undefined) return { mark: 'none', settled: true }
-    const mark = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
-    return { mark, settled: Date.now() - stat.ctimeMs > RACY_MS }
-  } catch (error) {
-    return { mark: String(error), settled: false }
-  }
-}
 
 /** `undefined` for a file that is not there. */
 export function bytesOf(file: string, { flags = 0, most = FILE_BYTES } = {}): Buffer | undefined {

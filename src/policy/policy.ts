@@ -1,11 +1,10 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isWithin, realOf } from '../files/roots.ts'
 import {
   judgedName,
   type KnownTools,
-  markOf,
   type PolicyPlace,
   type PolicyText,
   pathOf,
@@ -23,6 +22,24 @@ import {
   settle,
 } from './records.ts'
 import { isAboutFiles, type Rule } from './rules.ts'
+
+/** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
+const RACY_MS = 2_000
+
+/**
+ * What changes when the file does, whatever its size and modification time are set to; `settled` is false where it may
+ * have changed again without that.
+ */
+export function markOf(file: string): { readonly mark: string; readonly settled: boolean } {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) return { mark: 'none', settled: true }
+    const mark = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
+    return { mark, settled: Date.now() - stat.ctimeMs > RACY_MS }
+  } catch (error) {
+    return { mark: String(error), settled: false }
+  }
+}
 
 export type { Loosening } from './records.ts'
 

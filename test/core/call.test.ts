@@ -1,5 +1,5 @@
 import type { CallEvent } from '../../src/calls/contract.ts'
-import { NODE_FILES } from '../../src/journal/segments.ts'
+import { NODE_FILES } from '../../src/journal/writer.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { failed, ok, TOOL_ERRORS } from '../../tools/outcome.ts'
 import { errorOf, type RigOptions, resultOf, rigsOf, toolAt } from '../support/calls-rig.ts'

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { JournalError, type OpenJournal } from '../../src/journal/journal.ts'
-import { NODE_FILES } from '../../src/journal/segments.ts'
 import { verifyJournal } from '../../src/journal/verify.ts'
+import { NODE_FILES } from '../../src/journal/writer.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
   type DiskCall,

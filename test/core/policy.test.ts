@@ -11,8 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { markOf } from '../../src/policy/file.ts'
-import { openPolicy } from '../../src/policy/policy.ts'
+import { markOf, openPolicy } from '../../src/policy/policy.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('policy')

@@ -1,4 +1,4 @@
-import { Notices } from '../../src/suspensions/notices.ts'
+import { Notices } from '../../src/suspensions/leases.ts'
 import type { Evaluated } from '../../wire/contract/evaluation.ts'
 import { errorOf, resultOf, until } from '../support/calls-rig.ts'
 import { doneWith, type Scene, type Script } from '../support/fake-kernel.ts'

@@ -1,8 +1,7 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { frameDecoder } from '../../wire/codec/frames.ts'
-import { type Encoding, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
+import { type Encoding, frameDecoder, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
 import {
   parseReply,
   parseWelcome,

@@ -119,8 +119,15 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
     async close() {
       await Promise.all([...clients].map(client => client.close()))
       const shutdown = async () => {
-        while (daemonLives(paths.runtimeDir))
-          await within(run(['shutdown', '--force'], { cwd: project, env }).ended, 'imago shutdown --force')
+        for (let pid = daemonOf(paths.runtimeDir, folder); pid; pid = daemonOf(paths.runtimeDir, folder)) {
+          const ending = pid
+          try {
+            process.kill(ending, 'SIGTERM')
+          } catch {
+            // It has just ended by itself.
+          }
+          await until(() => !lives(ending), 'the daemon to end')
+        }
       }
       await shutdown()
       for (const { child } of begun) child.kill('SIGKILL')
@@ -134,15 +141,22 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
   }
 }
 
-/** Whether a process lives that holds the lock, or once held it. */
-function daemonLives(runtimeDir: string): boolean {
-  if (!existsSync(runtimeDir)) return false
+/** A process of this folder that lives, and holds the lock or once held it. */
+function daemonOf(runtimeDir: string, folder: string): number | undefined {
+  if (!existsSync(runtimeDir)) return undefined
   return readdirSync(runtimeDir)
     .filter(name => name.startsWith('daemon.lock.'))
-    .some(name => {
-      const pid = /"pid":(\d+),"started":"[^"]*:/.exec(readFileSync(join(runtimeDir, name), 'utf8'))?.[1]
-      return pid !== undefined && Number(pid) !== process.pid && lives(Number(pid))
-    })
+    .map(name => Number(/"pid":(\d+)/.exec(readFileSync(join(runtimeDir, name), 'utf8'))?.[1]))
+    .find(pid => pid > 0 && pid !== process.pid && lives(pid) && isOf(pid, folder))
+}
+
+/** Whether a process was started with something of that folder in its environment: numbers are used again. */
+function isOf(pid: number, folder: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`${folder}/`)
+  } catch {
+    return false
+  }
 }
 
 /** Everything of Imago's below the folder, and of the rest only what programs need. */

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -6,7 +16,22 @@ import { join } from 'node:path'
  * The temporary folders of tests. Whatever a file and its processes leave in one lies in one of the file's own, which
  * goes when the file has ended. Its name is short: the path of a Unix socket has about 100 characters.
  */
-export const makeFolder = () => mkdtempSync(join(tmpdir(), 'imago-'))
+export const makeFolder = (parent = tmpdir()) => mkdtempSync(join(parent, 'imago-'))
+
+/** Enough for all that tests keep at one time. */
+const MEMORY_BYTES = 1 << 30
+
+/** Where files are kept in memory, on a system that has room there; undefined elsewhere. Nothing can be run from there. */
+export function memoryFolder(): string | undefined {
+  try {
+    const folder = '/dev/shm'
+    accessSync(folder, constants.W_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize >= MEMORY_BYTES ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** From now on that folder is the temporary one of this process and of those that it starts; it goes with this process. */
 export function useFolder(folder: string): void {

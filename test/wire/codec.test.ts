@@ -1,15 +1,18 @@
 import fc from 'fast-check'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { frameDecoder } from '../../wire/codec/frames.ts'
-import { type Encoding, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
+import { type Encoding, frameDecoder, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
 import { WireError } from '../../wire/errors.ts'
 import { codeOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('codec')
+
 const ENCODINGS = ['json', 'msgpack'] as const
+
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
+
 const bodyOf = (encoding: Encoding, value: unknown) => codecOf(encoding).frame(value, LIMITS).subarray(4)
+
 const decode = (encoding: Encoding, body: Buffer) => codecOf(encoding).decode(body, LIMITS)
 
 // Frames
@@ -258,6 +261,7 @@ const INVALID: readonly (readonly [string, unknown])[] = [
   ['a chunk that may be the last', { type: 'chunk', stream: 1, last: 1, data: 'x' }],
   ['a goodbye without a reason', { type: 'bye' }],
 ]
+
 for (const [name, value] of INVALID)
   test(`${name} is no message`, () => {
     assert.is(

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { frameDecoder } from '../../wire/codec/frames.ts'
 import {
   assembler,
   type Encoding,
   FAILURES,
+  frameDecoder,
   LIMITS,
   parseMessage,
   STREAMS,
@@ -26,6 +26,7 @@ import { assert, suite } from '../support/harness.ts'
 import { filesIn, textOf } from '../support/imports.ts'
 
 const test = suite('docs/wire.md')
+
 const page = textOf('docs/wire.md')
 
 /** A fenced block: the words after the fence, and what is in it. */
@@ -33,6 +34,7 @@ interface Block {
   readonly words: string
   readonly text: string
 }
+
 const blocks: readonly Block[] = [...page.matchAll(/^```(\S.*)\n([\s\S]*?)^```$/gm)].map(
   ([, words = '', text = '']) => ({
     words,
@@ -42,8 +44,10 @@ const blocks: readonly Block[] = [...page.matchAll(/^```(\S.*)\n([\s\S]*?)^```$/
 
 /** The bytes of a dump: everything before the column of text. */
 const bytesOf = (dump: string) => Buffer.from(dump.replaceAll(/\|.*$/gm, '').replaceAll(/\s/g, ''), 'hex')
+
 const jsonBlocks = (words: string): unknown[] =>
   blocks.filter(one => one.words === words).map(one => JSON.parse(one.text))
+
 const named = (prefix: string) => blocks.filter(one => one.words.startsWith(prefix))
 
 function bodiesOf(frames: Buffer): Buffer[] {
@@ -69,7 +73,9 @@ function table(...head: string[]): string[][] {
 // Bytes
 
 let message: unknown
+
 let shown = 0
+
 for (const { words, text } of blocks) {
   if (words === 'json frame') message = JSON.parse(text)
   const encoding = /^hex (json|msgpack)$/.exec(words)?.[1] as Encoding | undefined
@@ -175,6 +181,7 @@ const RESULTS: Readonly<Record<string, z.ZodType>> = {
   interrupt: shapes.interruptReport,
   status: shapes.kernelStatus,
 }
+
 const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   ...Object.fromEntries(Object.entries(RESULTS).map(([method, shape]) => [`json result ${method}`, shape])),
   'json event evaluate': shapes.evalEvent,

@@ -1,5 +1,4 @@
-import { json } from './json.ts'
-import type { Codec, Encoding } from './messages.ts'
+import { type Codec, type Encoding, json } from './messages.ts'
 import { msgpack } from './msgpack.ts'
 
 const codecs: Readonly<Record<Encoding, Codec>> = { json, msgpack }

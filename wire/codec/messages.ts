@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { WireError } from '../errors.ts'
 
 /**
@@ -279,4 +280,222 @@ function withRoom(parts: { whole: Buffer; filled: number }, size: number, most: 
   const grown = Buffer.allocUnsafeSlow(Math.min(Math.max(needed, parts.whole.length * 2), most))
   parts.whole.copy(grown, 0, 0, parts.filled)
   return grown
+}
+
+/** Bytes of a frame's length field: unsigned, big-endian, counting the body alone. docs/wire.md#frames */
+export const HEADER_BYTES = 4
+
+/** Cuts a stream of bytes into the bodies of frames, however the stream was sliced. Knows no socket. */
+export interface FrameDecoder {
+  /**
+   * Hands every body that these bytes complete to `take`, in order, before it returns. A body that lies within
+   * one push is a view of those bytes; one that spans several is copied once. Throws `FRAME_TOO_LARGE` or
+   * `FRAME_MALFORMED` as soon as a length field says so, and what `take` throws; it is of no use after either.
+   */
+  push(bytes: Uint8Array): void
+  /** The limit of the next frames, in bytes of body. */
+  limit: number
+  /** Whether a frame has begun that has not ended. */
+  readonly midFrame: boolean
+}
+
+export function frameDecoder(options: { limit: number; take(body: Buffer): void }): FrameDecoder {
+  return new Decoder(options)
+}
+
+class Decoder implements FrameDecoder {
+  limit: number
+  readonly #take: (body: Buffer) => void
+  readonly #header = Buffer.alloc(HEADER_BYTES)
+  #headerBytes = 0
+  #body: Buffer | undefined
+  #filled = 0
+
+  constructor({ limit, take }: { limit: number; take(body: Buffer): void }) {
+    this.limit = limit
+    this.#take = take
+  }
+
+  get midFrame() {
+    return this.#body !== undefined || this.#headerBytes > 0
+  }
+
+  push(bytes: Uint8Array) {
+    const chunk = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#body !== undefined) at = this.#fill(this.#body, chunk, at)
+      else if (this.#headerBytes === 0 && chunk.length - at >= HEADER_BYTES)
+        at = this.#begin(checkedLength(chunk.readUInt32BE(at), this.limit), chunk, at + HEADER_BYTES)
+      else at = this.#beginSlowly(chunk, at)
+    }
+  }
+
+  /** One byte of a length field that was cut in two. */
+  #beginSlowly(chunk: Buffer, at: number): number {
+    this.#header[this.#headerBytes++] = chunk[at] ?? 0
+    if (this.#headerBytes < HEADER_BYTES) return at + 1
+    this.#headerBytes = 0
+    return this.#begin(checkedLength(this.#header.readUInt32BE(0), this.limit), chunk, at + 1)
+  }
+
+  #begin(length: number, chunk: Buffer, at: number): number {
+    if (length <= chunk.length - at) {
+      this.#take(chunk.subarray(at, at + length))
+      return at + length
+    }
+    this.#body = Buffer.allocUnsafe(length)
+    this.#filled = 0
+    return at
+  }
+
+  #fill(body: Buffer, chunk: Buffer, at: number): number {
+    const copied = chunk.copy(body, this.#filled, at, at + body.length - this.#filled)
+    this.#filled += copied
+    if (this.#filled === body.length) {
+      this.#body = undefined
+      this.#take(body)
+    }
+    return at + copied
+  }
+}
+
+/** The length itself, or the error that it is. */
+export function checkedLength(length: number, limit: number): number {
+  if (length === 0)
+    throw new WireError('FRAME_MALFORMED', 'A frame of no bytes came; every frame has a body.')
+  if (length > limit)
+    throw new WireError(
+      'FRAME_TOO_LARGE',
+      `A frame of ${length} bytes was announced; the limit here is ${limit}.`,
+    )
+  return length
+}
+
+const QUOTE = 0x22
+
+const COMMA = 0x2c
+
+const BACKSLASH = 0x5c
+
+const OPEN_ARRAY = 0x5b
+
+const CLOSE_ARRAY = 0x5d
+
+const OPEN_OBJECT = 0x7b
+
+const CLOSE_OBJECT = 0x7d
+
+/** JSON in UTF-8. docs/wire.md#json */
+export const json: Codec = {
+  encoding: 'json',
+
+  frame(value, limits) {
+    const text = textOf(value)
+    const size = Buffer.byteLength(text)
+    const frame = Buffer.allocUnsafe(HEADER_BYTES + size)
+    frame.writeUInt32BE(size, 0)
+    frame.write(text, HEADER_BYTES)
+    checkLimits(frame, HEADER_BYTES, limits)
+    return frame
+  },
+
+  decode(body, limits) {
+    if (!isUtf8(body)) throw new WireError('FRAME_MALFORMED', 'A frame of JSON is not valid UTF-8.')
+    checkLimits(body, 0, limits)
+    const text = body.toString('utf8')
+    try {
+      return mentionsPrototype(text) ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
+    } catch (cause) {
+      throw new WireError('FRAME_MALFORMED', 'The body of a frame is not JSON.', { cause })
+    }
+  },
+}
+
+function textOf(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (cause) {
+    throw new WireError('MESSAGE_INVALID', 'A value cannot be written as JSON; it was not sent.', { cause })
+  }
+  if (text === undefined)
+    throw new WireError('MESSAGE_INVALID', `A ${typeof value} cannot be written as JSON; it was not sent.`)
+  return text
+}
+
+/** An own `__proto__` turns into a prototype when an object is copied carelessly, so it is left out. */
+const withoutPrototype = (key: string, value: unknown) => (key === '__proto__' ? undefined : value)
+
+const mentionsPrototype = (text: string) => text.includes('__proto__') || text.includes('\\u005')
+
+/** Counts what opens and what follows, without believing that the text is JSON. */
+function checkLimits(bytes: Buffer, from: number, limits: DataLimits) {
+  let depth = 0
+  let items = 0
+  let justOpened = false
+  for (let at = from; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case QUOTE:
+        at = closingQuote(bytes, at + 1)
+        justOpened = false
+        break
+      case COMMA:
+        items++
+        break
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > limits.depth) throw tooDeep(limits)
+        items++
+        justOpened = true
+        break
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--
+        // What opened and closed at once was counted as if it had held something.
+        if (justOpened) items--
+        justOpened = false
+        break
+      case 0x20:
+      case 0x09:
+      case 0x0a:
+      case 0x0d:
+        break
+      default:
+        justOpened = false
+    }
+  }
+  if (items > limits.items) throw tooMany(limits)
+}
+
+/** Steps of the plain loop between two native searches, so that a text full of quotes stays cheap. */
+const STRIDE = 64
+
+/** Where the string that begins at `from` ends, or the end of the bytes. */
+function closingQuote(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length) {
+    for (const stop = Math.min(at + STRIDE, bytes.length); at < stop; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at
+      if (byte === BACKSLASH) at++
+    }
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote < 0) return bytes.length
+    let escapes = quote
+    while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes--
+    if ((quote - escapes) % 2 === 0) return quote
+    at = quote + 1
+  }
+  return at
+}
+
+export function tooDeep(limits: DataLimits): WireError {
+  return new WireError('LIMIT_EXCEEDED', `A message nests deeper than ${limits.depth} levels.`)
+}
+
+export function tooMany(limits: DataLimits): WireError {
+  return new WireError('LIMIT_EXCEEDED', `A message holds more than ${limits.items} items.`)
 }

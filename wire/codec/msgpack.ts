@@ -1,14 +1,13 @@
 import { type Options, Packr, RESERVE_START_SPACE } from 'msgpackr'
 import { WireError } from '../errors.ts'
-import { HEADER_BYTES } from './frames.ts'
-import { tooDeep, tooMany } from './json.ts'
-import type { Codec, DataLimits } from './messages.ts'
+import { type Codec, type DataLimits, HEADER_BYTES, tooDeep, tooMany } from './messages.ts'
 
 /** Options that msgpackr 2 has and its types have not. */
 interface AllOptions extends Omit<Options, 'int64AsType'> {
   int64AsType: 'auto'
   skipValues: readonly unknown[]
 }
+
 const options: AllOptions = {
   useRecords: false,
   useToJSON: false,
@@ -18,10 +17,12 @@ const options: AllOptions = {
   encodeUndefinedAsNil: true,
   int64AsType: 'auto',
 }
+
 const packr = new Packr(options as unknown as Options)
 
 /** The buffer that msgpackr writes into, and the size above which it is not kept. */
 const SLAB_BYTES = 8 * 1024
+
 const KEPT_BYTES = 64 * 1024
 
 /** MessagePack without extension types, with strings as the only keys. docs/wire.md#msgpack */
@@ -87,6 +88,7 @@ function wellFormed(value: unknown): unknown {
 
 /** What is still to come of each container that is open: elements, or keys and values. Reused between calls. */
 const left: number[] = []
+
 const isMap: boolean[] = []
 
 /** Walks over one whole value without building it. Throws `FRAME_MALFORMED` or `LIMIT_EXCEEDED`. */
@@ -144,11 +146,17 @@ function malformed(how: string, cause?: unknown): WireError {
 
 /** What each first byte announces, as `kind | width << 3`: the width in bytes of the number, or length, after it. */
 const REFUSED = 0
+
 const PLAIN = 1
+
 const STRING = 2
+
 const BYTES = 3
+
 const ARRAY = 4
+
 const MAP = 5
+
 /** First bytes from 0xc0 to 0xdf that are allowed. Those left out are extension types, and 0xc1. */
 const WIDE: ReadonlyMap<number, readonly [kind: number, width: number]> = new Map([
   // nil, false, true
@@ -181,6 +189,7 @@ const WIDE: ReadonlyMap<number, readonly [kind: number, width: number]> = new Ma
   [0xde, [MAP, 2]],
   [0xdf, [MAP, 4]],
 ])
+
 const KINDS = Uint8Array.from({ length: 256 }, (_, token) => {
   if (token < 0x80 || token >= 0xe0) return PLAIN
   if (token < 0x90) return MAP

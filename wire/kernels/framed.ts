@@ -3,51 +3,43 @@ import type { z } from 'zod'
 import type { Limits } from '../codec/messages.ts'
 import {
   askParams,
+  type EvalEvent,
+  type Evaluated,
+  type Evaluation,
   evalEvent,
   evaluated,
+  type InterruptReport,
   interruptReport,
+  type KernelStatus,
   kernelStatus,
   outputNote,
+  type ScriptNews,
+  type Stream,
   scriptNote,
+  type Watcher,
 } from '../contract/evaluation.ts'
-import { LOOK_ANSWERS } from '../contract/looks.ts'
-import { suspensionEnded } from '../contract/suspensions.ts'
+import { LOOK_ANSWERS, type Look, type Looked, type LookName, type Looks } from '../contract/looks.ts'
+import { type SuspensionEnd, type SuspensionNews, suspensionEnded } from '../contract/suspensions.ts'
+import type { CallId } from '../contract/values.ts'
 import { WireError } from '../errors.ts'
-import type {
-  CallId,
-  EvalEvent,
-  Evaluated,
-  Evaluation,
-  Health,
-  InterruptReport,
-  Kernel,
-  KernelEnd,
-  KernelIdentity,
-  KernelStatus,
-  Look,
-  Looked,
-  LookName,
-  Looks,
-  ScriptNews,
-  Stream,
-  SuspensionEnd,
-  SuspensionNews,
-  Watcher,
-} from '../kernel.ts'
-import { type Link, Refusal } from '../link/link.ts'
+import type { Health, Kernel, KernelEnd, KernelIdentity } from '../kernel.ts'
+import { Refusal } from '../link/calls.ts'
+import type { Link } from '../link/link.ts'
 import { LightSignal } from '../signal.ts'
 import {
+  asSent,
   busy,
+  identityOf,
   offenceOf,
   outcomeUnknown,
   parseAnswer,
   QUEUE,
   shortened,
+  suspendingAsSent,
   underDeadline,
   unheard,
   unresponsive,
 } from './answers.ts'
-import { asSent, identityOf, suspendingAsSent } from './encode.ts'
 import { Line, type Rejoining } from './line.ts'
 import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'

@@ -1,14 +1,22 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
-import { checkedLength, HEADER_BYTES } from '../codec/frames.ts'
-import { type Encoding, isRecord, LIMITS, type Limits, PROTOCOL } from '../codec/messages.ts'
+import {
+  checkedLength,
+  type Encoding,
+  HEADER_BYTES,
+  isRecord,
+  LIMITS,
+  type Limits,
+  PROTOCOL,
+} from '../codec/messages.ts'
 import { WIRE_ERRORS, WireError, type WireErrorCode } from '../errors.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 import { finish } from './transport.ts'
 
 /** What a link is opened with once its handshake is done. */
 type Listeners = Pick<LinkOptions, 'serve' | 'note'>
+
 type Opening = { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined }
 
 /**

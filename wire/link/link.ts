@@ -1,22 +1,23 @@
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
-import { type FrameDecoder, frameDecoder } from '../codec/frames.ts'
 import {
   type Assembler,
   assembler,
   type Codec,
   type Encoding,
+  type FrameDecoder,
+  frameDecoder,
   LIMITS,
   type Limits,
   type Message,
   parseMessage,
 } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
-import { Asking, type CallOptions, type Serve, Serving } from './calls.ts'
-import { Outbox } from './outbox.ts'
+import { Asking, type CallOptions, Outbox, type Serve, Serving } from './calls.ts'
 import { finish } from './transport.ts'
 
 export type { CallOptions } from './calls.ts'
+
 export { Refusal, type Serve, type ServedCall } from './calls.ts'
 
 export interface LinkOptions {

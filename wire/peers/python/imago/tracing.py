@@ -10,7 +10,7 @@ from imago.looking.fields import class_qualified, cut, exactly, is_class
 from imago.looking.frames import is_ours
 from imago.looking.name_lookup import named
 from imago.looking.outcomes import Unresolved, found, malformed, not_found
-from imago.looking.static_text import function_label
+from imago.looking.rendering import function_label
 from imago.looking.unwrapping import unwrapped
 from imago.params import count, optional, text
 from imago.tracing_calls import Call, Recorder

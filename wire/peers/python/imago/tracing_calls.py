@@ -18,7 +18,7 @@ from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import ABSENT, clean, type_facts
 from imago.looking.frames import function_name, is_ours, stored_message
 from imago.looking.source import shown_file
-from imago.looking.static_text import preview_of, static_repr
+from imago.looking.rendering import preview_of, static_repr
 from imago.looking.waiting import thread_name
 
 #: Arguments of one call that are taken down, and the characters of each value's text.

@@ -10,7 +10,7 @@ import unittest
 from imago import looking
 from imago.exceptions import report
 from imago.handles import Handles
-from imago.looking.static_text import preview_of
+from imago.looking.rendering import preview_of
 from tests.looking_support import FIRED, guard
 
 

@@ -481,7 +481,7 @@ class Undisturbed(Traced):
             self.assertLess(len(value), 500)
 
     def test_a_function_that_taking_down_itself_calls_can_be_traced(self):
-        from imago.looking import static_text
+        from imago.looking import rendering
 
         def chatty(x):
             return answer_to(x)
@@ -490,7 +490,7 @@ class Undisturbed(Traced):
             return x
 
         # As if a library of the program's stood in the way of showing a value.
-        shown = static_text.leaf_text
+        shown = rendering.leaf_text
 
         def leaf_text(value, room):
             chatty(0)
@@ -498,7 +498,7 @@ class Undisturbed(Traced):
 
         self.define(chatty=chatty)
         one = self.trace('chatty')
-        with mock.patch.object(statictext, 'leaf_text', leaf_text):
+        with mock.patch.object(rendering, 'leaf_text', leaf_text):
             chatty(5)
         self.assertEqual([{'x': '5'}], [texts(call) for call in self.calls(one)])
 

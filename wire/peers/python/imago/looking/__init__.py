@@ -10,7 +10,7 @@ from imago.looking.fields import type_facts, type_name
 from imago.looking.inspection import inspect_evaluated, inspect_static, more
 from imago.looking.limits import DeadlineExceeded
 from imago.looking.names import globals_page
-from imago.looking.static_text import static_text
+from imago.looking.rendering import static_text
 
 __all__ = [
     "DeadlineExceeded",

@@ -32,7 +32,7 @@ from imago.looking.fields import (
 )
 from imago.looking.source import typed_texts, unchanged_since_start, written_in
 from imago.looking.statements import in_class, on_self, outline
-from imago.looking.static_text import builtin_label, function_label, module_name
+from imago.looking.rendering import builtin_label, function_label, module_name
 
 # Where a variable gets its value: the assignment in the text of its module, of its class, or of an evaluation.
 

@@ -45,7 +45,7 @@ from imago.looking.name_lookup import named
 from imago.looking.outcomes import Unresolved, found
 from imago.looking.parameters import annotation_text
 from imago.looking.source import exact, instructions, name_of
-from imago.looking.static_text import function_label, static_text
+from imago.looking.rendering import function_label, static_text
 
 # What one class declares that its instances hold, as dataclasses, attrs, pydantic, ctypes and annotations store it.
 

@@ -46,7 +46,7 @@ from imago.looking.source import (
     written_in,
 )
 from imago.looking.statements import OUTLINED_MAX_CHARS, outline
-from imago.looking.static_text import module_name
+from imago.looking.rendering import module_name
 from imago.looking.syntax import docstring, walk
 from imago.looking.unwrapping import unwrapped
 

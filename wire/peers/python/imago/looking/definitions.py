@@ -24,7 +24,7 @@ from imago.looking.name_lookup import kind_of_name, named
 from imago.looking.outcomes import Unresolved, found
 from imago.looking.source import inner_codes, instructions, name_of, written_in
 from imago.looking.statements import outline
-from imago.looking.static_text import module_name, static_text
+from imago.looking.rendering import module_name, static_text
 from imago.looking.unwrapping import partial_parts, unwrapped
 
 # Which modules the names belong to that a definition uses, as its code objects and its module tell.

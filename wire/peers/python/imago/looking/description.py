@@ -30,7 +30,7 @@ from imago.looking.outcomes import Unresolved, found
 from imago.looking.parameters import called_with
 from imago.looking.sections import doc_text, stored_doc
 from imago.looking.source import exact
-from imago.looking.static_text import measure_of, static_card
+from imago.looking.rendering import measure_of, static_card
 from imago.looking.unwrapping import unwrapped
 
 # The look `arglist`: how one function, method or class is called.

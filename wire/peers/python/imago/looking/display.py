@@ -21,7 +21,7 @@ from imago.looking.fields import (
 )
 from imago.looking.frames import describe_error
 from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SHOWN_SECONDS, DeadlineExceeded
-from imago.looking.static_text import preview_of, static_repr, static_text
+from imago.looking.rendering import preview_of, static_repr, static_text
 
 # What sort of thing a value is, in the words of the contract, judged by its real class alone.
 

@@ -11,7 +11,7 @@ from imago.looking.contents import length_of, range_parts
 from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
 from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH, KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
 from imago.looking.outcomes import Unresolved, malformed, nearest, needs_evaluation, not_found, stale_handle
-from imago.looking.static_text import static_text
+from imago.looking.rendering import static_text
 from imago.looking.syntax import is_too_deep, parsed_expression
 
 # Expressions that can be followed without running anything: a root, and a path of attributes and indexes from it.

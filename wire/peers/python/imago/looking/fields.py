@@ -256,7 +256,7 @@ def instance_dict(obj):
         kind = type(entry)
         if kind is GetSetDescriptorType:
             if _is_made_by_type(cls, entry, own):
-                safe = cls is type(obj) or not _inherits_foreign_fields(type(obj))
+                safe = cls is type(obj) or not _asks_a_static_class(type(obj))
             else:
                 safe = _is_built_in(entry)
         else:
@@ -273,12 +273,13 @@ def _is_built_in(getter):
 
 
 def _is_made_by_type(cls, getter, own):
-    """Whether `getter`, the `__dict__` among the `own` entries of `cls`, was made by `type.__new__`, as a class statement has it made.
+    """Whether `getter`, the `__dict__` among the `own` entries of `cls`, was made by `type.__new__`.
 
-    Any compiled class may have a getter of that name, and what it runs cannot be seen. So the proof goes by what is
-    fixed in C and no Python code can change: the class is the first of its bases with a dict; its instances hold no
-    memory but its named slots, that dict and the list of weak references; it has no compiled method or getter of its
-    own besides; and the getter has the documentation that the interpreter gives to its own. What fails is not read.
+    A class statement has it made so. But any compiled class may have a getter of that name, and what that one runs
+    cannot be seen. So the proof goes by what is fixed in C: the class is the first of its bases with a dict; its
+    instances hold no memory but its named slots, that dict and the list of weak references; it has no compiled method
+    or getter of its own besides; and the getter has the documentation that the interpreter gives to its own. What
+    fails is not read.
     """
     flags, base = _flags_of(cls), _base_of(cls)
     if not flags & _MADE_BY_A_CLASS_STATEMENT or (_HAS_IMMUTABLE and flags & _IMMUTABLE):
@@ -307,7 +308,7 @@ def _is_made_by_type(cls, getter, own):
     return _size_of(cls) == _size_of(base) + words * _WORD
 
 
-def _inherits_foreign_fields(cls):
+def _asks_a_static_class(cls):
     """Whether the interpreter's own getter would hand on to the getter of a compiled class: it does, to static ones."""
     while cls is not None:
         if _dict_offset_of(cls) and not _flags_of(cls) & _MADE_BY_A_CLASS_STATEMENT:

@@ -19,7 +19,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import MESSAGE_MAX_CHARS, NAME_MAX_CHARS, TRACEBACK_MAX_FRAMES
 from imago.looking.source import file_of, name_of, qualified_of, source_line
-from imago.looking.static_text import static_text
+from imago.looking.rendering import static_text
 
 # Frames as the contract has them: function, place, line of source, and a few locals shown from stored fields.
 

@@ -48,7 +48,7 @@ from imago.looking.fields import (
 from imago.looking.frames import function_name, is_ours
 from imago.looking.loaded import is_imago
 from imago.looking.source import code_place
-from imago.looking.static_text import function_label, module_name, own_name
+from imago.looking.rendering import function_label, module_name, own_name
 
 #: Steps outwards at most, and objects that are followed from one step to the next.
 STEPS = 4

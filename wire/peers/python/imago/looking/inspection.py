@@ -45,7 +45,7 @@ from imago.looking.sections import (
     sample_section,
     whole_doc,
 )
-from imago.looking.static_text import items_of, measure_of, static_card, static_repr
+from imago.looking.rendering import items_of, measure_of, static_card, static_repr
 
 # The next part of something that was cut, by its handle. Runs no user code.
 

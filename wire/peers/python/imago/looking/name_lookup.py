@@ -36,7 +36,7 @@ from imago.looking.limits import NEAREST_MAX_NAMES
 from imago.looking.loaded import elsewhere, loaded_module
 from imago.looking.outcomes import Unresolved, malformed, not_found
 from imago.looking.sections import dedented, stored_doc
-from imago.looking.static_text import module_name
+from imago.looking.rendering import module_name
 from imago.looking.unwrapping import is_wrapper, unwrapped
 
 # What a name stands for, and what it is stored in: the start of every question about a name.

@@ -37,7 +37,7 @@ from imago.looking.name_lookup import named, named_thing
 from imago.looking.outcomes import Unresolved, found, not_found
 from imago.looking.sections import dedented
 from imago.looking.source import FILE_MAX_CHARS
-from imago.looking.static_text import module_name, own_name
+from imago.looking.rendering import module_name, own_name
 
 # The look `symbols`: the names of one module or package, a page at a time.
 

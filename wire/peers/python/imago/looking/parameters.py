@@ -34,7 +34,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import NAME_MAX_CHARS, SIGNATURE_MAX_CHARS
 from imago.looking.source import exact
-from imago.looking.static_text import static_text
+from imago.looking.rendering import static_text
 from imago.looking.syntax import parsed
 from imago.looking.unwrapping import inside_of, is_wrapper, partial_parts
 

@@ -29,7 +29,7 @@ from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.name_lookup import named
 from imago.looking.outcomes import Unresolved, found
 from imago.looking.source import code_place, constants, exact, instructions, name_of, names_in
-from imago.looking.static_text import function_label
+from imago.looking.rendering import function_label
 from imago.looking.unwrapping import unwrapped
 
 # Code that leads to one thing: loads of names in functions that are alive, followed through modules and classes.

@@ -46,7 +46,7 @@ from imago.looking.limits import (
 )
 from imago.looking.parameters import COMPILED, compiled_signature, function_parameters
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
-from imago.looking.static_text import items_of, static_card, static_text
+from imago.looking.rendering import items_of, static_card, static_text
 
 # Signatures as one text, from what a function stores; no wrapper is seen through.
 

@@ -6,7 +6,7 @@ from imago.looking.frames import function_name, has_own_names, library_file, lin
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.outcomes import found, malformed, not_found
 from imago.looking.source import lines_around, name_of, shown_file
-from imago.looking.static_text import preview_of, static_repr
+from imago.looking.rendering import preview_of, static_repr
 from imago.work import CANNOT, Scope, no_frame, restarts
 
 FRAMES_MAX = 200

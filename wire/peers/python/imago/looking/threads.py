@@ -17,7 +17,7 @@ from imago.looking.frames import (
 )
 from imago.looking.outcomes import found
 from imago.looking.source import file_of, name_of, shown_file
-from imago.looking.static_text import static_text
+from imago.looking.rendering import static_text
 from imago.looking.tasks import MOST, Asyncio
 from imago.looking.waiting import thread_ident, thread_name, what_thread_waits_for
 

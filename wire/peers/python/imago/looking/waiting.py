@@ -22,7 +22,7 @@ from imago.looking.fields import (
 from imago.looking.frames import function_name, is_ours, library_file, variables
 from imago.looking.outcomes import Unresolved
 from imago.looking.source import exact, instructions, name_of
-from imago.looking.static_text import builtin_label
+from imago.looking.rendering import builtin_label
 
 # What a frame is calling at this moment, read off its bytecode: no interpreter says so of compiled functions.
 #
