@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { circlesIn, codeLinesOf, filesIn, importsOf, textOf } from '../test/support/imports.ts'
+import { pathsTaken } from './paths.ts'
 
 /**
  * `npm run house`: the size of the house, from the code. For each folder its files, lines and code lines (without blanks and
- * comments); the circles of imports; the small files that have one importer.
+ * comments); the circles of imports; the small files that have one importer; and how many files the daemon runs through for a
+ * warm `eval_expr` and an approved `edit_file` (`bench/paths.ts`).
  */
 const PRODUCT = ['src', 'tools', 'wire'].filter(folder => existsSync(folder))
 const LANGUAGES = ['.ts', '.py', '.lisp', '.asd']
@@ -45,6 +47,12 @@ const shreds = product.flatMap(path => {
 })
 console.log(`\n${shreds.length} files under ${SMALL} lines with one importer`)
 for (const { path, lines, only } of shreds) console.log(`  ${lines} ${path} (${only})`)
+
+const paths = await pathsTaken()
+console.log(`\na warm eval_expr runs through ${paths.eval.files.length} files`)
+console.log(
+  `an approved edit_file runs through ${paths.edit.files.length} files, and calls lstat ${paths.edit.lstats} times`,
+)
 
 function isTest(path: string): boolean {
   return path.includes('/tests/')
