@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Level } from '../../tools/contract.ts'
-import type { CallId } from '../../wire/contract/values.ts'
+import type { CallId } from '../../wire/kernel.ts'
 
 /** What a call is, in every entry that begins one. */
 export interface JournalCall {

@@ -1,5 +1,5 @@
-import type { CallId } from '../../wire/contract/values.ts'
 import { messageOf } from '../../wire/errors.ts'
+import type { CallId } from '../../wire/kernel.ts'
 import {
   type Earlier,
   type JournalEntry,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { CallId } from '../../wire/contract/values.ts'
+import type { CallId } from '../../wire/kernel.ts'
 import {
   type JournalTrouble,
   OPEN_SUSPENSION,

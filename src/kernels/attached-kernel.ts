@@ -1,5 +1,4 @@
-import type { InterruptReport } from '../../wire/contract/evaluation.ts'
-import type { Kernel, KernelEnd } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Programs } from '../../wire/programs.ts'
 import type { TextStore } from '../text/texts.ts'
 import { Background } from './background.ts'

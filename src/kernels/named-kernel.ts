@@ -1,16 +1,22 @@
+import { WireError } from '../../wire/errors.ts'
 import type {
+  CallId,
   Evaluated,
   Evaluation,
+  Health,
   InterruptReport,
+  Kernel,
+  KernelEnd,
+  KernelIdentity,
   KernelStatus,
+  Look,
+  Looked,
+  LookName,
+  Looks,
   ScriptNews,
+  SuspensionNews,
   Watcher,
-} from '../../wire/contract/evaluation.ts'
-import type { Look, Looked, LookName, Looks } from '../../wire/contract/looks.ts'
-import type { SuspensionNews } from '../../wire/contract/suspensions.ts'
-import type { CallId } from '../../wire/contract/values.ts'
-import { WireError } from '../../wire/errors.ts'
-import type { Health, Kernel, KernelEnd, KernelIdentity } from '../../wire/kernel.ts'
+} from '../../wire/kernel.ts'
 import type { TextStore } from '../text/texts.ts'
 import { Background } from './background.ts'
 import { KernelError } from './kernel-error.ts'

@@ -1,7 +1,7 @@
 import { close, mkdirSync, openSync, readSync, unlinkSync, write } from 'node:fs'
 import { join } from 'node:path'
 import type { OutputLog, OutputSoFar, Texts } from '../../tools/contract.ts'
-import type { EvalEvent, Stream } from '../../wire/contract/evaluation.ts'
+import type { EvalEvent, Stream } from '../../wire/kernel.ts'
 
 /** The first characters of a text, at most `count`, without the half of a surrogate pair. */
 export function beginning(text: string, count: number): string {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Evaluated } from '../../wire/kernel.ts'
@@ -6,6 +6,7 @@ import type { SwankKernel } from '../../wire/kernels/swank.ts'
 import { symbol } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate, newCall, printed } from '../support/heard.ts'
+import { until } from '../support/rig.ts'
 import { openPeer, type RealSwank, startSwank } from '../support/swank.ts'
 import { openSwankKernel } from '../support/swank-kernel.ts'
 
@@ -29,6 +30,10 @@ async function begun(source: string, on = kernel) {
   await printed(heard, 'begun')
   return heard
 }
+/** A form that tells by a file that the code has come so far: what was printed before it says nothing of the next form. */
+const tells = (go: string) =>
+  `(open ${JSON.stringify(`${go}.inside`)} :direction :probe :if-does-not-exist :create)`
+const isInside = (go: string) => until(() => existsSync(`${go}.inside`), 'the code to come so far')
 const shown = async (source: string) => {
   const ended = await evaluate(kernel, source).result
   return ended.type === 'done' ? ended.values[0]?.repr.text : ended.type
@@ -105,9 +110,12 @@ test('cleanup forms run; those that never end are left at the next asking', asyn
 
 test('code inside without-interrupts still runs, and that is said; it is stopped once that has ended', async () => {
   const go = join(tmpdir(), `imago-go-${process.pid}`)
-  const heard = await begun(
-    `(sb-sys:without-interrupts (loop until (probe-file ${JSON.stringify(go)}) do (sleep 0.01)))\n(loop (sleep 0.01))`,
+  const heard = evaluate(
+    kernel,
+    `(sb-sys:without-interrupts ${tells(go)} (loop until (probe-file ${JSON.stringify(go)}) do (sleep 0.01)))
+     (loop (sleep 0.01))`,
   )
+  await isInside(go)
   const report = await kernel.interrupt(heard.call)
   assert.is(report.outcome, 'still_running')
   assert.match(
@@ -123,11 +131,12 @@ test('code that never lets go is told as it was seen: how often an interrupt rea
   const quick = { againMs: 1_000, leaveMs: 2_000, reportMs: 3_000 }
   const own = await openSwankKernel(swank, { ladder: quick })
   const go = join(tmpdir(), `imago-holds-${process.pid}`)
-  const heard = await begun(
-    `(defun holds-on () (list (loop until (probe-file ${JSON.stringify(go)}) do (sleep 0.01))))
-     (loop until (probe-file ${JSON.stringify(go)}) do (block nil (unwind-protect (list (holds-on)) (return))))`,
+  const heard = evaluate(
     own,
+    `(defun holds-on () ${tells(go)} (list (loop until (probe-file ${JSON.stringify(go)}) do (sleep 0.01))))
+     (loop until (probe-file ${JSON.stringify(go)}) do (block nil (unwind-protect (list (holds-on)) (return))))`,
   )
+  await isInside(go)
   const report = await own.interrupt(heard.call)
   assert.is(report.outcome, 'still_running')
   assert.match(report.message, /^it was asked to stop twice, then to leave to the top level, and still runs/)
