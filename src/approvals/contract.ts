@@ -2,26 +2,6 @@ import type { Choice, Hunk } from '../../tools/contract.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Answer, Plan } from './plan.ts'
 
-/** Whose calls they are, however often it connects. */
-export const originOf = ({
-  origin,
-  kind,
-  root,
-}: {
-  readonly origin?: string | undefined
-  readonly kind: 'cli' | 'mcp'
-  readonly root: string
-}): string => origin ?? `${kind} ${root}`
-
-/** Whether nothing is known of the program behind an MCP connection, so that many may have the same origin. */
-export const isOfUnknownHost = ({
-  origin,
-  root,
-}: {
-  readonly origin: string
-  readonly root: string
-}): boolean => origin === originOf({ kind: 'mcp', root })
-
 /**
  * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
  * seats are told that it is settled. Answers come from seats alone: what a seat is, `seats.ts` decides.
@@ -269,3 +249,23 @@ export type Taken =
   | { readonly type: 'wrong_code' }
   /** It does not fit the plan, which goes on waiting: choices for other hunks, a grant that was not offered. */
   | { readonly type: 'unfit'; readonly why: string }
+
+/** Whose calls they are, however often it connects. */
+export const originOf = ({
+  origin,
+  kind,
+  root,
+}: {
+  readonly origin?: string | undefined
+  readonly kind: 'cli' | 'mcp'
+  readonly root: string
+}): string => origin ?? `${kind} ${root}`
+
+/** Whether nothing is known of the program behind an MCP connection, so that many may have the same origin. */
+export const isOfUnknownHost = ({
+  origin,
+  root,
+}: {
+  readonly origin: string
+  readonly root: string
+}): boolean => origin === originOf({ kind: 'mcp', root })

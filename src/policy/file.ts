@@ -133,9 +133,6 @@ function firstProblem(error: z.ZodError): string {
   return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')
 }
 
-/** The words with which a rule says what it is about, in the order in which they are shown. */
-export const MATCHERS = ['tool', 'level', 'kernel', 'path', 'file', 'effect'] as const
-
 /** Text that can hide nothing in a file or in a preview: no control characters. */
 const plainText = (most: number) =>
   z
@@ -171,15 +168,20 @@ const effect = z.enum(TOLD, {
       : undefined,
 })
 
-const RULE = z.strictObject({
-  decision: z.enum(DECISIONS),
+/** What a rule can be about, in the order in which it is shown: an accepted rule is known again by all of it. */
+const ABOUT = {
   tool: pattern.optional(),
   level: z.enum(LEVELS).optional(),
   kernel: pattern.optional(),
   path: path.optional(),
   file: file.optional(),
   effect: effect.optional(),
-})
+}
+
+/** The words with which a rule says what it is about. */
+export const MATCHERS = Object.keys(ABOUT) as readonly (keyof typeof ABOUT)[]
+
+const RULE = z.strictObject({ decision: z.enum(DECISIONS), ...ABOUT })
 
 /** What a client's yes to a question comes to: it approves, or a seat is asked all the same. */
 const YESES = ['counts', 'asks_a_seat'] as const

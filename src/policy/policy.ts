@@ -23,214 +23,6 @@ import {
 } from './records.ts'
 import { isAboutFiles, type Rule } from './rules.ts'
 
-/** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
-const RACY_MS = 2_000
-
-/**
- * What changes when the file does, whatever its size and modification time are set to; `settled` is false where it may
- * have changed again without that.
- */
-export function markOf(file: string): { readonly mark: string; readonly settled: boolean } {
-  try {
-    const stat = statSync(file, { throwIfNoEntry: false })
-    if (stat === undefined) return { mark: 'none', settled: true }
-    const mark = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
-    return { mark, settled: Date.now() - stat.ctimeMs > RACY_MS }
-  } catch (error) {
-    return { mark: String(error), settled: false }
-  }
-}
-
-export type { Loosening } from './records.ts'
-
-/** Folders of which it is remembered that their file says nothing; beyond them they are looked at as if anew. */
-const MOST_FOLDERS = 4_096
-
-/**
- * The `imago.toml` of every folder that calls were about, without links in its path. Asked again and again, a file that
- * is not there costs one look at its name.
- */
-export class Projects {
-  readonly #options: Omit<FilePolicyOptions, 'place'>
-  readonly #files = new Map<string, FilePolicy>()
-  /** Of these the same object stays, also where the file says nothing: plans are compared by it. */
-  readonly #roots = new Set<string>()
-
-  constructor(options: Omit<FilePolicyOptions, 'place'>) {
-    this.#options = options
-  }
-
-  root(folder: string): void {
-    this.#roots.add(folder)
-  }
-
-  /** What holds of the file of that folder now. */
-  look(folder: string): Looked {
-    return this.#at(folder).look()
-  }
-
-  /** Reads it whatever it looks like. */
-  lookAgain(folder: string): Looked {
-    return this.#at(folder).lookAgain()
-  }
-
-  accept(looked: Looked, by: string): void {
-    this.#at(dirname(looked.place.file)).accept(looked, by)
-  }
-
-  /** Those below that folder that were met so far. */
-  below(folder: string): string[] {
-    return [...this.#files.keys()].filter(one => one !== folder && isWithin(one, folder))
-  }
-
-  #at(root: string): FilePolicy {
-    const found = this.#files.get(root)
-    if (found !== undefined) return found
-    if (this.#files.size >= MOST_FOLDERS) this.#forget()
-    const place = { type: 'project', file: join(root, 'imago.toml'), root } as const
-    const made = new FilePolicy({ ...this.#options, place })
-    this.#files.set(root, made)
-    return made
-  }
-
-  #forget(): void {
-    for (const [folder, file] of this.#files)
-      if (!this.#roots.has(folder) && !saysAnything(file.look())) this.#files.delete(folder)
-  }
-}
-
-/** Whether anything stands in the file, or holds of it although it does not stand there any more. */
-export function saysAnything({ text, held, problem }: Looked): boolean {
-  return text.sha256 !== null || held.length > 0 || problem !== undefined
-}
-
-/** The folder and each one that it lies in, up to the top of the file system. */
-export function upwards(folder: string): string[] {
-  const above = dirname(folder)
-  return above === folder ? [folder] : [folder, ...upwards(above)]
-}
-
-/** What holds of one file now. The same object, as long as nothing of it has changed. */
-export interface Looked {
-  readonly place: PolicyPlace
-  readonly text: PolicyText
-  readonly held: readonly HeldRule[]
-  readonly waiting: readonly Loosening[]
-  /** Why the file, or what was accepted of it, cannot be relied on. */
-  readonly problem: string | undefined
-  /** Undefined where the record is broken, and where nobody has to accept anything. */
-  readonly acceptance: Acceptance | undefined
-}
-
-/** News for the journal: what is in force has changed. */
-export interface PolicyChange {
-  readonly file: string
-  /** Of the file as it was then; empty where it was not there. */
-  readonly sha256: string
-  readonly what: string
-}
-
-export interface FilePolicyOptions {
-  readonly place: PolicyPlace
-  /** Left out: whatever stands in the file holds. */
-  readonly records: Records | undefined
-  /** Left out: rules may be about any tool. */
-  readonly tools: KnownTools | undefined
-  changed(change: PolicyChange): void
-  /** Something went wrong that costs nobody anything now. */
-  log(sentence: string, error: unknown): void
-}
-
-/** One file of rules, between what stands in it and what a person has accepted. */
-export class FilePolicy {
-  readonly #options: FilePolicyOptions
-  #mark = ''
-  #looked: Looked | undefined
-
-  constructor(options: FilePolicyOptions) {
-    this.#options = options
-  }
-
-  /** What holds now, from the file as it is. Reads it again only where it may have changed. */
-  look(): Looked {
-    const { place, tools } = this.#options
-    const { mark, settled } = markOf(place.file)
-    if (this.#looked !== undefined && this.#mark === mark) return this.#looked
-    const before = this.#looked
-    const text = readPolicyFile(place, { tools, before: before?.text })
-    // A problem may pass without a change of the file, such as a want of descriptors.
-    this.#mark = settled && text.problem === undefined ? mark : ''
-    if (before !== undefined && sameText(before.text, text)) return before
-    this.#looked = this.#judged(text)
-    return this.#looked
-  }
-
-  /** Reads the file whatever it looks like, and says what holds. */
-  lookAgain(): Looked {
-    this.#mark = ''
-    return this.look()
-  }
-
-  /** A person has accepted what stands in the file: all of it holds, and nothing else. Throws where that cannot be kept. */
-  accept(looked: Looked, by: string): void {
-    const { place, records } = this.#options
-    const { text } = looked
-    records?.accept(place, { acceptance: { how: 'person', by, at: now() }, rules: [...text.rules] })
-    this.#looked = this.#judged(text)
-    this.#tell(text, `accepted by ${by}`)
-  }
-
-  #judged(text: PolicyText): Looked {
-    const { place, records } = this.#options
-    if (records === undefined) {
-      const { rules: held, problem } = text
-      return { place, text, held, waiting: [], problem, acceptance: undefined }
-    }
-    const found = this.#found(records, text)
-    const { held, waiting, tightened } = settle(text, found)
-    if (tightened !== undefined && found.type === 'accepted')
-      this.#keep({ ...found.accepted, rules: tightened }, { records, text, what: 'tightened' })
-    const acceptance = found.type === 'accepted' ? found.accepted.acceptance : undefined
-    const broken = found.type === 'broken' ? `${found.why} ${ACCEPT_AGAIN}` : undefined
-    return { place, text, held, waiting, problem: text.problem ?? broken, acceptance }
-  }
-
-  /** What stands in a file at its first sight is accepted; of one that is not in order, nothing is. */
-  #found(records: Records, text: PolicyText): Found {
-    const { place } = this.#options
-    const found = records.find(place)
-    if (found.type !== 'none') return found
-    const rules = text.problem === undefined ? [...text.rules] : []
-    const accepted = { acceptance: { how: 'first_sight' as const, by: null, at: now() }, rules }
-    // A project that says nothing can only tighten later, which needs no record.
-    if (place.type === 'user' || rules.length > 0)
-      this.#keep(accepted, { records, text, what: 'accepted at first sight' })
-    return { type: 'accepted', accepted }
-  }
-
-  #keep(accepted: Accepted, o: { records: Records; text: PolicyText; what: string }) {
-    const { place, log } = this.#options
-    try {
-      o.records.tighten(place, accepted)
-    } catch (error) {
-      log(`What was accepted of ${place.file} cannot be kept.`, error)
-    }
-    this.#tell(o.text, o.what)
-  }
-
-  #tell({ sha256 }: PolicyText, what: string): void {
-    this.#options.changed({ file: this.#options.place.file, sha256: sha256 ?? '', what })
-  }
-}
-
-const ACCEPT_AGAIN = 'imago policy accept shows what stands in the file now, and a person accepts it anew.'
-
-const now = () => new Date().toISOString()
-
-function sameText(one: PolicyText, other: PolicyText): boolean {
-  return one.sha256 === other.sha256 && one.problem === other.problem
-}
-
 /** What holds for callers in one project. */
 export interface Rules {
   readonly rules: readonly Rule[]
@@ -493,4 +285,212 @@ function yesOf(seen: readonly Looked[], name: string): Yes | undefined {
 
 function named(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+}
+
+/** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
+const RACY_MS = 2_000
+
+/**
+ * What changes when the file does, whatever its size and modification time are set to; `settled` is false where it may
+ * have changed again without that.
+ */
+export function markOf(file: string): { readonly mark: string; readonly settled: boolean } {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) return { mark: 'none', settled: true }
+    const mark = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
+    return { mark, settled: Date.now() - stat.ctimeMs > RACY_MS }
+  } catch (error) {
+    return { mark: String(error), settled: false }
+  }
+}
+
+export type { Loosening } from './records.ts'
+
+/** Folders of which it is remembered that their file says nothing; beyond them they are looked at as if anew. */
+const MOST_FOLDERS = 4_096
+
+/**
+ * The `imago.toml` of every folder that calls were about, without links in its path. Asked again and again, a file that
+ * is not there costs one look at its name.
+ */
+export class Projects {
+  readonly #options: Omit<FilePolicyOptions, 'place'>
+  readonly #files = new Map<string, FilePolicy>()
+  /** Of these the same object stays, also where the file says nothing: plans are compared by it. */
+  readonly #roots = new Set<string>()
+
+  constructor(options: Omit<FilePolicyOptions, 'place'>) {
+    this.#options = options
+  }
+
+  root(folder: string): void {
+    this.#roots.add(folder)
+  }
+
+  /** What holds of the file of that folder now. */
+  look(folder: string): Looked {
+    return this.#at(folder).look()
+  }
+
+  /** Reads it whatever it looks like. */
+  lookAgain(folder: string): Looked {
+    return this.#at(folder).lookAgain()
+  }
+
+  accept(looked: Looked, by: string): void {
+    this.#at(dirname(looked.place.file)).accept(looked, by)
+  }
+
+  /** Those below that folder that were met so far. */
+  below(folder: string): string[] {
+    return [...this.#files.keys()].filter(one => one !== folder && isWithin(one, folder))
+  }
+
+  #at(root: string): FilePolicy {
+    const found = this.#files.get(root)
+    if (found !== undefined) return found
+    if (this.#files.size >= MOST_FOLDERS) this.#forget()
+    const place = { type: 'project', file: join(root, 'imago.toml'), root } as const
+    const made = new FilePolicy({ ...this.#options, place })
+    this.#files.set(root, made)
+    return made
+  }
+
+  #forget(): void {
+    for (const [folder, file] of this.#files)
+      if (!this.#roots.has(folder) && !saysAnything(file.look())) this.#files.delete(folder)
+  }
+}
+
+/** Whether anything stands in the file, or holds of it although it does not stand there any more. */
+export function saysAnything({ text, held, problem }: Looked): boolean {
+  return text.sha256 !== null || held.length > 0 || problem !== undefined
+}
+
+/** The folder and each one that it lies in, up to the top of the file system. */
+export function upwards(folder: string): string[] {
+  const above = dirname(folder)
+  return above === folder ? [folder] : [folder, ...upwards(above)]
+}
+
+/** What holds of one file now. The same object, as long as nothing of it has changed. */
+export interface Looked {
+  readonly place: PolicyPlace
+  readonly text: PolicyText
+  readonly held: readonly HeldRule[]
+  readonly waiting: readonly Loosening[]
+  /** Why the file, or what was accepted of it, cannot be relied on. */
+  readonly problem: string | undefined
+  /** Undefined where the record is broken, and where nobody has to accept anything. */
+  readonly acceptance: Acceptance | undefined
+}
+
+/** News for the journal: what is in force has changed. */
+export interface PolicyChange {
+  readonly file: string
+  /** Of the file as it was then; empty where it was not there. */
+  readonly sha256: string
+  readonly what: string
+}
+
+export interface FilePolicyOptions {
+  readonly place: PolicyPlace
+  /** Left out: whatever stands in the file holds. */
+  readonly records: Records | undefined
+  /** Left out: rules may be about any tool. */
+  readonly tools: KnownTools | undefined
+  changed(change: PolicyChange): void
+  /** Something went wrong that costs nobody anything now. */
+  log(sentence: string, error: unknown): void
+}
+
+/** One file of rules, between what stands in it and what a person has accepted. */
+export class FilePolicy {
+  readonly #options: FilePolicyOptions
+  #mark = ''
+  #looked: Looked | undefined
+
+  constructor(options: FilePolicyOptions) {
+    this.#options = options
+  }
+
+  /** What holds now, from the file as it is. Reads it again only where it may have changed. */
+  look(): Looked {
+    const { place, tools } = this.#options
+    const { mark, settled } = markOf(place.file)
+    if (this.#looked !== undefined && this.#mark === mark) return this.#looked
+    const before = this.#looked
+    const text = readPolicyFile(place, { tools, before: before?.text })
+    // A problem may pass without a change of the file, such as a want of descriptors.
+    this.#mark = settled && text.problem === undefined ? mark : ''
+    if (before !== undefined && sameText(before.text, text)) return before
+    this.#looked = this.#judged(text)
+    return this.#looked
+  }
+
+  /** Reads the file whatever it looks like, and says what holds. */
+  lookAgain(): Looked {
+    this.#mark = ''
+    return this.look()
+  }
+
+  /** A person has accepted what stands in the file: all of it holds, and nothing else. Throws where that cannot be kept. */
+  accept(looked: Looked, by: string): void {
+    const { place, records } = this.#options
+    const { text } = looked
+    records?.accept(place, { acceptance: { how: 'person', by, at: now() }, rules: [...text.rules] })
+    this.#looked = this.#judged(text)
+    this.#tell(text, `accepted by ${by}`)
+  }
+
+  #judged(text: PolicyText): Looked {
+    const { place, records } = this.#options
+    if (records === undefined) {
+      const { rules: held, problem } = text
+      return { place, text, held, waiting: [], problem, acceptance: undefined }
+    }
+    const found = this.#found(records, text)
+    const { held, waiting, tightened } = settle(text, found)
+    if (tightened !== undefined && found.type === 'accepted')
+      this.#keep({ ...found.accepted, rules: tightened }, { records, text, what: 'tightened' })
+    const acceptance = found.type === 'accepted' ? found.accepted.acceptance : undefined
+    const broken = found.type === 'broken' ? `${found.why} ${ACCEPT_AGAIN}` : undefined
+    return { place, text, held, waiting, problem: text.problem ?? broken, acceptance }
+  }
+
+  /** What stands in a file at its first sight is accepted; of one that is not in order, nothing is. */
+  #found(records: Records, text: PolicyText): Found {
+    const { place } = this.#options
+    const found = records.find(place)
+    if (found.type !== 'none') return found
+    const rules = text.problem === undefined ? [...text.rules] : []
+    const accepted = { acceptance: { how: 'first_sight' as const, by: null, at: now() }, rules }
+    // A project that says nothing can only tighten later, which needs no record.
+    if (place.type === 'user' || rules.length > 0)
+      this.#keep(accepted, { records, text, what: 'accepted at first sight' })
+    return { type: 'accepted', accepted }
+  }
+
+  #keep(accepted: Accepted, o: { records: Records; text: PolicyText; what: string }) {
+    const { place, log } = this.#options
+    try {
+      o.records.tighten(place, accepted)
+    } catch (error) {
+      log(`What was accepted of ${place.file} cannot be kept.`, error)
+    }
+    this.#tell(o.text, o.what)
+  }
+
+  #tell({ sha256 }: PolicyText, what: string): void {
+    this.#options.changed({ file: this.#options.place.file, sha256: sha256 ?? '', what })
+  }
+}
+
+const ACCEPT_AGAIN = 'imago policy accept shows what stands in the file now, and a person accepts it anew.'
+
+const now = () => new Date().toISOString()
+
+function sameText(one: PolicyText, other: PolicyText): boolean {
+  return one.sha256 === other.sha256 && one.problem === other.problem
 }
