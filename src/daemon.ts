@@ -41,7 +41,7 @@ import { openTexts, type TextStore } from './text/texts.ts'
 /** A person who writes a rule does not see so short a time; a call that is made over and over would pay for it. */
 const POLICY_FRESH_MS = 50
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly paths: Paths
   readonly limits?: Partial<ServerLimits>
   /** How long the owner of a suspended evaluation may be gone, in milliseconds. */

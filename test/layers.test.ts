@@ -57,6 +57,7 @@ const room = (layer: string, may: readonly string[]): Row => ({
     'wire/languages.ts',
     'wire/errors.ts',
     'wire/signal.ts',
+    'wire/invisible.ts',
     'wire/bounded-file.ts',
     'wire/secret-file.ts',
   ],
@@ -67,6 +68,7 @@ const room = (layer: string, may: readonly string[]): Row => ({
 const TABLE: readonly Row[] = [
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
+  { layer: 'wire/invisible.ts', may: [], packages: [] },
   { layer: 'wire/languages.ts', may: [], packages: [] },
   { layer: 'wire/process-start.ts', may: [], packages: ['node:'] },
   { layer: 'wire/bounded-file.ts', may: [], packages: ['node:'] },
@@ -79,11 +81,15 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   {
     layer: 'wire/swank',
-    may: ['wire/errors.ts', 'wire/signal.ts', 'wire/peer-folder.ts'],
+    may: ['wire/errors.ts', 'wire/invisible.ts', 'wire/signal.ts', 'wire/peer-folder.ts'],
     packages: ['node:'],
   },
   { layer: 'wire/kernels', may: WIRE, packages: ['zod', 'node:'] },
-  { layer: 'tools', may: ['wire/kernel.ts', 'wire/signal.ts'], packages: ['zod', 'diff'] },
+  {
+    layer: 'tools',
+    may: ['wire/kernel.ts', 'wire/invisible.ts', 'wire/signal.ts'],
+    packages: ['zod', 'diff'],
+  },
   // The rooms of the daemon: an arrow leads from a room to those before it, and never back.
   { layer: 'src/clock.ts', may: [], packages: ['node:'], never: SOCKETS },
   { layer: 'src/sha256.ts', may: [], packages: ['node:'], never: SOCKETS },
@@ -125,6 +131,7 @@ const TABLE: readonly Row[] = [
       ...ROOMS,
       ...SMALL,
       'tools',
+      'wire/invisible.ts',
       'wire/process-start.ts',
       'wire/link',
       'wire/codec',

@@ -2,6 +2,8 @@ import { assert, suite } from './support/harness.ts'
 import { filesIn, textOf } from './support/imports.ts'
 
 /** The rules of the house that a machine can hold: size, names, nothing left open. */
+/** More is allowed only to a file that is named here, with its reason. */
+const LONGER: Readonly<Record<string, string>> = {}
 const MOST_LINES = 800
 const BANNED = ['util', 'utils', 'helper', 'helpers', 'manager', 'base', 'misc', 'common', 'impl']
 // Spelled so that this file keeps its own rule.
@@ -15,7 +17,7 @@ const files = filesIn(['src', 'wire', 'tools', 'test'], ['.ts', '.mjs', '.py', '
 test(`no file is longer than ${MOST_LINES} lines`, () => {
   const long = files
     .map(path => ({ path, lines: textOf(path).split('\n').length - 1 }))
-    .filter(({ lines }) => lines > MOST_LINES)
+    .filter(({ path, lines }) => lines > MOST_LINES && !(path in LONGER))
   assert.equal(long, [])
 })
 

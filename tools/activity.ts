@@ -252,7 +252,7 @@ function tally(stacks: readonly Stack[]): string[] {
 
 const isOurs = ({ role }: Stack): boolean => role === 'imago'
 
-/** Stacks as people know them from a dump of threads: who it is, what it waits for, and where it stands. */
+// Stacks as people know them from a dump of threads: who it is, what it waits for, and where it stands.
 
 /** `Thread "MainThread" (main), waiting for a lock`, and its frames, innermost last. */
 function stackLines(kind: 'Thread' | 'Task', stack: Stack): string[] {

@@ -390,9 +390,9 @@ export type Looking = Pick<KernelContext, 'lookMs' | 'signal' | 'jobs'> & {
   readonly kernel: Pick<Kernel, 'identity' | 'look'>
 }
 
-/** The closed words of a definition, and what an author is told who breaks one of its rules. */
+// The closed words of a definition, and what an author is told who breaks one of its rules.
 
-/** What a call can do, never how it is meant (design section 3). */
+/** What a call can do, never how it is meant. */
 export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
 
 export type Level = (typeof LEVELS)[number]

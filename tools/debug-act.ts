@@ -355,7 +355,7 @@ function resumed(done: Done, text: Printed): Omit<Resumed, 'acted_on'> {
 }
 
 /** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
-export interface Resumed extends Evaluation {
+interface Resumed extends Evaluation {
   /** The suspension that went on. */
   readonly acted_on: string
   /** It was an error of a person's own, whose value is shown where they had called. */
@@ -374,7 +374,7 @@ export interface Left extends Printed {
 }
 
 /** The values, or that there are none, and which suspension it was. */
-export function showResumed(result: Resumed | Left): string {
+function showResumed(result: Resumed | Left): string {
   if ('status' in result) return showLeft(result)
   const { loaded, elapsed_ms, acted_on, returned_to_owner } = result
   const lines = loaded === undefined ? [] : loadedLines(loaded, elapsed_ms)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { INVISIBLE } from '../wire/invisible.ts'
 import { ABILITIES, type Ability } from '../wire/kernel.ts'
 import {
   type KernelContext,
@@ -32,7 +33,7 @@ export type {
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
 const RESERVED = ['kernel', 'patience'] as const
 
-/** The invariants of a definition. Those of seed 3 are here; so is what threats 6 and 12 ask for. */
+/** The invariants of a definition: those of the tool protocol contract, and that no text hides anything from its reader. */
 export const INVARIANTS = {
   name: 'The name is in snake_case: lower-case letters, digits and single underscores, at most 64.',
   aliases:
@@ -56,7 +57,7 @@ export const INVARIANTS = {
 
 type Invariant = keyof typeof INVARIANTS
 
-/** A definition that breaks an invariant of the tool protocol contract (seed 3); `invariant` names which. */
+/** A definition that breaks an invariant of the tool protocol contract; `invariant` names which. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError'
   readonly invariant: Invariant
@@ -487,8 +488,7 @@ function checkText(what: 'description', text: unknown, most: number, refuse: Ref
 }
 
 // A model, and a person who approves, must read the same text: nothing may move the cursor, reorder or hide.
-const HIDDEN =
-  /[^\P{Cc}\n]|[\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}\u{115F}\u{1160}\u{3164}\u{FFA0}]/u
+const HIDDEN = new RegExp(`\t|${INVISIBLE}`, 'u')
 
 function checkPlain(where: string, text: string, refuse: Refuse): void {
   const found = HIDDEN.exec(text)

@@ -224,7 +224,7 @@ const emptyName = (next: string): Failed =>
 const noneOf = (name: string): Failed =>
   failed('not_found', { message: `Nothing is called ${name}.`, details: { what: name, nearest: [] } })
 
-/** Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source. */
+// Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source.
 
 function definitionLines(found: Definition): string[] {
   const { name, language, parts = [] } = found

@@ -17,7 +17,7 @@ export interface Edit {
 }
 
 /** An edit that was widened to the whole lines that it touches: `removed` lines after the first `at` of the file. */
-export interface Widened extends Pick<Edit, 'number' | 'why'> {
+interface Widened extends Pick<Edit, 'number' | 'why'> {
   readonly at: number
   readonly removed: number
   readonly put: readonly string[]

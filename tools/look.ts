@@ -176,7 +176,7 @@ function nearest(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.join(', ')}.`
 }
 
-/** Names that an image gives: `s3@ab12`, `t1@ab12`. Before the `@` stands a number, and behind it which image it was. */
+// Names that an image gives: `s3@ab12`, `t1@ab12`. Before the `@` stands a number, and behind it which image it was.
 
 /** `s3` or `t1`: to be found among those there are. */
 export const isShortId = (given: string): boolean => /^[a-z]\d+$/.test(given)

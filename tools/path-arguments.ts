@@ -25,7 +25,7 @@ export function halfCharacter(parameter: string, text: string): Failed | undefin
   })
 }
 
-/** The parameters that tools about folders share. */
+// The parameters that tools about folders share.
 
 export const FOLDER = z
   .string()

@@ -34,7 +34,7 @@ export interface Asked extends Replacing {
 }
 
 /** All files rewritten, each with the hunks that it has, and nothing of it written. */
-export interface Drafted {
+interface Drafted {
   readonly type: 'drafted'
   readonly rewrites: readonly Rewrite[]
 }
@@ -54,7 +54,7 @@ interface OfOneFile {
  * the files as they are now, so that none depends on another. A failure names its hunk, or the hunks that do not go
  * together.
  */
-export async function drafted(asked: readonly Asked[], context: PlanContext): Promise<Drafted | Failed> {
+async function drafted(asked: readonly Asked[], context: PlanContext): Promise<Drafted | Failed> {
   const byFile = await filed(asked, context)
   if ('type' in byFile) return byFile
   const rewrites: Rewrite[] = []

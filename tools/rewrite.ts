@@ -277,7 +277,7 @@ function edited({ number, shown }: Hunk, { error }: Failed): Failed {
 const nothingLeft = (): Failed =>
   failed('invalid_args', { message: 'With these choices together nothing would be changed.' })
 
-/** What is said of a file and its change beside the diff. */
+// What is said of a file and its change beside the diff.
 
 /** `2 lines added, 1 removed` */
 export function countLines({ added, removed }: Pick<FileDiff, 'added' | 'removed'>): string {

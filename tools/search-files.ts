@@ -418,7 +418,7 @@ function* linesIn(text: string): Generator<{ number: number; line: string }> {
   if (from < text.length) yield { number, line: text.slice(from) }
 }
 
-/** Where a text occurs in a line: literally, for a pattern of a model's own could take a machine for good. */
+// Where a text occurs in a line: literally, for a pattern of a model's own could take a machine for good.
 
 interface Wanted {
   readonly text: string

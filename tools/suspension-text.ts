@@ -105,7 +105,7 @@ function pythonFrame({ number, function: name, file, line, source }: StackFrame)
   return [`${number}: ${where}in ${oneLine(name)}`, ...told]
 }
 
-export const callText = ({ call, function: name }: Pick<StackFrame, 'call' | 'function'>): string =>
+const callText = ({ call, function: name }: Pick<StackFrame, 'call' | 'function'>): string =>
   oneLine(call ?? name)
 
 /** `frame 3 (shop::total, /srv/shop.lisp:12)`: what does not change as long as the frame stands. */

@@ -5,7 +5,7 @@ import type { Terms } from './languages.ts'
 /** How long source text may be that one call carries: characters, as `String.length` counts them. */
 export const SOURCE_LENGTH = 1_048_576
 
-/** How things are put in one line, wherever a model or a person reads them. */
+// How things are put in one line, wherever a model or a person reads them.
 
 /** `int`, `numpy.ndarray`: the module is left out where everybody knows it. */
 export function typeWord({ name, module, qualified }: TypeName): string {
@@ -109,7 +109,7 @@ export function beginning(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)
 }
 
-/** What the tools about names share: how a name is given, how a list is paged, and a line about one name. */
+// What the tools about names share: how a name is given, how a list is paged, and a line about one name.
 
 /** How long one name or path may be. */
 export const NAME_LENGTH = 4_096
@@ -207,5 +207,3 @@ export function fittingNames<Item extends { readonly name: string }>(
 
 /** A value's characters as data, for what has no simpler measure. */
 export const dataSize = (value: unknown): number => JSON.stringify(value)?.length ?? 0
-
-/** What the tools share that are given source text: how much of it, where it stands, and what it is read in. */

@@ -224,7 +224,7 @@ function showTraces(traces: Traces & Told): string {
   return lines.join('\n')
 }
 
-/** Tracepoints and what they took down as text: calls as their language writes them. */
+// Tracepoints and what they took down as text: calls as their language writes them.
 
 /** What `trace_function` and `untrace_function` answer with. */
 interface Tracing {

@@ -289,7 +289,7 @@ function unexpected(o: {
 
 const SHOWN_CHARS = 500
 
-/** What the tools that make, move and take away whole files say alike. */
+// What the tools that make, move and take away whole files say alike.
 
 /** Why nothing new can have that path; undefined where it can. `next` says what to do about a file that is there. */
 export function somethingThere({ exists, isLink, shown, bytes }: SeenFile, next: string): Failed | undefined {

@@ -5,7 +5,7 @@ import { messageOf } from './errors.ts'
 const MOST_BYTES = 64 * 1024
 
 /** Why a file is not used for a secret, as it goes on from its path, and what to do about that. */
-export interface Flaw {
+interface Flaw {
   readonly why: string
   readonly mend: string
 }

@@ -20,7 +20,7 @@ import { sha256 } from '../sha256.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** A call frozen for approval (design section 5.3). Nothing in it can change; a difference is another plan. */
+/** A call frozen for approval. Nothing in it can change; a difference is another plan. */
 export interface Plan {
   /** Unique, and never used again: `plan-` and eight letters. */
   readonly id: string
@@ -69,7 +69,7 @@ export async function causesOf({ evidence }: Pick<Plan, 'evidence'>): Promise<st
   return looked.filter(cause => cause !== undefined)
 }
 
-/** How asking ended (design section 4, "Outcomes"). All but the first three mean that nothing ran. */
+/** How asking ended. All but the first three mean that nothing ran. */
 export type Answer =
   /** `granted`: by what a person let through before, and nobody was asked. */
   | { readonly type: 'approved'; readonly by: string; readonly granted?: true }

@@ -227,7 +227,7 @@ async function noteAnswer(journal: Journal, plan: Plan, answer: Answer): Promise
   else journal.later(entry)
 }
 
-/** What is answered where rules were not accepted. Each says that nothing loosened, and what not to try. */
+// What is answered where rules were not accepted. Each says that nothing loosened, and what not to try.
 
 const STAYS = 'The policy is as it was.'
 

@@ -204,7 +204,7 @@ function ruleName({ rule: { from, level } }: Verdict): string {
   return `Rule ${from.number} of ${from.file}`
 }
 
-/** What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try. */
+// What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try.
 
 export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
   const why = reason === null ? ', and gave no reason.' : `: ${reason}`

@@ -22,7 +22,7 @@ import { pathRefused } from './refused.ts'
 import { type Kept, keptDir, openKept, undone } from './undo.ts'
 import { folderLooks, SHOWS_ALL } from './walk.ts'
 
-/** The files that tools may look at and change, of every project (design section 5). */
+/** The files that tools may look at and change, of every project. */
 export interface Files {
   /** Those of one project; the same object for the same root. With `shows` only what a call may show of them. */
   of(root: string, shows?: Shows): ProjectFiles

@@ -341,7 +341,7 @@ function kindAt(look: () => Stat['kind'] | undefined): Stat['kind'] | undefined 
   }
 }
 
-/** Changes of files as plans hold them: worked out to the last byte from what was seen, with nothing done yet. */
+// Changes of files as plans hold them: worked out to the last byte from what was seen, with nothing done yet.
 
 /** A file as a tool has it, and what is behind it. */
 export interface Drawn {

@@ -1,7 +1,10 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, parse, resolve } from 'node:path'
 
-/** Characters that a person does not see: control, format, bidirectional, zero-width, and those that say nothing. */
+/**
+ * Characters that no new file may have in its name, and that names are compared without. Fewer than are escaped where
+ * something is printed (`wire/invisible.ts`): names with wide spaces or private characters are real names.
+ */
 export const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 
 export const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')

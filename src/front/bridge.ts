@@ -10,7 +10,7 @@ import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../pa
 import { escapeText } from '../text/escape.ts'
 
 /** The streams between which bytes are carried, and where a fault is told: the process itself, but in tests. */
-export interface BridgeStreams {
+interface BridgeStreams {
   readonly stdin: NodeJS.ReadableStream
   readonly stdout: NodeJS.WritableStream
   readonly stderr: NodeJS.WritableStream

@@ -43,7 +43,7 @@ export interface WatchOptions {
   heard(text: string): void
 }
 
-export interface WatchSuspensionsOptions {
+interface WatchSuspensionsOptions {
   /** Those of all projects; left out: of this one. */
   readonly everywhere?: boolean
   readonly signal: AbortSignal

@@ -35,7 +35,7 @@ export interface Image {
   close(): Promise<void>
 }
 
-export interface ImageCall {
+interface ImageCall {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
   /** Aborting interrupts the call, which is answered all the same. */
@@ -48,7 +48,7 @@ export interface ImageCall {
   ask?(question: Question): Promise<string>
 }
 
-export interface ImageOptions {
+interface ImageOptions {
   readonly kernel: string | undefined
   /** Told what happened to the connection. */
   readonly said: (message: string) => void

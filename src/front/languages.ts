@@ -4,7 +4,7 @@ import type { DaemonClient } from './client.ts'
 import type { Area, Check } from './commands/checks.ts'
 
 /** What the front ends know of a language besides its colours. Whatever is large is loaded when it is wanted. */
-export interface FrontLanguage {
+interface FrontLanguage {
   /** Puts typed lines together to what is run at once. */
   blocks(how: { readonly emptyLineEnds: boolean }): Promise<Blocks>
   /** What a person does where there is no far end to install. */

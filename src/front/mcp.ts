@@ -46,7 +46,7 @@ export interface McpOptions {
 }
 
 /** Who is at the other end; fixed for the connection. */
-export interface McpSession {
+interface McpSession {
   readonly id: string
   readonly root: string
   readonly env: Readonly<Record<string, string>>

@@ -27,7 +27,7 @@ import type { Serve, ServeContext, Session } from './server.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
 
 /** What the methods of the client protocol work on. */
-export interface MethodParts {
+interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
   readonly seats: SeatMethods

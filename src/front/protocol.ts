@@ -160,7 +160,7 @@ export type Method = keyof Methods
 type Empty = Readonly<Record<string, never>>
 
 /** A suspended evaluation, by its kernel and its id: `s3@ab12`. */
-export interface SuspensionNamed {
+interface SuspensionNamed {
   readonly kernel: string
   readonly suspension: string
 }
@@ -238,7 +238,7 @@ export interface SeatRow {
 }
 
 /** A plan as anybody may know of it. */
-export type WaitingRow = WaitingPlan
+type WaitingRow = WaitingPlan
 
 /**
  * What the daemon asks of a client that wants a seat, under the name `prove`: that this very process opens the file

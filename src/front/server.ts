@@ -34,7 +34,7 @@ export interface ServeContext {
   readonly served: ServedCall
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** `unix:/path`. The directory is private already, and what a dead daemon left there is gone. */
   readonly address: string
   readonly welcome: Readonly<Record<string, unknown>>

@@ -15,7 +15,7 @@ export type SuspensionMethods = {
   ) => Methods[M]['result'] | Promise<Methods[M]['result']>
 }
 
-export interface SuspensionMethodsOptions {
+interface SuspensionMethodsOptions {
   readonly desk: SuspensionDesk
   /** The seat of that connection; throws the refusal `no_seat`, which everybody who sits hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat

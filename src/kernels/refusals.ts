@@ -124,7 +124,7 @@ export function shuttingDown(): KernelError {
   return new KernelError('kernel_unavailable', { message, next: null, details: { reason: 'shutting_down' } })
 }
 
-/** What whoever wants to attach to a program is told in place of it. */
+// What whoever wants to attach to a program is told in place of it.
 
 export const GIVE_KEY = 'Give it with --key-file FILE, or in $IMAGO_KEY'
 

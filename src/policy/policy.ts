@@ -45,7 +45,7 @@ export interface Policy {
   rulesFor(root: string, how?: RulesWanted): Rules
 }
 
-export interface RulesWanted {
+interface RulesWanted {
   /** Looks at the files again, however lately that was done. */
   readonly fresh?: boolean
   /** Real paths of the call. */
@@ -81,7 +81,7 @@ export interface Moved {
   readonly causes: readonly string[]
 }
 
-export interface PolicyOptions {
+interface PolicyOptions {
   /** Where accepted rules are recorded. Left out: nobody has to accept anything. */
   readonly stateDir?: string
   /** How long what was found in order is relied on before the files are looked at again, in milliseconds. */
@@ -364,7 +364,7 @@ export class Projects {
 }
 
 /** Whether anything stands in the file, or holds of it although it does not stand there any more. */
-export function saysAnything({ text, held, problem }: Looked): boolean {
+function saysAnything({ text, held, problem }: Looked): boolean {
   return text.sha256 !== null || held.length > 0 || problem !== undefined
 }
 
@@ -394,7 +394,7 @@ export interface PolicyChange {
   readonly what: string
 }
 
-export interface FilePolicyOptions {
+interface FilePolicyOptions {
   readonly place: PolicyPlace
   /** Left out: whatever stands in the file holds. */
   readonly records: Records | undefined
@@ -406,7 +406,7 @@ export interface FilePolicyOptions {
 }
 
 /** One file of rules, between what stands in it and what a person has accepted. */
-export class FilePolicy {
+class FilePolicy {
   readonly #options: FilePolicyOptions
   #mark = ''
   #looked: Looked | undefined

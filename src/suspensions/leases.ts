@@ -384,7 +384,7 @@ const UNSEEN: SeenNow = { expires_in_ms: null, busy: null }
 
 const NONE: readonly string[] = []
 
-/** What owners are told of their suspended evaluations with the next answer of any tool. */
+// What owners are told of their suspended evaluations with the next answer of any tool.
 
 /** Callers for whom notices are kept at once, and notices for each: the oldest make room, and are counted. */
 const MOST = { keys: 64, each: 16 } as const

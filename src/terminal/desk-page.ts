@@ -8,7 +8,7 @@ import { openPalette, type Palette, wantsColour } from './layout.ts'
 import { type Page, Stage } from './screen.ts'
 import { openTty, type Tty } from './tty.ts'
 
-export interface DeskPageOptions {
+interface DeskPageOptions {
   readonly desk: Desk
   readonly atDesk: DeskSeat
   readonly stage: Stage
@@ -110,7 +110,7 @@ export interface WatchOptions {
 }
 
 /** How a seat on a whole screen ended. */
-export interface WatchEnd {
+interface WatchEnd {
   /** Undefined where the person left it. */
   readonly lost: string | undefined
   /** What became of plans there. */

@@ -112,7 +112,7 @@ function pieceOf(spans: readonly Span[], { from, to }: { from: number; to: numbe
 
 export const textOf = (spans: readonly Span[]): string => spans.map(({ text }) => text).join('')
 
-/** How many columns text takes at a terminal, and where what a person sees as one character begins and ends. */
+// How many columns text takes at a terminal, and where what a person sees as one character begins and ends.
 
 /** What is shown as one character. */
 interface Grapheme {

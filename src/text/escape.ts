@@ -1,16 +1,7 @@
-/** Characters that have ink by their category and none on the screen: empty Braille, null notes, fillers, objects. */
-const BLANK = String.raw`\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`
+import { BLANK, INVISIBLE } from '../../wire/invisible.ts'
 
 /** What could be taken for a mark in a plan: pictures of controls, and the brackets. */
 const LIKE_MARKS = String.raw`\u2400-\u2426\u27e6\u27e7`
-
-/**
- * The one table of what cannot be seen, for every place that prints: control characters (C0, DEL, C1), formats
- * (bidirectional and zero-width ones, tags), fillers and variation selectors, lone surrogates, private and unassigned
- * characters, separators of lines, and every space but the plain one. Tab and newline are not in it. The plain space is
- * told by a look ahead, because most of any text is spaces.
- */
-const INVISIBLE = String.raw`(?![ \t\n])[\p{C}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}${BLANK}]`
 
 /** An emoji with something invisible in it, as far as its form tells: families, flags, keycaps. */
 const LIKE_EMOJI = String.raw`\p{Emoji}(?:\p{Emoji_Modifier}|[\ufe0f\u20e3\u{e0020}-\u{e007f}]|\u200d\p{Emoji})+`

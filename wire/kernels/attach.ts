@@ -95,7 +95,7 @@ export async function rejoinKernel(
   return awaitImage({ ...request, attach: () => attachKernel(request) })
 }
 
-export interface Awaiting<Joined extends Kernel> {
+interface Awaiting<Joined extends Kernel> {
   readonly name: string
   /** The life of the image that is meant. */
   readonly epoch: string

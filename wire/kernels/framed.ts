@@ -78,7 +78,7 @@ export interface FramedOptions {
   readonly limits?: Partial<Limits>
 }
 
-export interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
+interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
   /** A suspension has ended. */
   suspensionEnded(end: SuspensionEnd): void
 }
@@ -87,7 +87,7 @@ export interface NoteListeners extends Pick<FramedOptions, 'background' | 'scrip
 const SCRIPT_MESSAGE = 4_096
 
 /** What a peer says unasked. What is not understood may come from a newer one, and changes nothing. */
-export function hearNote(options: NoteListeners, { name, params }: { name: string; params: unknown }): void {
+function hearNote(options: NoteListeners, { name, params }: { name: string; params: unknown }): void {
   if (name === 'output') {
     const note = outputNote.safeParse(params)
     if (note.success) options.background?.(note.data.stream, note.data.text)
@@ -389,7 +389,7 @@ export interface Asked {
 }
 
 /** Asks for what became of a call that the peer was given; nothing is begun. */
-export const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
+const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
 
 /** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
 export function send(link: Link, { method, params, pending }: Asked & { readonly pending: Pending }) {

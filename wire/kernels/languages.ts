@@ -5,7 +5,7 @@ import { attachSwank, rejoinSwank } from './swank-attach.ts'
 import { launchLisp } from './swank-launch.ts'
 
 /** How images of one language are started, and joined where they listen in a way of their own. */
-export interface Adapter {
+interface Adapter {
   /** Starts an image of ours. Throws `KERNEL_NOT_FOUND` or `KERNEL_START_FAILED`. */
   launch(request: LaunchRequest, settings: KernelSettings): Promise<Launched>
   /** Left out: its programs announce themselves, and speak the framed protocol. */
@@ -16,7 +16,7 @@ export interface Adapter {
 }
 
 /** What a person has configured: see `[kernels]` of config.toml. */
-export interface KernelSettings {
+interface KernelSettings {
   readonly python?: string | undefined
   readonly lisp?: string | undefined
   readonly swank?: string | undefined

@@ -47,7 +47,7 @@ export interface LaunchLimits {
 /** How long the link of a process that has ended may still be read, in ms: a forked child can hold it open. */
 const LAST_READ_MS = 250
 
-export const LAUNCH: LaunchLimits = { startMs: 20_000, stopMs: 5_000, rejoinMs: 10_000 }
+const LAUNCH: LaunchLimits = { startMs: 20_000, stopMs: 5_000, rejoinMs: 10_000 }
 
 /** A kernel whose process is ours. When either ends, the other is ended too. */
 export interface Launched {
@@ -61,7 +61,7 @@ export interface Launched {
 }
 
 /** What is started: the command, and the folder of our own code in it, which is not what its last words are about. */
-export interface PeerCommand {
+interface PeerCommand {
   readonly command: readonly [string, ...string[]]
   readonly own: string
 }
@@ -212,7 +212,7 @@ const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unr
 /** Connections of one door that have not proved themselves; one more is closed at once. */
 const STRANGERS = 16
 
-export interface DoorOptions {
+interface DoorOptions {
   /** A directory that only this user can enter; made if it is missing. */
   readonly runtimeDir: string
   /** Left out: `unix`, or `tcp` where the path would be too long for a socket. */
@@ -220,7 +220,7 @@ export interface DoorOptions {
 }
 
 /** A listener for one kernel alone. Who comes is judged by whoever answers; only a few at a time may be undecided. */
-export class Door {
+class Door {
   #listener: { readonly address: string; close(): Promise<void> } | undefined
   #answer: ((transport: Duplex) => Promise<void>) | undefined
   #undecided = 0

@@ -7,7 +7,7 @@ import { inPath, isProgram } from './process.ts'
 /** How long a Lisp may take to say its version, in ms. */
 const PROBE_MS = 10_000
 
-export type LispKind = 'sbcl' | 'ecl'
+type LispKind = 'sbcl' | 'ecl'
 
 export interface Lisp {
   readonly kind: LispKind
@@ -15,7 +15,7 @@ export interface Lisp {
   readonly program: string
 }
 
-export interface LispSearch {
+interface LispSearch {
   readonly root: string
   /** The caller's: `PATH` is looked at. */
   readonly env: Readonly<Record<string, string>>

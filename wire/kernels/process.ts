@@ -9,7 +9,7 @@ import type { KernelEnd, Stream } from '../kernel.ts'
 /** How long the pipes of a process that has ended may still be read, in ms: a grandchild can hold them open. */
 const LAST_READ_MS = 250
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   readonly command: readonly [string, ...string[]]

@@ -11,7 +11,7 @@ import { serverAt } from './languages.ts'
 import type { SwankRequest } from './swank-attach.ts'
 import { homeSecret } from './swank-secret.ts'
 
-export interface ProgramsOptions {
+interface ProgramsOptions {
   readonly runtimeDir: string
   readonly limits?: Partial<AttachLimits>
   /** Told the secret of each program that is reached, so that it is kept out of what is written. */
@@ -97,7 +97,7 @@ function watchFor(joining: Joining, runtimeDir: string): () => string | undefine
   }
 }
 
-export interface Announcements {
+interface Announcements {
   /** Sorted by name and process. */
   readonly programs: readonly Program[]
   readonly skipped: readonly SkippedFile[]

@@ -13,7 +13,7 @@ export interface PulseTimes {
 export const PULSE: PulseTimes = { quietMs: 1_000, pongMs: 2_000, againMs: 250 }
 
 /** What is watched: the present link to a peer. */
-export interface Beating {
+interface Beating {
   /** When anything was heard last, in milliseconds of this process's clock. */
   readonly lastHeard: number
   /** Throws `UNRESPONSIVE` where no answer comes in time. */
@@ -115,7 +115,7 @@ export class Pulse {
   }
 }
 
-export interface HeartOptions {
+interface HeartOptions {
   /** The present link. */
   link(): Link
   /** After so much silence the other end is asked for a sign of life, and has as long for it. In milliseconds. */

@@ -30,7 +30,7 @@ const OLDEST_PYTHON = [3, 9] as const
 /** How long an interpreter may take to say its version, in ms. */
 const PROBE_MS = 10_000
 
-export interface PythonSearch {
+interface PythonSearch {
   readonly root: string
   /** The caller's: `VIRTUAL_ENV` and `PATH` are looked at. */
   readonly env: Readonly<Record<string, string>>
@@ -81,7 +81,7 @@ function passedOver(root: string, doubt: string): WireError {
 }
 
 /** The folder that holds `wire/peers/python`, seen from the source and from the compiled program alike. */
-export const peerFolder = (from?: string): string => peerIn('python', from)
+const peerFolder = (from?: string): string => peerIn('python', from)
 
 interface Place {
   readonly what: string
@@ -136,7 +136,7 @@ function probePython(path: string, { root, env }: PythonSearch): Promise<Probe> 
   })
 }
 
-export interface OwnVenv {
+interface OwnVenv {
   /** The project. */
   readonly root: string
   /** Its interpreter, as it would be started. */
@@ -155,7 +155,7 @@ export interface OwnVenv {
  * activated, or that a person named in the configuration, is trusted. What an unpacked archive holds cannot be told
  * from what was made here.
  */
-export function doubtAbout({ root, python, env, trusted = [] }: OwnVenv): string | undefined {
+function doubtAbout({ root, python, env, trusted = [] }: OwnVenv): string | undefined {
   const venv = join(root, '.venv')
   if (trusted.some(folder => isSame(folder, root))) return undefined
   if (env.VIRTUAL_ENV && isSame(env.VIRTUAL_ENV, venv)) return undefined

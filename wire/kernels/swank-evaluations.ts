@@ -85,7 +85,7 @@ export class Turn {
   }
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   /** Has the image run it, and resolves with what it came to. */

@@ -13,7 +13,7 @@ const RELEASES = 20
 /** Questions of one image that may wait for an answer at once; one more is refused. */
 const QUESTIONS = 16
 
-export interface HearingOptions {
+interface HearingOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   readonly connection: Pick<SwankConnection, 'rex' | 'send'>

@@ -21,9 +21,9 @@ export interface LadderTimes {
   readonly reportMs: number
 }
 
-export const LADDER: LadderTimes = { againMs: 2_000, leaveMs: 4_000, reportMs: 5_000 }
+const LADDER: LadderTimes = { againMs: 2_000, leaveMs: 4_000, reportMs: 5_000 }
 
-export interface LadderOptions {
+interface LadderOptions {
   readonly name: string
   readonly times?: LadderTimes | undefined
   /** Whether the image hears anything while its code runs. */

@@ -12,7 +12,7 @@ import type { Suspended } from './swank-suspended.ts'
 /** How long the image has to take down that a call is to stop, in ms. */
 const ASK_MS = 2_000
 
-export interface LooksOptions {
+interface LooksOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   readonly line: SwankLine

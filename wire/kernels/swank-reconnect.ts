@@ -20,7 +20,7 @@ import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './
 import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
 
-export interface ReconnectOptions {
+interface ReconnectOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   /** Connects to the image, anew for each connection. Throws why it cannot. */

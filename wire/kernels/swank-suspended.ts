@@ -21,7 +21,7 @@ import { resumed } from './swank-messages.ts'
 /** How long an image may take to say how a suspension ended whose request it has answered. In milliseconds. */
 const END_MS = 1_000
 
-export interface SuspendedOptions {
+interface SuspendedOptions {
   /** For messages: the name of the kernel. */
   readonly name: string
   readonly line: Pick<SwankLine, 'call'>

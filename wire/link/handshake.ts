@@ -171,7 +171,7 @@ function refusalOf({ code, message }: Refused): WireError {
 /** Which end of the connection: the one that opened it, or the one that accepted it. */
 export type Side = 'opener' | 'acceptor'
 
-export interface Nonces {
+interface Nonces {
   readonly opener: string
   readonly acceptor: string
 }
@@ -283,7 +283,7 @@ export interface ClientHello {
 }
 
 /** The encoding of all that follows, and the limits that both ends keep, in bytes. */
-export interface Welcome {
+interface Welcome {
   readonly encoding: Encoding
   readonly credit: number
   readonly chunk: number
@@ -292,7 +292,7 @@ export interface Welcome {
 }
 
 /** What the daemon adds for clients: which life of it this is, its own version, and its process. */
-export interface ClientWelcome extends Welcome {
+interface ClientWelcome extends Welcome {
   readonly instance: string
   readonly version: string
   readonly pid: number
@@ -304,7 +304,7 @@ export interface Refused {
 }
 
 /** msgpack where the other end has it, else JSON. */
-export function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Limits): Welcome {
+function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Limits): Welcome {
   return {
     encoding: hello.encodings.includes('msgpack') ? 'msgpack' : 'json',
     credit: limits.creditBytes,
@@ -315,7 +315,7 @@ export function welcomeTo(hello: { readonly encodings: readonly string[] }, limi
 }
 
 /** The protocol of a hello. Checked first: a hello of another one need have nothing else that we know. */
-export function protocolOf(frame: unknown): number {
+function protocolOf(frame: unknown): number {
   return new Fields(isRecord(frame) ? frame.hello : undefined, 'hello').count('protocol')
 }
 
@@ -361,7 +361,7 @@ export function parseReply<ParsedWelcome>(
 }
 
 /** What an end says in place of its hello or its welcome, where it will not have the other; else undefined. */
-export function refusalIn(frame: unknown): Refused | undefined {
+function refusalIn(frame: unknown): Refused | undefined {
   if (!isRecord(frame) || frame.refused === undefined) return undefined
   const refused = new Fields(frame.refused, 'refusal')
   return { code: refused.text('code'), message: refused.text('message') }

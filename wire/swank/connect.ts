@@ -26,7 +26,7 @@ export interface SwankPlace {
   readonly timeoutMs?: number | undefined
 }
 
-export interface SwankConnected {
+interface SwankConnected {
   /** Nobody listens yet: see `SwankConnection.listen`. */
   readonly connection: SwankConnection
   readonly info: SwankInfo

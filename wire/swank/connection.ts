@@ -8,7 +8,7 @@ import { inShort } from './short.ts'
 /** What one request came to: the value, or the printed condition of a request that was aborted. */
 export type Returned = { readonly ok: Sexp } | { readonly abort: string }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly socket: Socket
   /** A message that answers no request, known or not, in order. What it throws ends the connection. */
   heard(message: Sexp): void

@@ -76,7 +76,7 @@ export class FaslCache {
   }
 }
 
-export interface Build {
+interface Build {
   readonly folder: string
   /** Puts the first so many files together as the file `path`, all at once. Throws what the system throws. */
   keep(path: string, count: number): void

@@ -9,7 +9,7 @@
 export type Form = string | number | boolean | null | Symbolic | readonly Form[]
 
 /** A symbol with its package, as Lisp reads it: `cl:funcall`, `:emacs-rex`. */
-export interface Symbolic {
+interface Symbolic {
   readonly symbol: string
 }
 
@@ -57,13 +57,13 @@ export interface Atom {
 }
 
 /** A list whose last tail is no list: `(a b . c)`. */
-export interface Dotted {
+interface Dotted {
   readonly list: readonly Sexp[]
   readonly tail: Sexp
 }
 
 /** What `#` was printed before: a vector (`#`), an array (`#2a`), a structure (`#s`), a pathname (`#p`). */
-export interface Literal {
+interface Literal {
   readonly prefix: string
   readonly items: readonly Sexp[]
 }

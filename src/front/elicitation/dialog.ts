@@ -52,7 +52,7 @@ const TAKEN_BACK: ClientAnswer = { type: 'no', how: 'cancelled', reason: null }
 
 const GONE = failedWith('it went away before it answered')
 
-export interface RequestingOptions {
+interface RequestingOptions {
   /** Of the request whose plan is asked about. */
   readonly context: ServerContext
   readonly who: string
@@ -121,7 +121,7 @@ export interface Request {
 }
 
 /** What a call is begun or joined with: always under the same name, so that it runs once. */
-export interface Leg {
+interface Leg {
   readonly call: CallId
   readonly args: unknown
   readonly client: ClientAsker
@@ -226,7 +226,7 @@ interface Open {
 }
 
 /** One call of a client that may be asked about it, over as many requests as that takes. */
-export class Exchange implements ClientAsker {
+class Exchange implements ClientAsker {
   readonly call = randomUUID() as CallId
   readonly #options: ExchangeOptions
   readonly #connection: Asking

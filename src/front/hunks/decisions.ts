@@ -20,7 +20,7 @@ export interface Piece {
 }
 
 /** What becomes of the pieces, in numbers. */
-export interface Tally {
+interface Tally {
   readonly pieces: number
   /** That are not refused. */
   readonly taken: number

@@ -16,7 +16,7 @@ interface Section {
 }
 
 /** A text as its lines. */
-export interface LinesOfText {
+interface LinesOfText {
   readonly count: number
   /** The first characters of a line are enough. */
   beginning(line: number): string

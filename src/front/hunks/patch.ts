@@ -7,7 +7,7 @@ import { escapePlan } from '../../text/escape.ts'
 /** A hunk as text: as the patch that a person edits, and as the separate changes that it can be split into. */
 
 /** What came of a patch that a person edited. */
-export type Patched =
+type Patched =
   /** What is to stand there instead, spelt as the file spells it; for a `Choice`. Whole lines, or empty. */
   | { readonly type: 'text'; readonly text: string }
   /** Nothing of it was left: the hunk is as undecided as before. */
@@ -133,7 +133,7 @@ export type Decision =
   | { readonly type: 'edit'; readonly text: string }
 
 /** What a person decided of a part. */
-export interface PartDecision {
+interface PartDecision {
   readonly part: Part
   readonly decision: Decision
 }

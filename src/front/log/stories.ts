@@ -324,7 +324,7 @@ export const isFiltered = ({ kernel, tool, level, outcome }: Filter) =>
   kernel.length + tool.length + level.length + outcome.length > 0
 
 /** Whether a story is in the part that is wanted. */
-export function isWanted(story: Story, filter: Filter): boolean {
+function isWanted(story: Story, filter: Filter): boolean {
   if (filter.also?.(story) === false) return false
   if (story.type === 'unreadable') return !isFiltered(filter)
   const time = story.type === 'call' ? story.time : story.entry.time

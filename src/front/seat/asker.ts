@@ -20,7 +20,7 @@ import {
 import type { OpenSeat, SeatTold } from './open-seat.ts'
 import { KEY_WORDS, planText } from './plan-text.ts'
 
-export interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
+interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
   readonly printer: Printer
 }
 

@@ -9,7 +9,7 @@ import { type Asker, openAsker } from './asker.ts'
 import { type LineInput, openLineInput } from './line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from './open-seat.ts'
 
-export interface TerminalSeatOptions {
+interface TerminalSeatOptions {
   readonly client: DaemonClient
   readonly printer: Printer
   /** Only where nobody sits. */
@@ -19,7 +19,7 @@ export interface TerminalSeatOptions {
 }
 
 /** A seat at the terminal of this process, and who asks there. */
-export interface TerminalSeat {
+interface TerminalSeat {
   readonly seat: OpenSeat
   readonly asker: Asker
   readonly input: LineInput

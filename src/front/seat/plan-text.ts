@@ -1,4 +1,5 @@
 import { duration, oneLine } from '../../../tools/text.ts'
+import { INVISIBLE } from '../../../wire/invisible.ts'
 import type { ShownPlan } from '../../approvals/contract.ts'
 
 /** A plan as it is printed: what it is, the whole of it, and how it can be answered. */
@@ -91,7 +92,7 @@ function columnsOf(character: string): number {
   return HIDDEN.test(character) ? 6 : 2
 }
 
-const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]/u
+const HIDDEN = new RegExp(INVISIBLE, 'u')
 
 const joined = (lines: readonly string[]) => lines.map(line => `${line}\n`).join('')
 

@@ -3,7 +3,8 @@ import type { Yes } from '../../policy/file.ts'
 
 /**
  * Who may approve: the whole rule, as functions over facts of processes. `processes.ts` reads the facts from the system.
- * What a program says of itself is no evidence: no message, no name and no command line.
+ * What a program says of itself is no evidence: no message and no command line. A client's own name can only add doubt, or be
+ * what the user's policy goes by once the host is known.
  *
  * A process gets a **seat** where all of this holds:
  *

@@ -12,7 +12,7 @@ import type { ServeContext } from '../server.ts'
 import { bridgeFacts, seatFacts } from './processes.ts'
 import { answerDoubt, hostOf, isShell, type Judgement, judgeSeat, type NoApprover, nameOf } from './rule.ts'
 
-export interface SeatsOptions {
+interface SeatsOptions {
   readonly approvals: Approvals
   readonly journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'>
   /** Looks whether a person runs the client at a terminal; `challenge` puts the question to it. */
@@ -21,7 +21,7 @@ export interface SeatsOptions {
 }
 
 /** Who has a seat, for the methods about seats and for all others. */
-export interface Seats {
+interface Seats {
   readonly methods: SeatMethods
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
@@ -310,7 +310,7 @@ export class Admissions {
  * A bridge that keeps silent, or lies, gains what a program has that never connected as a bridge: its own tree is not
  * barred by this list. It can bar nobody else's.
  */
-export interface Hosts {
+interface Hosts {
   /** Remembers what started this bridge, by the options of its hello, as long as `work` goes on or its host lives. */
   whileBridged<Result>(
     options: Readonly<Record<string, unknown>>,
@@ -323,7 +323,7 @@ export interface Hosts {
 }
 
 /** What is known of the program behind a bridge. */
-export interface Bridge {
+interface Bridge {
   /** `host 4711 STARTED`: the same for all bridges of one life of it. Undefined where it is unknown. */
   readonly origin: string | undefined
   /** Why the yes of a client of that name may not be a person's, as a clause. `yes`: what the policy says of it. */
@@ -336,7 +336,7 @@ interface Host extends NoApprover {
   bridges: number
 }
 
-export interface HostsOptions {
+interface HostsOptions {
   readonly runtimeDir: string
   readonly kernels: { list(): readonly Pick<KernelRow, 'pid' | 'name' | 'owned'>[] }
 }

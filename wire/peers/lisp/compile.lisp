@@ -12,7 +12,7 @@
   "Characters of what a compiler says at once.")
 
 (defun note-severity (note)
-  "The severity of Swank's NOTE, as wire/contract/reports.ts names it."
+  "The severity of Swank's NOTE, as wire/contract/evaluation.ts names it."
   (case (swank/backend:severity note)
     (:error "error")
     (:read-error "read_error")

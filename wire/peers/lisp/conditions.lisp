@@ -277,7 +277,7 @@ before, where this came of leaving it."
 their places.")
 
 (defun note-diagnostic (tree)
-  "Has TREE, a `Diagnostic' of wire/contract/reports.ts, told with the answer."
+  "Has TREE, a `Diagnostic' of wire/contract/evaluation.ts, told with the answer."
   (push tree *diagnostics*))
 
 (defun severity (warning)

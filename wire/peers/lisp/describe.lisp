@@ -326,7 +326,7 @@ known; the others are null or empty."
     (and (stringp doc) (one-line doc 400))))
 
 (defun slot-tree (slot owner below)
-  "SLOT as `Slot' of wire/contract/relations.ts. BELOW are the slots that it replaces in classes
+  "SLOT as `Slot' of wire/contract/names.ts. BELOW are the slots that it replaces in classes
 that OWNER inherits from."
   (flet ((first-of (function) (or (funcall function slot) (some function below)))
          (all-of (function)

@@ -81,7 +81,7 @@
                              (now)))))
 
 (defun record-tree (record)
-  "RECORD as `RunHistoryEntry' of wire/contract/activity.ts."
+  "RECORD as `RunHistoryEntry' of wire/contract/inspection.ts."
   (let* ((source (record-source record)) (place (record-place record)))
     (object "number" (record-number record)
             "who" (record-who record)

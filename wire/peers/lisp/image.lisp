@@ -27,7 +27,7 @@
     (if (typep name '(or string symbol)) (string name) (static-text name 100))))
 
 (defun stack-tree (thread)
-  "THREAD as `Stack' of wire/contract/activity.ts."
+  "THREAD as `Stack' of wire/contract/inspection.ts."
   (let ((alive (swank/backend:thread-alive-p thread)))
     (object "names" (array-of (list (one-line (thread-text thread))))
             "count" 1

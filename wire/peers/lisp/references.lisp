@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;; References are trees as `Reference' of wire/contract/relations.ts. What is asked for are
+;;; References are trees as `Reference' of wire/contract/names.ts. What is asked for are
 ;;; relations, as strings.
 
 (defparameter *relations* '("calls" "macroexpands" "references" "binds" "sets" "specializes")

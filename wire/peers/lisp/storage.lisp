@@ -241,7 +241,7 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
   (equal (first (roles symbol)) '("function" . "setf-function")))
 
 (defun thing-tree (symbol name)
-  "SYMBOL as `NamedThing' of wire/contract/relations.ts under NAME, as a list of keys and values."
+  "SYMBOL as `NamedThing' of wire/contract/names.ts under NAME, as a list of keys and values."
   (destructuring-bind (kind . type) (first-role symbol)
     (list "name" (if (only-setf-p symbol) (format nil "(setf ~A)" name) name)
           "kind" kind "type_name" type "doc" (doc-line symbol kind))))

@@ -477,7 +477,7 @@ Returns when none is in the program."
               year month day hour minute second (floor rest 1000)))))
 
 (defun tracepoint-tree (tracepoint)
-  "`Tracepoint' of wire/contract/tracepoints.ts."
+  "`Tracepoint' of wire/contract/suspensions.ts."
   (let ((on (eq (tracepoint-state tracepoint) 'on)))
     (object "id" (tracepoint-id tracepoint)
             "name" (function-name-text (tracepoint-name tracepoint))
@@ -513,7 +513,7 @@ Returns when none is in the program."
     (object "function" (function-text (frame-name frame)) "file" file "line" (and file line))))
 
 (defun traced-tree (traced)
-  "`TracedCall' of wire/contract/tracepoints.ts."
+  "`TracedCall' of wire/contract/suspensions.ts."
   (object "number" (traced-number traced)
           "at" (time-text (traced-at traced))
           "thread" (one-line (traced-thread traced))
