@@ -11,7 +11,8 @@
   "Characters of why one test failed.")
 
 (defun failure-tree (test reason expression function)
-  "`TestFailure' of wire/contract/evaluation.ts; FUNCTION is what the test runs, whose place is told."
+  "`TestFailure' of wire/contract/evaluation.ts; FUNCTION is what the test runs.
+Its place is told."
   (multiple-value-bind (file line) (function-place function)
     (object "test" test
             "reason" (subseq reason 0 (min *reason-limit* (length reason)))
